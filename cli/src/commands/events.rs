@@ -1,0 +1,82 @@
+//! `taper events`: a session behind two pipes, for tests and for programs that want no Jupyter.
+//!
+//! Each line of standard input is a request, `{"code": "…"}`; each line of standard output an event
+//! of the cell, then `{"event": "done", "ok": true}`. A request may ask for an interrupt some
+//! milliseconds after its cell began: `{"code": "loop {}", "interrupt_after": 500}`; or as soon as
+//! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that asks for
+//! input gets `"input"` of the request.
+
+use crate::home;
+use crate::image::work::WorkFolder;
+use crate::progress::Console;
+use crate::session::evaluator::{Evaluator, Front, Interrupt};
+use crate::session::event::Event;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Deserialize)]
+struct Request {
+    code: String,
+    interrupt_after: Option<u64>,
+    interrupt_at: Option<String>,
+    input: Option<String>,
+}
+
+pub fn run() -> Result<ExitCode> {
+    let work = WorkFolder::create()?;
+    // SAFETY: `main` has started no thread yet.
+    unsafe { work.enter() };
+    let mut session = home::start_session(work, &mut Console::new())?;
+    for line in std::io::stdin().lock().lines() {
+        let request: Request =
+            serde_json::from_str(&line?).context("a request is one line of JSON")?;
+        if let Some(milliseconds) = request.interrupt_after {
+            let interrupter = session.interrupter();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(milliseconds));
+                interrupter.interrupt();
+            });
+        }
+        let mut pipe = Pipe {
+            input: request.input,
+            interrupt_at: request.interrupt_at,
+            interrupter: session.interrupter(),
+        };
+        let ok = session.execute(&request.code, &mut pipe).is_ok();
+        write(&serde_json::json!({ "event": "done", "ok": ok }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Pipe {
+    input: Option<String>,
+    interrupt_at: Option<String>,
+    interrupter: Arc<dyn Interrupt>,
+}
+
+impl Front for Pipe {
+    fn event(&mut self, event: Event) {
+        // Who has closed the pipe wants no more events.
+        let _ = write(&event);
+        if let (Event::Text { text, .. }, Some(wanted)) = (&event, &self.interrupt_at)
+            && text.contains(wanted)
+        {
+            self.interrupter.interrupt();
+        }
+    }
+
+    fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
+        self.input.clone()
+    }
+}
+
+fn write(value: &impl serde::Serialize) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    serde_json::to_writer(&mut stdout, value)?;
+    stdout.write_all(b"\n")?;
+    Ok(stdout.flush()?)
+}

@@ -1,0 +1,93 @@
+//! `taper lab`
+
+use crate::home;
+use crate::progress::Console;
+use crate::setup;
+use anyhow::{Context, Result, bail};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The notebook to open
+    pub notebook: Option<PathBuf>,
+    /// Do not open a browser; print the address instead
+    #[arg(long)]
+    pub no_browser: bool,
+    /// The port on which JupyterLab listens (default: the first free one from 8888)
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// An existing `jupyter` to use instead of one of Taper's own
+    #[arg(long, value_name = "PATH")]
+    pub jupyter: Option<PathBuf>,
+}
+
+/// Becomes JupyterLab, so that Ctrl-C and other signals reach it and nobody else.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let notebook = arguments.notebook.as_deref().map(existing).transpose()?;
+    if let Some(port) = arguments.port {
+        is_free(port)?;
+    }
+    let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
+    let root = root_folder(notebook.as_deref())?;
+    let mut lab = jupyter.command();
+    lab.arg("lab").current_dir(&root);
+    lab.arg(format!("--ServerApp.root_dir={}", root.display()));
+    lab.arg(format!(
+        "--MultiKernelManager.default_kernel_name={}",
+        setup::kernelspec::NAME
+    ));
+    // What remains is the address to open, and what goes wrong.
+    lab.arg("--log-level=WARN");
+    if arguments.no_browser {
+        lab.arg("--no-browser");
+    }
+    if let Some(port) = arguments.port {
+        lab.arg(format!("--ServerApp.port={port}"))
+            .arg("--ServerApp.port_retries=0");
+    }
+    if is_root_user() {
+        // Jupyter refuses to start otherwise; in a container there is often no other user.
+        lab.arg("--allow-root");
+    }
+    if let Some(notebook) = &notebook {
+        lab.arg(notebook);
+    }
+    eprintln!("Starting JupyterLab; Ctrl-C ends it.");
+    let error = lab.exec();
+    Err(error).with_context(|| format!("starting {}", jupyter.program.display()))
+}
+
+fn existing(notebook: &Path) -> Result<PathBuf> {
+    notebook
+        .canonicalize()
+        .with_context(|| format!("there is no notebook {}", notebook.display()))
+}
+
+/// The folder that JupyterLab shows: the clone, unless the notebook or the person is elsewhere.
+fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
+    let home = home::folder();
+    let here = std::env::current_dir()?;
+    let place = notebook.and_then(Path::parent).unwrap_or(&here);
+    Ok(if place.starts_with(&home) {
+        home
+    } else {
+        place.to_owned()
+    })
+}
+
+fn is_free(port: u16) -> Result<()> {
+    if let Err(error) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        bail!(
+            "Port {port} cannot be used ({error}). Choose another with --port, or leave --port out."
+        );
+    }
+    Ok(())
+}
+
+fn is_root_user() -> bool {
+    // SAFETY: plain system call.
+    unsafe { libc::geteuid() == 0 }
+}

@@ -1,0 +1,241 @@
+//! `taper run`: executes notebooks.
+
+use crate::runner::execute::{End, Execution, Purpose, execute, is_wanted, store};
+use crate::runner::notebook::Notebook;
+use crate::runner::pool::{Job, Summary, Verdict, run_all};
+use crate::runner::report::{Console, Tone, count, seconds};
+use crate::runner::save::{Target, layout};
+use crate::runner::{StartEvaluator, failure, signals};
+use anyhow::{Context, bail};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Execute notebooks from a fresh start, cell by cell.
+///
+/// Stops a notebook at its first failing cell, prints the cell, its line and the error, and exits
+/// with 1. Without --inplace or --output nothing is written. A notebook that fails or is
+/// interrupted is not written either: its file stays as it was, byte for byte.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArgs {
+    /// The notebooks.
+    #[arg(required = true, value_name = "NOTEBOOK")]
+    pub notebooks: Vec<PathBuf>,
+
+    /// Write the outputs into the notebooks.
+    #[arg(long, conflicts_with = "output")]
+    pub inplace: bool,
+
+    /// Write the notebook with its outputs to this file.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// How many notebooks to run at the same time (each takes about a gigabyte).
+    #[arg(short, long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: u16,
+
+    /// Go on after a cell that fails, write its error as its output, and exit with 0.
+    #[arg(long)]
+    pub allow_errors: bool,
+
+    /// Where to leave the summary for the process that started this one.
+    #[arg(long, hide = true)]
+    pub worker_result: Option<PathBuf>,
+}
+
+/// Executes the notebooks; the exit code is 0, 1 after a failure, or 128 and the signal.
+pub fn run(args: &RunArgs, start: &StartEvaluator) -> anyhow::Result<ExitCode> {
+    signals::listen();
+    let console = Console::new();
+    if let [notebook] = &args.notebooks[..] {
+        let verdict = run_here(notebook, args, start, &console)?;
+        if let Some(file) = &args.worker_result {
+            Summary::from(verdict).leave(file)?;
+        }
+        return Ok(exit_code(&[verdict.into()]));
+    }
+    if args.output.is_some() {
+        bail!("--output takes the outputs of one notebook; for several use --inplace");
+    }
+    let jobs: Vec<Job> = args
+        .notebooks
+        .iter()
+        .map(|notebook| job(notebook, args))
+        .collect();
+    Ok(exit_code(&run_all(&jobs, args.jobs.into(), &console)?))
+}
+
+fn job(notebook: &Path, args: &RunArgs) -> Job {
+    let mut command: Vec<OsString> = vec!["run".into()];
+    command.extend(args.inplace.then(|| "--inplace".into()));
+    command.extend(args.allow_errors.then(|| "--allow-errors".into()));
+    Job {
+        command,
+        notebook: notebook.into(),
+    }
+}
+
+/// The exit code of all notebooks together.
+pub fn exit_code(summaries: &[Summary]) -> ExitCode {
+    let mut code = 0;
+    for summary in summaries {
+        match summary.verdict {
+            Verdict::Interrupted(signal) => return ExitCode::from(128 + signal as u8),
+            Verdict::Failed => code = 1,
+            Verdict::Passed | Verdict::Skipped => {}
+        }
+    }
+    match signals::received() {
+        Some(signal) => ExitCode::from(128 + signal as u8),
+        None => ExitCode::from(code),
+    }
+}
+
+fn run_here(
+    path: &Path,
+    args: &RunArgs,
+    start: &StartEvaluator,
+    console: &Console,
+) -> anyhow::Result<Verdict> {
+    let mut notebook = match Notebook::load(path) {
+        Ok(notebook) => notebook,
+        Err(error) => {
+            console.warn(&error.to_string());
+            return Ok(Verdict::Failed);
+        }
+    };
+    let target = match args.output.as_deref().or(args.inplace.then_some(path)) {
+        Some(path) => Some(
+            Target::new(path).with_context(|| format!("{} cannot be written", path.display()))?,
+        ),
+        None => None,
+    };
+    let purpose = Purpose::Run {
+        allow_errors: args.allow_errors,
+    };
+    let execution = match execute_file(&notebook, path, purpose, start, console) {
+        Ok(execution) => execution,
+        Err(error) => {
+            console.warn(&format!(
+                "{}: the kernel does not start: {error:#}",
+                notebook.name
+            ));
+            return Ok(Verdict::Failed);
+        }
+    };
+    let verdict = report(&notebook, &execution, args.allow_errors, console);
+    match target {
+        Some(target) if verdict == Verdict::Passed => {
+            write(&mut notebook, &execution, &target, args, console)
+        }
+        Some(_) => {
+            console.warn(&format!("{}: nothing was written", notebook.name));
+            Ok(verdict)
+        }
+        None => Ok(verdict),
+    }
+}
+
+/// Goes to the notebook's folder and executes its cells with a fresh evaluator, if there are any.
+pub fn execute_file(
+    notebook: &Notebook,
+    path: &Path,
+    purpose: Purpose,
+    start: &StartEvaluator,
+    console: &Console,
+) -> anyhow::Result<Execution> {
+    if !notebook.cells.iter().any(|cell| is_wanted(cell, purpose)) {
+        return Ok(Execution::of_nothing(notebook));
+    }
+    let folder = std::path::absolute(path)?;
+    let folder = folder.parent().unwrap_or(Path::new("/"));
+    std::env::set_current_dir(folder)
+        .with_context(|| format!("cannot go to {}", folder.display()))?;
+    console.progress(&format!("{}: starting the kernel", notebook.name));
+    let starting = signals::aim(Arc::new(signals::EndProcess));
+    let started = start();
+    drop(starting);
+    console.progress("");
+    let mut evaluator = started?;
+    let _aim = signals::aim(evaluator.interrupter());
+    let execution = execute(
+        notebook,
+        &mut *evaluator,
+        purpose,
+        &|| signals::received().is_some(),
+        &mut |index| {
+            let (number, all) = (index + 1, notebook.cells.len());
+            console.progress(&format!("{}: cell {number} of {all}", notebook.name));
+        },
+    );
+    console.progress("");
+    Ok(execution)
+}
+
+/// Prints what happened, failures first, the notebook's one line last.
+fn report(
+    notebook: &Notebook,
+    execution: &Execution,
+    allow_errors: bool,
+    console: &Console,
+) -> Verdict {
+    let name = &notebook.name;
+    let mut errors = 0;
+    for (index, ran) in execution.ran().filter(|(_, ran)| ran.unexpected) {
+        errors += 1;
+        let Some(error) = &ran.error else { continue };
+        let lines = failure::describe(notebook, &notebook.cells[index], ran, error);
+        console.warn(&console.err(Tone::Bad, &lines[0]));
+        lines[1..].iter().for_each(|line| console.warn(line));
+    }
+    if notebook.cells.is_empty() {
+        console.say(&format!("{name}: no code cells, nothing to run"));
+    } else {
+        let cells = count(execution.ran().count(), "cell");
+        let errors = count(errors, "error");
+        console.say(&format!(
+            "{name}: {cells}, {errors}, {}",
+            seconds(execution.took)
+        ));
+    }
+    match execution.end {
+        End::Interrupted => {
+            console.warn(&format!("{name}: interrupted"));
+            Verdict::Interrupted(signals::received().unwrap_or(libc::SIGINT))
+        }
+        End::Failed(_) if !allow_errors => Verdict::Failed,
+        End::Failed(_) | End::Finished => Verdict::Passed,
+    }
+}
+
+fn write(
+    notebook: &mut Notebook,
+    execution: &Execution,
+    target: &Target,
+    args: &RunArgs,
+    console: &Console,
+) -> anyhow::Result<Verdict> {
+    let name = notebook.name.clone();
+    if args.inplace && notebook.cells.is_empty() {
+        return Ok(Verdict::Passed);
+    }
+    if args.inplace && target.has_changed_since(&notebook.original) {
+        console.warn(&format!(
+            "{name}: was changed by someone else while it ran, so it was not written\n  \
+             Run it again, or use --output to write beside it."
+        ));
+        return Ok(Verdict::Failed);
+    }
+    store(notebook, execution);
+    target
+        .write(&layout(notebook))
+        .with_context(|| format!("{name}: cannot be written"))?;
+    if let Some(upgraded) = &notebook.upgraded {
+        console.warn(&format!(
+            "{name}: written in the notebook format 4.5 ({upgraded})"
+        ));
+    }
+    Ok(Verdict::Passed)
+}

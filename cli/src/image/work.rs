@@ -1,0 +1,146 @@
+//! The folder in which one session works.
+
+use crate::cache;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How cells and the packages below them are compiled. It lies beside the work directory, where
+/// cargo finds it and evcxr does not write.
+///
+/// Packages are optimised; the student's own cells are compiled for speed of compiling, and keep
+/// the checks (overflow, debug assertions) that tell a learner of mistakes.
+pub const CARGO_CONFIG: &str = r#"
+[profile.dev]
+opt-level = 1
+debug-assertions = false
+overflow-checks = false
+
+[profile.dev.package.ctx]
+opt-level = 1
+debug-assertions = true
+overflow-checks = true
+"#;
+
+/// Removed with all that is in it when dropped.
+pub struct WorkFolder {
+    folder: PathBuf,
+}
+
+impl WorkFolder {
+    /// A new folder for this process; clears away those of processes that were killed.
+    pub fn create() -> Result<WorkFolder> {
+        let sessions = cache::folder()?.join("sessions");
+        cache::make(&sessions)?;
+        remove_abandoned(&sessions);
+        let name = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
+        let folder = sessions.join(name);
+        let work = folder.join("work");
+        cache::make(&work)?;
+        prepare(&folder)?;
+        Ok(WorkFolder { folder })
+    }
+
+    /// evcxr's work directory.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join("work")
+    }
+
+    /// Removes the folder to which this evcxr work directory belongs.
+    pub fn remove(work: &Path) {
+        if let Some(folder) = work.parent() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+
+    /// Tells evcxr about the folder.
+    ///
+    /// # Safety
+    /// No other thread may read or write the environment: call it first in `main`.
+    pub unsafe fn enter(&self) {
+        // SAFETY: promised by the caller.
+        unsafe { enter(&self.path()) }
+    }
+}
+
+/// Points evcxr to a work directory, and away from a configuration of the person's own; points
+/// rust-analyzer to [`LIBRARY`].
+///
+/// # Safety
+/// No other thread may read or write the environment.
+pub unsafe fn enter(work: &Path) {
+    // SAFETY: promised by the caller.
+    unsafe {
+        std::env::set_var("EVCXR_TMPDIR", work);
+        std::env::set_var("EVCXR_CONFIG_DIR", work);
+        if let Some(folder) = work.parent() {
+            std::env::set_var("RUST_SRC_PATH", folder.join(LIBRARY));
+        }
+    }
+}
+
+/// Hides from a child process what [`enter`] set: a program that a cell starts is none of ours.
+pub fn leave(command: &mut Command) {
+    for variable in ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR", "RUST_SRC_PATH"] {
+        command.env_remove(variable);
+    }
+}
+
+/// Where rust-analyzer looks for the source of Rust's library.
+///
+/// evcxr lets it load that source twice: for a first evaluation of its own, which needs no library,
+/// and again when `taper` is added, because then everything is loaded anew. The first time this
+/// link leads to an empty library, which saves seconds of every start.
+const LIBRARY: &str = "library";
+const EMPTY_LIBRARY: &str = "empty-library";
+
+/// Writes what lies beside the work directory in `folder`.
+pub fn prepare(folder: &Path) -> Result<()> {
+    cache::make(&folder.join(".cargo"))?;
+    cache::write_atomically(&folder.join(".cargo/config.toml"), CARGO_CONFIG.as_bytes())?;
+    cache::make(&folder.join(EMPTY_LIBRARY).join("core/src"))?;
+    cache::write_atomically(&folder.join(EMPTY_LIBRARY).join("core/src/lib.rs"), b"")?;
+    link(folder, LIBRARY, Path::new(EMPTY_LIBRARY))
+}
+
+/// From now on rust-analyzer finds the real library.
+pub fn show_library(work: &Path) -> Result<()> {
+    let folder = work.parent().context("a work directory lies in a folder")?;
+    link(folder, LIBRARY, &crate::checks::rust_src()?)
+}
+
+/// Makes the link `name` or leads it elsewhere, in one step.
+fn link(folder: &Path, name: &str, target: &Path) -> Result<()> {
+    let new = folder.join(format!("new-{name}"));
+    let _ = std::fs::remove_file(&new);
+    std::os::unix::fs::symlink(target, &new)?;
+    std::fs::rename(&new, folder.join(name))
+        .with_context(|| format!("linking {name} in {}", folder.display()))
+}
+
+impl Drop for WorkFolder {
+    fn drop(&mut self) {
+        Self::remove(&self.path());
+    }
+}
+
+fn remove_abandoned(sessions: &Path) {
+    let Ok(folders) = std::fs::read_dir(sessions) else {
+        return;
+    };
+    for folder in folders.flatten() {
+        let name = folder.file_name();
+        let pid = name
+            .to_str()
+            .and_then(|n| n.split('-').next()?.parse().ok());
+        if pid.is_some_and(|pid| !is_alive(pid)) {
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
+    }
+}
+
+fn is_alive(pid: i32) -> bool {
+    // SAFETY: signal 0 only asks.
+    let result = unsafe { libc::kill(pid, 0) };
+    result == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}

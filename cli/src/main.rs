@@ -1,0 +1,75 @@
+//! The command `taper`: set-up, Jupyter kernel and headless runner.
+
+mod cache;
+mod checks;
+mod commands;
+mod guard;
+mod home;
+mod image;
+mod kernel;
+mod progress;
+mod relay;
+mod runner;
+mod session;
+mod setup;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// rust-analyzer allocates without end; this makes every cell quicker.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Learn deep learning by running it, in Rust.
+#[derive(Debug, Parser)]
+#[command(name = "taper", bin_name = "taper", version)]
+enum Taper {
+    /// Set up what is missing and open JupyterLab
+    Lab(commands::lab::Arguments),
+    /// Set up what is missing: JupyterLab, the kernel, the compiled packages
+    Setup(commands::setup::Arguments),
+    /// Execute notebooks; stop at the first error
+    Run(commands::run::RunArgs),
+    /// Execute notebooks and compare with the outputs stored in them
+    Test(commands::test::TestArgs),
+    /// Say what is there and what to do about what is not
+    Doctor,
+    /// A session behind two pipes: cells in, events out, both as lines of JSON
+    #[command(hide = true)]
+    Events,
+    /// The kernel, as Jupyter starts it
+    Kernel(commands::kernel::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    run_as(&arguments).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Some of our processes are this program under another first argument.
+fn run_as(arguments: &[String]) -> anyhow::Result<ExitCode> {
+    match arguments.get(1).map(String::as_str) {
+        Some(relay::RELAY_ARGUMENT) => relay::process::run(),
+        Some(relay::CELLS_ARGUMENT) => relay::cells::run(),
+        Some(guard::ARGUMENT) => guard::run(),
+        Some(image::WARM_ARGUMENT) => {
+            commands::warm::run(&arguments[2..]).map(|()| ExitCode::SUCCESS)
+        }
+        _ => run(&Taper::parse()),
+    }
+}
+
+fn run(command: &Taper) -> anyhow::Result<ExitCode> {
+    match command {
+        Taper::Lab(arguments) => commands::lab::run(arguments),
+        Taper::Setup(arguments) => commands::setup::run(arguments),
+        Taper::Run(arguments) => commands::run::run(arguments, &home::evaluator()?),
+        Taper::Test(arguments) => commands::test::test(arguments, &home::evaluator()?),
+        Taper::Doctor => commands::doctor::run(),
+        Taper::Events => commands::events::run(),
+        Taper::Kernel(arguments) => commands::kernel::run(arguments),
+    }
+}

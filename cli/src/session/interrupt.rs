@@ -1,0 +1,100 @@
+//! Stops a running cell: politely first, by ending its process if it does not listen.
+
+use super::evaluator::Interrupt;
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a cell may take to notice that it was asked to stop.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// A cell that is still being compiled forgets what it was asked before it began: it is asked again.
+const REMINDER: Duration = Duration::from_millis(100);
+
+/// How a cell was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// It noticed the interrupt; every variable lives.
+    Politely,
+    /// Its process was ended.
+    Killed,
+}
+
+pub struct Interrupter {
+    /// The relay; its process group holds the cells process and what that started.
+    process: Arc<Mutex<Child>>,
+    cell: Arc<Mutex<Cell>>,
+}
+
+#[derive(Default)]
+struct Cell {
+    /// Counts cells, so that a late watcher does not stop the next one.
+    number: u64,
+    running: bool,
+    stopped: Option<Stopped>,
+}
+
+impl Interrupter {
+    pub fn new(process: Arc<Mutex<Child>>) -> Self {
+        Interrupter {
+            process,
+            cell: Arc::default(),
+        }
+    }
+
+    pub fn begin_cell(&self) {
+        let mut cell = self.cell.lock().expect("no panic while locked");
+        cell.number += 1;
+        cell.running = true;
+        cell.stopped = None;
+    }
+
+    /// Says whether, and how, the cell was stopped.
+    pub fn end_cell(&self) -> Option<Stopped> {
+        let mut cell = self.cell.lock().expect("no panic while locked");
+        cell.running = false;
+        cell.stopped.take()
+    }
+}
+
+impl Interrupt for Interrupter {
+    fn interrupt(&self) {
+        let mut cell = self.cell.lock().expect("no panic while locked");
+        if !cell.running {
+            return;
+        }
+        if cell.stopped.is_some() {
+            cell.stopped = Some(Stopped::Killed);
+            signal_group(&self.process, libc::SIGKILL);
+            return;
+        }
+        cell.stopped = Some(Stopped::Politely);
+        signal_group(&self.process, libc::SIGINT);
+        let (number, watched, process) = (cell.number, self.cell.clone(), self.process.clone());
+        std::thread::spawn(move || {
+            let asked = Instant::now();
+            loop {
+                std::thread::sleep(REMINDER);
+                let mut cell = watched.lock().expect("no panic while locked");
+                if !cell.running || cell.number != number || cell.stopped != Some(Stopped::Politely)
+                {
+                    return;
+                }
+                if asked.elapsed() >= PATIENCE {
+                    cell.stopped = Some(Stopped::Killed);
+                    signal_group(&process, libc::SIGKILL);
+                    return;
+                }
+                signal_group(&process, libc::SIGINT);
+            }
+        });
+    }
+}
+
+fn signal_group(process: &Mutex<Child>, signal: libc::c_int) {
+    // Locked for long only while evcxr waits for a process that has ended already.
+    if let Ok(process) = process.try_lock() {
+        let group = process.id() as libc::pid_t;
+        // SAFETY: the relay leads its own group and is not collected before evcxr waits for it.
+        unsafe { libc::kill(-group, signal) };
+    }
+}

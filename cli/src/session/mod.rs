@@ -1,0 +1,235 @@
+//! Evaluates cells: one cell in, a stream of typed events out.
+//!
+//! [`Session`] is what both fronts use. [`engine`] is the only file that names evcxr; the
+//! [`relay`](crate::relay) is what evcxr runs the cells in.
+
+pub mod completeness;
+mod diagnostics;
+mod engine;
+pub mod evaluator;
+pub mod event;
+mod interrupt;
+mod loaded;
+mod location;
+mod redefinition;
+
+use crate::image::work::WorkFolder;
+use crate::relay::record::Record;
+use anyhow::Result;
+use engine::{Engine, Signal};
+use evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
+use event::{CellError, Event, MimeBundle, Stream};
+use interrupt::{Interrupter, Stopped};
+use loaded::LoadedCrate;
+use serde_json::Map;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a session works and what it starts with.
+pub struct Start<'a> {
+    /// evcxr's work directory, a clone of the warm image (or empty).
+    pub work: &'a Path,
+    /// The folder of the crate `taper`, loaded before the first cell.
+    pub taper: PathBuf,
+    /// The library `taper` as the image built it, if it did.
+    pub library: Option<PathBuf>,
+}
+
+/// One evcxr context and the process in which its cells run.
+pub struct Session {
+    engine: Engine,
+    loaded: LoadedCrate,
+    types: redefinition::Types,
+    interrupter: Arc<Interrupter>,
+    /// Removed after the engine has ended.
+    work: Option<WorkFolder>,
+}
+
+impl Session {
+    /// The session owns its folder and removes it in the end.
+    pub fn keeping(mut self, work: WorkFolder) -> Self {
+        self.work = Some(work);
+        self
+    }
+
+    /// Starts a session in which `use taper::prelude::*` already holds.
+    pub fn start(start: &Start) -> Result<Session> {
+        let engine = Engine::start(start.work, start.library.as_deref())?;
+        let interrupter = Arc::new(Interrupter::new(engine.process()));
+        let loaded = LoadedCrate::new(start.taper.clone());
+        let mut session = Session {
+            engine,
+            loaded,
+            types: redefinition::Types::default(),
+            interrupter,
+            work: None,
+        };
+        let first_cell = session.loaded.first_cell();
+        session
+            .run(&first_cell, &mut Silent)
+            .map_err(|error| anyhow::anyhow!("{}", error.message))?;
+        Ok(session)
+    }
+
+    fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let mut failure = None;
+        let result = self.engine.execute(code, &mut |signal| match signal {
+            Signal::Record(record) => match record {
+                Record::Failed { message } => failure = Some(diagnostics::failed(&message, code)),
+                Record::Panic {
+                    message,
+                    file,
+                    line,
+                } => failure = Some((message, file, line).into()),
+                record => events_of(record).into_iter().for_each(|e| front.event(e)),
+            },
+            Signal::Input(question) => {
+                question.answer(|prompt, password| front.input(prompt, password))
+            }
+        });
+        let failure = failure.map(|failure| self.locate(failure, code));
+        match result {
+            Ok(data) => {
+                if !data.is_empty() {
+                    let metadata = Map::new();
+                    front.event(Event::Result { data, metadata });
+                }
+                failure.map_or(Ok(()), Err)
+            }
+            Err(error) => Err(failure.unwrap_or_else(|| diagnostics::explain(error, code))),
+        }
+    }
+
+    /// Lets go of the variables whose type the cell is about to define anew; gives their names.
+    fn let_go(&mut self, code: &str) -> Vec<String> {
+        let changed = self.types.changed_by(code);
+        if changed.is_empty() || !self.engine.compiles(code) {
+            return Vec::new();
+        }
+        let variables = self.engine.variables().into_iter();
+        let old = variables.filter(|(_, kind)| redefinition::is_made_of(kind, &changed));
+        let old: Vec<String> = old.map(|(name, _)| name).collect();
+        if !old.is_empty() {
+            let drops: String = old.iter().map(|name| format!("drop({name});\n")).collect();
+            // What a destructor of the student's own prints is of no interest here.
+            let _ = self.run(&drops, &mut Silent);
+        }
+        old
+    }
+
+    fn say_what_is_gone(&self, old: &[String], front: &mut dyn Front) {
+        let there: Vec<String> = self
+            .engine
+            .variables()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        let gone: Vec<&str> = old
+            .iter()
+            .filter(|name| !there.contains(name))
+            .map(String::as_str)
+            .collect();
+        if !gone.is_empty() {
+            let text = format!(
+                "gone, because the type was defined anew: {}. Run the cells that define them again.\n",
+                gone.join(", ")
+            );
+            front.event(Event::Text {
+                stream: Stream::Stderr,
+                text,
+            });
+        }
+    }
+
+    /// Finds the cell's line for what knows only the compiled source's.
+    fn locate(&self, failure: diagnostics::Failure, code: &str) -> CellError {
+        let source = self.engine.last_source();
+        failure.into_error(|line| location::in_cell(&source, line, code), code)
+    }
+}
+
+impl Evaluator for Session {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let code = self.loaded.without_reloading(code);
+        if code.trim().is_empty() {
+            return Ok(());
+        }
+        self.interrupter.begin_cell();
+        let old = self.let_go(&code);
+        let result = self.run(&code, front);
+        self.say_what_is_gone(&old, front);
+        if result.is_ok() {
+            self.types.learn(&code);
+        }
+        let result = match (self.interrupter.end_cell(), result) {
+            (None, result) => result,
+            (Some(stopped), result) => Err(interrupted(stopped, result.err())),
+        };
+        if let Err(error) = &result {
+            front.event(Event::Error(error.clone()));
+        }
+        result
+    }
+
+    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let code = self.loaded.without_reloading(code);
+        self.engine.complete(&code, cursor)
+    }
+
+    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        let code = self.loaded.without_reloading(code);
+        self.engine.inspect(&code, cursor)
+    }
+
+    fn is_complete(&self, code: &str) -> Completeness {
+        completeness::of(code)
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupt> {
+        self.interrupter.clone()
+    }
+}
+
+fn events_of(record: Record) -> Option<Event> {
+    Some(match record {
+        Record::Text { stream, text } => Event::Text { stream, text },
+        Record::Display { data, metadata, id } => Event::Display {
+            data,
+            metadata,
+            display_id: id,
+        },
+        Record::Update { data, metadata, id } => Event::UpdateDisplay {
+            data,
+            metadata,
+            display_id: id,
+        },
+        Record::Clear { wait } => Event::Clear { wait },
+        Record::Result { data, metadata } => Event::Result { data, metadata },
+        Record::Panic { .. } | Record::Failed { .. } | Record::Complete => return None,
+    })
+}
+
+fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
+    let ended = cause
+        .as_ref()
+        .is_some_and(|c| c.name == diagnostics::PROCESS_ENDED);
+    let message = if stopped == Stopped::Politely && !ended {
+        "The cell was stopped. Every variable is kept."
+    } else {
+        "The cell did not stop when asked to, so its process was ended. \
+         All variables are lost: run the cells that define them again."
+    };
+    let location = cause.and_then(|c| c.location);
+    diagnostics::error("Interrupted", message, location)
+}
+
+/// Hears nothing and answers nothing.
+struct Silent;
+
+impl Front for Silent {
+    fn event(&mut self, _event: Event) {}
+
+    fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
+        None
+    }
+}

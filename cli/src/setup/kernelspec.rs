@@ -1,0 +1,74 @@
+//! Tells Jupyter of the kernel.
+
+use crate::cache;
+use anyhow::{Context, Result};
+use jupyter_protocol::JupyterKernelspec;
+use serde_json::json;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The name under which notebooks ask for the kernel.
+pub const NAME: &str = "taper";
+/// The name that people see.
+pub const DISPLAY_NAME: &str = "Rust (Taper)";
+
+/// Writes the kernelspec into one of Jupyter's data folders. It starts a copy of this program that
+/// lies in the cache, so `cargo clean` does not take the kernel away.
+pub fn install(data_folder: &Path) -> Result<()> {
+    let program = copy_of_this_program()?;
+    let mut environment = serde_json::Map::new();
+    for variable in [cache::VARIABLE, crate::home::VARIABLE] {
+        if let Ok(value) = std::env::var(variable) {
+            environment.insert(variable.to_owned(), value.into());
+        }
+    }
+    let spec = json!({
+        "argv": [program, "kernel", "--connection-file", "{connection_file}"],
+        "display_name": DISPLAY_NAME,
+        "language": "rust",
+        "interrupt_mode": "message",
+        "env": environment,
+        "metadata": { "debugger": false },
+    });
+    let folder = data_folder.join("kernels").join(NAME);
+    cache::make(&folder)?;
+    let text = serde_json::to_string_pretty(&spec)? + "\n";
+    cache::write_atomically(&folder.join("kernel.json"), text.as_bytes())
+}
+
+/// The program that a kernelspec in this data folder starts, if there is one.
+pub fn installed(data_folder: &Path) -> Option<PathBuf> {
+    let file = data_folder.join("kernels").join(NAME).join("kernel.json");
+    let spec: JupyterKernelspec = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    spec.argv.first().map(PathBuf::from)
+}
+
+/// One copy, replaced as a whole: running kernels keep theirs, and every kernelspec that was ever
+/// written starts the newest.
+fn copy_of_this_program() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let folder = cache::folder()?.join("bin");
+    let copy = folder.join("taper");
+    if program == copy || is_same(&program, &copy) {
+        return Ok(copy);
+    }
+    cache::make(&folder)?;
+    let unfinished = folder.join(format!("taper.{}", std::process::id()));
+    std::fs::copy(&program, &unfinished).context("copying this program into the cache")?;
+    let modified = std::fs::metadata(&program)?.modified()?;
+    File::options()
+        .write(true)
+        .open(&unfinished)?
+        .set_modified(modified)?;
+    std::fs::rename(&unfinished, &copy)?;
+    Ok(copy)
+}
+
+/// Whether the files have the same size and time.
+fn is_same(program: &Path, copy: &Path) -> bool {
+    let stamp = |file: &Path| {
+        let metadata = std::fs::metadata(file).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    };
+    stamp(program).is_some() && stamp(program) == stamp(copy)
+}

@@ -1,0 +1,201 @@
+//! CPU and GPUs: choosing one, asking about it, waiting for it.
+//!
+//! A [`Device`] says where a tensor's numbers are kept and where the work on them is done. Every
+//! tensor that takes part in an operation must be on the same one.
+
+mod backend;
+mod gpu_info;
+mod stopwatch;
+
+pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
+pub use stopwatch::{Stopwatch, synchronize};
+
+use crate::error::explain;
+use candle_core::{Device, DeviceLocation, Result};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The CPU: all of its cores, and the main memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(cpu().label(), "cpu");
+/// ```
+pub fn cpu() -> Device {
+    Device::Cpu
+}
+
+/// GPU number `index`, counted from 0.
+///
+/// Every call gives the same device, so tensors made in different cells can meet.
+///
+/// # Errors
+/// If this build has no GPU support, the driver does not answer, or there are fewer GPUs. The
+/// message says which of these it is. [`try_gpu`] falls back to the CPU instead.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// match gpu(0) {
+///     Ok(device) => println!("found {}", device.label()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+pub fn gpu(index: usize) -> Result<Device> {
+    static OPENED: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = opened.get(&index) {
+        return Ok(device.clone());
+    }
+    match backend::count()? {
+        0 => Err(explain(
+            format!("there is no GPU {index}: this machine shows none"),
+            format!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
+        )),
+        count if index >= count => Err(explain(
+            format!("there is no GPU {index}: this machine has {count}, counted from 0"),
+            format!("Use gpu({}), or a lower number", count - 1),
+        )),
+        _ => {
+            let device = backend::open(index)?;
+            opened.insert(index, device.clone());
+            Ok(device)
+        }
+    }
+}
+
+/// How many GPUs this program can use; 0 when it was built without GPU support.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(num_gpus() == 0, gpu(0).is_err());
+/// ```
+pub fn num_gpus() -> usize {
+    backend::count().unwrap_or(0)
+}
+
+/// GPU number `index` if there is one, else the CPU.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = zeros((2, 3), &try_gpu(0))?; // runs on every machine
+/// # Ok::<(), Error>(())
+/// ```
+pub fn try_gpu(index: usize) -> Device {
+    gpu(index).unwrap_or_else(|_| cpu())
+}
+
+/// All GPUs, or the CPU alone when there is none; never empty.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(try_all_gpus().len(), num_gpus().max(1));
+/// ```
+pub fn try_all_gpus() -> Vec<Device> {
+    let gpus: Vec<Device> = (0..num_gpus()).filter_map(|i| gpu(i).ok()).collect();
+    if gpus.is_empty() { vec![cpu()] } else { gpus }
+}
+
+/// The device with this name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"gpu"`, `"gpu:1"` or `"metal"`.
+///
+/// `"gpu"` stands for whichever kind of GPU this build supports; without a number it is the first.
+///
+/// # Errors
+/// If the name has another form (the message lists those accepted), or as for [`gpu`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(device("cpu")?.label(), "cpu");
+/// assert!(device("abacus").is_err());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn device(name: &str) -> Result<Device> {
+    let (kind, index) = match name.split_once(':') {
+        Some((kind, number)) => (kind, number.parse().map_err(|_| unknown_device(name))?),
+        None => (name, 0),
+    };
+    match (kind, index) {
+        ("cpu", _) if name == "cpu" => Ok(cpu()),
+        ("gpu", _) => gpu(index),
+        ("cuda", _) | ("metal", 0) => {
+            backend::require(kind)?;
+            gpu(index)
+        }
+        _ => Err(unknown_device(name)),
+    }
+}
+
+fn unknown_device(name: &str) -> candle_core::Error {
+    explain(
+        format!("there is no device named {name:?}"),
+        r#"Write "cpu", "cuda", "cuda:1", "gpu", "gpu:1" or "metal""#,
+    )
+}
+
+/// What Taper adds to Candle's [`Device`].
+pub trait DeviceExt {
+    /// The device's short name: `"cpu"`, `"cuda:0"`, `"metal:0"`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones(3, &cpu())?;
+    /// assert_eq!(x.device().label(), "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn label(&self) -> String;
+}
+
+impl DeviceExt for Device {
+    fn label(&self) -> String {
+        match self.location() {
+            DeviceLocation::Cpu => "cpu".to_owned(),
+            DeviceLocation::Cuda { gpu_id } => format!("cuda:{gpu_id}"),
+            DeviceLocation::Metal { gpu_id } => format!("metal:{gpu_id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_or_refused_with_the_accepted_forms() {
+        assert!(device("cpu").unwrap().is_cpu());
+        for bad in ["", "tpu", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "metal:1"] {
+            let message = device(bad).unwrap_err().to_string();
+            assert!(message.contains("\"cuda:1\""), "{bad}: {message}");
+            assert_eq!(message.lines().count(), 2);
+        }
+    }
+
+    #[test]
+    fn a_missing_gpu_is_an_error_or_the_cpu() {
+        let missing = num_gpus() + 10;
+        let message = gpu(missing).unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 2, "{message}");
+        assert!(try_gpu(missing).is_cpu());
+    }
+
+    #[test]
+    fn a_gpu_is_always_the_same_instance() {
+        for (i, device) in try_all_gpus().iter().enumerate() {
+            assert!(device.same_device(&try_gpu(i)));
+        }
+    }
+
+    #[cfg(not(any(feature = "cuda", feature = "metal")))]
+    #[test]
+    fn a_build_without_gpu_support_says_how_to_get_one() {
+        for name in ["cuda", "gpu", "cuda:1", "gpu:1", "metal"] {
+            let message = device(name).unwrap_err().to_string();
+            assert!(message.contains("features = [\"cuda\"]"), "{message}");
+        }
+    }
+}

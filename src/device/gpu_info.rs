@@ -1,0 +1,217 @@
+//! What NVIDIA's driver tells about the GPUs of this machine.
+
+use crate::error::explain;
+use crate::show::Show;
+use candle_core::{Error, Result};
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+/// The driver's own tool, looked up on `PATH`.
+const NVIDIA_SMI: &str = "nvidia-smi";
+
+/// One NVIDIA GPU as its driver describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuInfo {
+    /// The driver's number for this GPU, from 0.
+    pub index: usize,
+    /// The product's name, such as `"NVIDIA H200"`.
+    pub name: String,
+    /// Memory in use, by all programs, in MiB; `None` where the driver does not say.
+    pub memory_used: Option<u64>,
+    /// Memory in all, in MiB; `None` where the driver does not say.
+    pub memory_total: Option<u64>,
+    /// The driver's version.
+    pub driver: String,
+}
+
+/// The NVIDIA GPUs of this machine, with their memory in MiB.
+///
+/// This asks the driver, so it works in every build, also in one that computes on the CPU only.
+///
+/// # Errors
+/// If `nvidia-smi`, which comes with the driver, is missing or fails.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// match gpu_info() {
+///     Ok(gpus) => gpus.iter().for_each(|gpu| println!("{gpu}")),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+pub fn gpu_info() -> Result<Vec<GpuInfo>> {
+    query(Path::new(NVIDIA_SMI))
+}
+
+/// The table that the command `nvidia-smi` prints: driver, memory, load and programs of each GPU.
+///
+/// # Errors
+/// If `nvidia-smi`, which comes with the driver, is missing or fails.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// match nvidia_smi() {
+///     Ok(table) => println!("{table}"),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+pub fn nvidia_smi() -> Result<NvidiaSmi> {
+    run(Path::new(NVIDIA_SMI), &[]).map(NvidiaSmi)
+}
+
+fn query(program: &Path) -> Result<Vec<GpuInfo>> {
+    let text = run(
+        program,
+        &[
+            "--query-gpu=index,name,memory.used,memory.total,driver_version",
+            "--format=csv,noheader,nounits",
+        ],
+    )?;
+    text.lines().map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Result<GpuInfo> {
+    let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+    let [index, name, used, total, driver] = parts[..] else {
+        return Err(unreadable(line));
+    };
+    Ok(GpuInfo {
+        index: index.parse().map_err(|_| unreadable(line))?,
+        name: name.to_owned(),
+        memory_used: used.parse().ok(),
+        memory_total: total.parse().ok(),
+        driver: driver.to_owned(),
+    })
+}
+
+fn unreadable(line: &str) -> Error {
+    explain(
+        format!("nvidia-smi answered in a form that Taper does not know: {line:?}"),
+        "nvidia_smi()? shows its table as it is",
+    )
+}
+
+fn run(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|error| {
+            let why = match error.kind() {
+                ErrorKind::NotFound => "there is no command nvidia-smi".to_owned(),
+                _ => format!("nvidia-smi cannot be started ({error})"),
+            };
+            explain(
+                format!("no NVIDIA driver found: {why}"),
+                "On a machine with an NVIDIA GPU, install its driver; else stay on cpu()",
+            )
+        })?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().chain(complaint.lines());
+    let complaint: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty()).collect();
+    Err(explain(
+        format!("nvidia-smi failed: {}", complaint.join(" ")),
+        "Restart the machine if the driver was just installed or updated; cpu() works meanwhile",
+    ))
+}
+
+impl fmt::Display for GpuInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |size: Option<u64>| size.map_or("?".to_owned(), |size| size.to_string());
+        write!(
+            f,
+            "GPU {}: {}, {} / {} MiB, driver {}",
+            self.index,
+            self.name,
+            mib(self.memory_used),
+            mib(self.memory_total),
+            self.driver
+        )
+    }
+}
+
+impl Show for GpuInfo {
+    fn show_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// The text of [`nvidia_smi`]; it prints and shows as it is.
+#[derive(Clone, PartialEq)]
+pub struct NvidiaSmi(String);
+
+impl fmt::Display for NvidiaSmi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.trim_end())
+    }
+}
+
+impl fmt::Debug for NvidiaSmi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Show for NvidiaSmi {
+    fn show_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_becomes_a_gpu() {
+        let gpu = parse_line("1, NVIDIA H200, 512, 143771, 570.86.15").unwrap();
+        assert_eq!(
+            gpu.to_string(),
+            "GPU 1: NVIDIA H200, 512 / 143771 MiB, driver 570.86.15"
+        );
+        let shared_memory = parse_line("0, NVIDIA GB10, [N/A], [N/A], 580.1").unwrap();
+        assert_eq!(shared_memory.memory_total, None);
+        assert!(parse_line("No devices were found").is_err());
+    }
+
+    #[test]
+    fn a_missing_program_says_that_there_is_no_driver() {
+        let message = query(Path::new("/nowhere/nvidia-smi")).unwrap_err();
+        let message = message.to_string();
+        let expected = "no NVIDIA driver found: there is no command nvidia-smi\n";
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(message.lines().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_is_asked_and_its_failure_is_reported() {
+        let folder = std::env::temp_dir().join(format!("taper-smi-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let working = script(&folder, "works", "echo '0, Toy, 1, 2, 3.4'");
+        let broken = script(&folder, "fails", "echo 'no devices' >&2; exit 6");
+
+        assert_eq!(query(&working).unwrap()[0].name, "Toy");
+        let message = query(&broken).unwrap_err().to_string();
+        assert!(message.starts_with("nvidia-smi failed: no devices\n"));
+
+        let table = NvidiaSmi(run(&working, &[]).unwrap());
+        assert_eq!(format!("{table:?}"), "0, Toy, 1, 2, 3.4");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    fn script(folder: &Path, name: &str, body: &str) -> std::path::PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = folder.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}

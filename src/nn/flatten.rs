@@ -1,0 +1,55 @@
+//! From pictures to rows.
+
+use crate::nn::{Layer, Parameters, print_as_described};
+use candle_core::{Result, Tensor};
+
+/// Makes one dimension of all but the first, the batch.
+///
+/// # Shapes
+/// `(batch, a, b, …)` to `(batch, a · b · …)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = Flatten.forward(&zeros((8, 1, 28, 28), &cpu())?)?; // (8, 784)
+/// assert_eq!(y.dims(), [8, 784]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct Flatten;
+
+impl Layer for Flatten {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        match input.rank() {
+            1 => input.unsqueeze(1),
+            _ => input.flatten_from(1),
+        }
+    }
+}
+
+impl Parameters for Flatten {
+    fn describe(&self) -> String {
+        "Flatten(start_dim=1, end_dim=-1)".to_owned()
+    }
+}
+
+print_as_described!(Flatten);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::zeros;
+    use candle_core::Device;
+
+    #[test]
+    fn the_batch_stays() {
+        for (input, output) in [
+            (vec![2, 3], vec![2, 3]),
+            (vec![2, 3, 4], vec![2, 12]),
+            (vec![5], vec![5, 1]),
+        ] {
+            let y = Flatten.forward(&zeros(input, &Device::Cpu).unwrap());
+            assert_eq!(y.unwrap().dims(), output);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The trait that all layers have.
+
+use crate::nn::{Parameters, print_as_described};
+use candle_core::{Result, Tensor};
+
+/// A model that maps one tensor to one tensor.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(Parameters)]
+/// struct Scale { factor: Parameter }
+///
+/// impl Layer for Scale {
+///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///         x.broadcast_mul(&self.factor.tensor()?)
+///     }
+/// }
+///
+/// let scale = Scale { factor: Parameter::new(&full(1, 3.0, &cpu())?)? };
+/// let net = seq![scale, ReLU];
+/// let y = net.forward(&tensor(&[-1.0, 2.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [0.0, 6.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Layer: Parameters + Send + Sync {
+    /// The layer's output for this input. Each layer says which shapes it takes and gives.
+    ///
+    /// # Errors
+    /// If the input has another shape, type or device than the layer can take.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer: Box<dyn Layer> = Box::new(Tanh);
+    /// let y = layer.forward(&zeros((2, 3), &cpu())?)?; // (2, 3)
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn forward(&self, input: &Tensor) -> Result<Tensor>;
+}
+
+impl<L: Layer + ?Sized> Layer for Box<L> {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        (**self).forward(input)
+    }
+}
+
+print_as_described!(dyn Layer + '_);

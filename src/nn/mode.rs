@@ -1,0 +1,86 @@
+//! The switch between training and evaluation.
+
+use crate::nn::Parameters;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Tells a layer whether the model trains or is evaluated.
+///
+/// A layer that behaves differently in the two, as dropout does, has a field of this type. It
+/// starts in training, and follows the model's `train()` and `eval()`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(Parameters)]
+/// struct Doubler { mode: Mode }
+///
+/// impl Layer for Doubler {
+///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///         if self.mode.is_training() { x * 2.0 } else { Ok(x.clone()) }
+///     }
+/// }
+///
+/// let x = ones(1, &cpu())?;
+/// let mut net = seq![Doubler { mode: Mode::new() }];
+/// assert_eq!(net.forward(&x)?.to_vec1::<f32>()?, [2.0]);
+/// net.eval();
+/// assert_eq!(net.forward(&x)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Mode {
+    training: AtomicBool,
+}
+
+impl Mode {
+    /// A switch that stands at training.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Mode::new().is_training());
+    /// ```
+    pub fn new() -> Self {
+        let training = AtomicBool::new(true);
+        Self { training }
+    }
+
+    /// Whether the model trains.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut mode = Mode::new();
+    /// mode.eval();
+    /// assert!(!mode.is_training());
+    /// ```
+    pub fn is_training(&self) -> bool {
+        self.training.load(Ordering::Relaxed)
+    }
+}
+
+impl Default for Mode {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A clone is a switch of its own, standing where this one stands.
+impl Clone for Mode {
+    fn clone(&self) -> Self {
+        let training = AtomicBool::new(self.is_training());
+        Self { training }
+    }
+}
+
+impl fmt::Debug for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_training() { "train" } else { "eval" })
+    }
+}
+
+impl Parameters for Mode {
+    fn set_training(&self, training: bool) {
+        self.training.store(training, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,330 @@
+//! A tensor that training changes.
+
+use crate::error::explain;
+use crate::nn::Parameters;
+use crate::show::Show;
+use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A tensor that training changes: the weight or the bias of a layer, say.
+///
+/// A clone is the same parameter, not a copy of it. So an optimiser can hold the parameters of a
+/// model, and still has the right ones after the model has moved to another device.
+///
+/// A parameter may be [`lazy`](Parameter::lazy): its shape is known only when the first input is.
+/// Until then its tensor, shape, device and type are errors that say so.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let w = Parameter::new(&tensor(&[2.0, 3.0], &cpu())?)?; // (2,)
+/// let loss = w.tensor()?.sqr()?.sum_all()?;
+/// let gradient = loss.backward()?.remove(&w.tensor()?).unwrap(); // 2 w
+/// assert_eq!(gradient.to_vec1::<f32>()?, [4.0, 6.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Parameter {
+    state: Arc<RwLock<State>>,
+}
+
+enum State {
+    /// Waits for its values; they will be made on `device`, or where the first input is.
+    Lazy { device: Option<Device> },
+    /// Has values.
+    Ready(Var),
+}
+
+impl Parameter {
+    /// A parameter with a copy of these values, on their device.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let bias = Parameter::new(&zeros(3, &cpu())?)?; // (3,)
+    /// assert_eq!(bias.shape()?.dims(), [3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(values: &Tensor) -> Result<Self> {
+        Ok(Self::from_state(State::Ready(variable(values)?)))
+    }
+
+    /// A parameter that gets its values with the first input, by [`init`](Parameter::init).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let weight = Parameter::lazy();
+    /// assert!(!weight.is_initialized());
+    /// assert!(weight.shape().is_err());
+    /// ```
+    pub fn lazy() -> Self {
+        Self::from_state(State::Lazy { device: None })
+    }
+
+    /// Whether it has values.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Parameter::new(&zeros(3, &cpu())?)?.is_initialized());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_initialized(&self) -> bool {
+        matches!(*self.read(), State::Ready(_))
+    }
+
+    /// Gives a lazy parameter its values; does nothing if it has some.
+    ///
+    /// `values` is called with the device on which to make them: the one that `to_device` has set
+    /// before, or else `default`, the input's.
+    ///
+    /// # Errors
+    /// Those of `values`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let weight = Parameter::lazy();
+    /// weight.init(&cpu(), |device| ones((1, 4), device))?; // (1, 4)
+    /// assert_eq!(weight.shape()?.dims(), [1, 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn init(
+        &self,
+        default: &Device,
+        values: impl FnOnce(&Device) -> Result<Tensor>,
+    ) -> Result<()> {
+        let mut state = self.write();
+        if let State::Lazy { device } = &*state {
+            let values = values(device.as_ref().unwrap_or(default))?;
+            *state = State::Ready(variable(&values)?);
+        }
+        Ok(())
+    }
+
+    /// Its values, for computing with; gradients flow back to them.
+    ///
+    /// # Errors
+    /// If it is lazy and has no values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(4, 2)?;
+    /// let weight = net.parameter("weight")?.tensor()?; // (2, 4)
+    /// assert_eq!(weight.dims(), [2, 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn tensor(&self) -> Result<Tensor> {
+        self.var().map(|var| var.as_tensor().clone())
+    }
+
+    /// The Candle variable that holds its values, for Candle's own optimisers.
+    ///
+    /// After the model has moved to another device, it is another variable.
+    ///
+    /// # Errors
+    /// If it is lazy and has no values yet.
+    ///
+    /// ```
+    /// use taper::candle_nn::{Optimizer, SGD};
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(4, 1)?;
+    /// let vars = net.parameters().iter().map(Parameter::var).collect::<Result<Vec<_>>>()?;
+    /// let mut optimizer = SGD::new(vars, 0.1)?;
+    /// let loss = net.forward(&ones((8, 4), &cpu())?)?.sqr()?.mean_all()?;
+    /// optimizer.backward_step(&loss)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn var(&self) -> Result<Var> {
+        match &*self.read() {
+            State::Ready(var) => Ok(var.clone()),
+            State::Lazy { .. } => Err(not_initialized()),
+        }
+    }
+
+    /// Replaces its values, in place and on its own device. A lazy parameter gets them as its first.
+    ///
+    /// # Errors
+    /// If the shape or the type differs from that of its values.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let bias = Parameter::new(&zeros(2, &cpu())?)?;
+    /// bias.set(&tensor(&[1.0, 2.0], &cpu())?)?;
+    /// assert_eq!(bias.tensor()?.to_vec1::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn set(&self, values: &Tensor) -> Result<()> {
+        self.init(values.device(), |device| values.to_device(device))?;
+        let var = self.var()?;
+        if (var.shape(), var.dtype()) != (values.shape(), values.dtype()) {
+            let kind = |t: &Tensor| format!("{:?} {}", t.dims(), t.dtype().as_str());
+            return Err(explain(
+                format!("a parameter of {} cannot hold {}", kind(&var), kind(values)),
+                "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
+            ));
+        }
+        // A copy, because Candle refuses values that lie in the variable's own memory.
+        var.set(&values.to_device(var.device())?.force_contiguous()?)
+    }
+
+    /// The shape of its values.
+    ///
+    /// # Errors
+    /// If it is lazy and has no values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 2)?.parameter("weight")?.shape()?.dims(), [2, 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shape(&self) -> Result<Shape> {
+        self.var().map(|var| var.shape().clone())
+    }
+
+    /// The device where its values are.
+    ///
+    /// # Errors
+    /// If it is lazy and has no values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 2)?.parameter("weight")?.device()?.label(), "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn device(&self) -> Result<Device> {
+        self.var().map(|var| var.device().clone())
+    }
+
+    /// The type of its values.
+    ///
+    /// # Errors
+    /// If it is lazy and has no values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 2)?.parameter("weight")?.dtype()?, DType::F32);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn dtype(&self) -> Result<DType> {
+        self.var().map(|var| var.dtype())
+    }
+
+    /// Moves its values, or says where those to come shall be.
+    pub(crate) fn move_to(&self, device: &Device) -> Result<()> {
+        let mut state = self.write();
+        match &mut *state {
+            State::Lazy { device: wanted } => *wanted = Some(device.clone()),
+            State::Ready(var) if var.device().same_device(device) => {}
+            State::Ready(var) => *var = variable(&var.to_device(device)?)?,
+        }
+        Ok(())
+    }
+
+    fn from_state(state: State) -> Self {
+        let state = Arc::new(RwLock::new(state));
+        Self { state }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A variable with memory of its own, even if the values are a variable themselves.
+fn variable(values: &Tensor) -> Result<Var> {
+    Var::from_tensor(&values.detach())
+}
+
+fn not_initialized() -> Error {
+    explain(
+        "this parameter has no values yet: its shape depends on the first input",
+        "Run the model once on a batch, model.forward(&x)?, and ask again",
+    )
+}
+
+impl Parameters for Parameter {
+    fn collect_parameters(&self, path: &str, found: &mut Vec<(String, Parameter)>) {
+        let known = |(_, p): &(String, Parameter)| Arc::ptr_eq(&p.state, &self.state);
+        if !found.iter().any(known) {
+            found.push((path.to_owned(), self.clone()));
+        }
+    }
+}
+
+impl fmt::Debug for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show_text())
+    }
+}
+
+impl Show for Parameter {
+    fn show_text(&self) -> String {
+        match self.tensor() {
+            Ok(tensor) => format!("Parameter containing:\n{}", tensor.show_text()),
+            Err(_) => "Parameter without values yet".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{TensorExt, full, zeros};
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn it_owns_its_memory_and_its_clones_share_it() {
+        let values = zeros(2, &CPU).unwrap();
+        let parameter = Parameter::new(&values).unwrap();
+        let other = Parameter::new(&parameter.tensor().unwrap()).unwrap();
+        let clone = parameter.clone();
+        parameter.set(&full(2, 1.0, &CPU).unwrap()).unwrap();
+
+        let numbers = |t: &Tensor| t.to_vec1::<f32>().unwrap();
+        assert_eq!(numbers(&clone.tensor().unwrap()), [1.0, 1.0]);
+        assert_eq!(numbers(&other.tensor().unwrap()), [0.0, 0.0]);
+        assert_eq!(numbers(&values), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn it_can_be_set_from_its_own_values() {
+        let parameter = Parameter::new(&full(2, 3.0, &CPU).unwrap()).unwrap();
+        let own = parameter.tensor().unwrap();
+        parameter.set(&own).unwrap();
+        assert!(own.shares_storage_with(&parameter.tensor().unwrap()));
+        let message = parameter.set(&zeros(3, &CPU).unwrap()).unwrap_err();
+        let expected = "a parameter of [2] f32 cannot hold [3] f32\n";
+        assert!(message.to_string().starts_with(expected), "{message}");
+    }
+
+    #[test]
+    fn a_lazy_one_waits_for_its_first_values() {
+        let parameter = Parameter::lazy();
+        assert_eq!(parameter.show_text(), "Parameter without values yet");
+        let message = parameter.device().unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 2, "{message}");
+        parameter.move_to(&CPU).unwrap();
+        parameter.set(&zeros(2, &CPU).unwrap()).unwrap();
+        parameter.init(&CPU, |_| panic!("it has values")).unwrap();
+        assert_eq!(parameter.dtype().unwrap(), DType::F32);
+        let text = "Parameter containing:\n[0., 0.]\nTensor[[2], f32, cpu]";
+        assert_eq!(parameter.show_text(), text);
+    }
+}

@@ -1,0 +1,351 @@
+//! What every model can do with its parameters.
+
+use crate::error::explain;
+use crate::nn::Parameter;
+use candle_core::{Device, Result};
+
+/// A model, a layer, or a part of one: anything whose parameters can be found.
+///
+/// Derive it for a struct, and its fields are walked in order. A field may be a [`Parameter`], a
+/// [`Mode`](crate::nn::Mode), another model, a `Vec`, `Option`, `Box`, array or tuple of these, or
+/// plain data such as `f64` or `String`, which has no parameters. Mark a field of any other type
+/// with `#[parameters(skip)]`, a plain tensor for instance: it is then neither moved nor trained.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(Parameters)]
+/// struct Regression { net: Linear, scale: Parameter, lr: f64 }
+///
+/// let mut model = Regression {
+///     net: Linear::new(3, 1)?,
+///     scale: Parameter::new(&ones(1, &cpu())?)?,
+///     lr: 0.1,
+/// };
+/// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(names, ["net.weight", "net.bias", "scale"]);
+/// assert_eq!(model.num_parameters(), 5);
+/// model.to_device(&try_gpu(0))?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A derived model also shows itself below a cell, as [`describe`](Parameters::describe) says.
+#[diagnostic::on_unimplemented(
+    message = "Taper does not know how to find parameters in `{Self}`",
+    label = "has no `Parameters`",
+    note = "write `#[derive(Parameters)]` above it if it is a part of the model",
+    note = "write `#[parameters(skip)]` above a field that training should leave alone"
+)]
+pub trait Parameters {
+    /// Every field with its name, in order; plain data has none. The derive writes this.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = Linear::new(3, 1)?;
+    /// let names: Vec<String> = layer.fields().into_iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["weight", "bias"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
+        Vec::new()
+    }
+
+    /// The model as PyTorch would print it, its parts indented; empty for what is no model.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// #[derive(Parameters)]
+    /// struct Classifier { net: Sequential }
+    ///
+    /// let model = Classifier { net: seq![Flatten, LazyLinear::new(10)] };
+    /// assert_eq!(model.describe(), "\
+    /// Classifier(
+    ///   (net): Sequential(
+    ///     (0): Flatten(start_dim=1, end_dim=-1)
+    ///     (1): LazyLinear(out_features=10, bias=true)
+    ///   )
+    /// )");
+    /// ```
+    fn describe(&self) -> String {
+        String::new()
+    }
+
+    /// Adds every parameter below `path` to `found`. [`Parameter`] adds itself, all else its fields.
+    #[doc(hidden)]
+    fn collect_parameters(&self, path: &str, found: &mut Vec<(String, Parameter)>) {
+        for (name, field) in self.fields() {
+            field.collect_parameters(&joined(path, &name), found);
+        }
+    }
+
+    /// Switches every [`Mode`](crate::nn::Mode) below.
+    #[doc(hidden)]
+    fn set_training(&self, training: bool) {
+        for (_, field) in self.fields() {
+            field.set_training(training);
+        }
+    }
+
+    /// All parameters with PyTorch's dotted names, such as `"0.weight"`; one used twice is listed
+    /// once, under its first name.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 1)?];
+    /// for (name, parameter) in net.named_parameters() {
+    ///     println!("{name}: {:?}", parameter.shape()?);
+    /// }
+    /// assert_eq!(net.named_parameters()[2].0, "2.weight");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn named_parameters(&self) -> Vec<(String, Parameter)> {
+        let mut found = Vec::new();
+        self.collect_parameters("", &mut found);
+        found
+    }
+
+    /// All parameters, in the order of the fields.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 8)?.parameters().len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn parameters(&self) -> Vec<Parameter> {
+        let named = self.named_parameters();
+        named.into_iter().map(|(_, parameter)| parameter).collect()
+    }
+
+    /// The parameter with this name.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those there are.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 8)?, ReLU];
+    /// assert_eq!(net.parameter("0.bias")?.shape()?.dims(), [8]);
+    /// assert_eq!(net[0].parameter("bias")?.device()?.label(), "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn parameter(&self, name: &str) -> Result<Parameter> {
+        let named = self.named_parameters();
+        if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
+            return Ok(parameter.clone());
+        }
+        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+        Err(explain(
+            format!("there is no parameter named {name:?}"),
+            match names[..] {
+                [] => "This model has no parameters".to_owned(),
+                _ => format!("Choose one of: {}", names.join(", ")),
+            },
+        ))
+    }
+
+    /// How many numbers training can change. Parameters that wait for a first input count as 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 8)?.num_parameters(), 4 * 8 + 8);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn num_parameters(&self) -> usize {
+        let shapes = self.parameters().into_iter().filter_map(|p| p.shape().ok());
+        shapes.map(|shape| shape.elem_count()).sum()
+    }
+
+    /// Moves every parameter to a device, in place. Lazy ones will be made there.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let device = try_gpu(0);
+    /// let mut net = seq![LazyLinear::new(1)];
+    /// net.to_device(&device)?;
+    /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn to_device(&mut self, device: &Device) -> Result<()> {
+        self.parameters().iter().try_for_each(|p| p.move_to(device))
+    }
+
+    /// Makes every layer behave as in training. A new model does.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(4, 8)?];
+    /// net.eval(); // before measuring
+    /// net.train(); // before training goes on
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn train(&mut self) {
+        self.set_training(true);
+    }
+
+    /// Makes every layer behave as in use: dropout lets all pass, and so on.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(4, 8)?];
+    /// net.eval();
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn eval(&mut self) {
+        self.set_training(false);
+    }
+}
+
+/// A model's name and those of its fields that have something to say, as PyTorch prints them.
+pub fn describe_model(name: &str, fields: &[(String, &dyn Parameters)]) -> String {
+    let parts: Vec<String> = fields
+        .iter()
+        .map(|(name, field)| (name, field.describe().replace('\n', "\n  ")))
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(name, text)| format!("  ({name}): {text}\n"))
+        .collect();
+    match parts.is_empty() {
+        true => format!("{name}()"),
+        false => format!("{name}(\n{})", parts.concat()),
+    }
+}
+
+fn joined(path: &str, name: &str) -> String {
+    match path {
+        "" => name.to_owned(),
+        _ => format!("{path}.{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::{Linear, Mode, ReLU};
+    use crate::show::Show;
+    use crate::tensor::zeros;
+    use taper_macros::Parameters;
+
+    #[derive(Parameters)]
+    struct Block {
+        linear: Linear,
+        mode: Mode,
+    }
+
+    #[derive(Parameters)]
+    struct Tuple(Parameter, f64);
+
+    #[derive(Parameters)]
+    struct Model<P> {
+        blocks: Vec<Block>,
+        pair: (Option<Linear>, [Parameter; 2]),
+        none: Option<Linear>,
+        tuple: Box<Tuple>,
+        part: P,
+        r#type: String,
+        #[parameters(skip)]
+        steps: std::cell::Cell<usize>,
+    }
+
+    fn parameter() -> Parameter {
+        Parameter::new(&zeros(1, &Device::Cpu).unwrap()).unwrap()
+    }
+
+    fn block() -> Block {
+        Block {
+            linear: Linear::new(2, 1).unwrap(),
+            mode: Mode::new(),
+        }
+    }
+
+    fn model() -> Model<Parameter> {
+        let part = parameter();
+        Model {
+            blocks: vec![block(), block()],
+            pair: (
+                Some(Linear::new(1, 1).unwrap()),
+                [parameter(), part.clone()],
+            ),
+            none: None,
+            tuple: Box::new(Tuple(parameter(), 1.5)),
+            part,
+            r#type: "toy".to_owned(),
+            steps: std::cell::Cell::new(0),
+        }
+    }
+
+    #[test]
+    fn every_parameter_is_found_once_under_its_dotted_name() {
+        let model = model();
+        let named = model.named_parameters();
+        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "blocks.0.linear.weight",
+                "blocks.0.linear.bias",
+                "blocks.1.linear.weight",
+                "blocks.1.linear.bias",
+                "pair.0.weight",
+                "pair.0.bias",
+                "pair.1.0",
+                "pair.1.1",
+                "tuple.0",
+            ]
+        );
+        assert_eq!(model.num_parameters(), 2 * 3 + 2 + 3);
+        assert!(model.steps.get() == 0 && model.r#type == "toy" && model.tuple.1 == 1.5);
+    }
+
+    #[test]
+    fn the_mode_reaches_every_part() {
+        let mut model = model();
+        model.eval();
+        assert!(model.blocks.iter().all(|b| !b.mode.is_training()));
+        model.train();
+        assert!(model.blocks.iter().all(|b| b.mode.is_training()));
+    }
+
+    #[test]
+    fn a_model_shows_its_parts() {
+        assert_eq!(
+            model().show_text(),
+            "Model(
+  (blocks): Vec(
+    (0): Block(
+      (linear): Linear(in_features=2, out_features=1, bias=true)
+    )
+    (1): Block(
+      (linear): Linear(in_features=2, out_features=1, bias=true)
+    )
+  )
+  (pair): Tuple(
+    (0): Linear(in_features=1, out_features=1, bias=true)
+  )
+  (tuple): Tuple()
+)"
+        );
+        assert_eq!(vec![1.0, 2.0].describe(), "");
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_right_ones() {
+        let message = block().parameter("weight").err().unwrap().to_string();
+        assert_eq!(
+            message,
+            "there is no parameter named \"weight\"\nChoose one of: linear.weight, linear.bias"
+        );
+        let message = ReLU.parameter("x").err().unwrap().to_string();
+        assert!(message.ends_with("This model has no parameters"));
+    }
+}

@@ -1,0 +1,22 @@
+//! Everything a notebook uses: `use taper::prelude::*;`.
+//!
+//! Candle's `Module` comes along unnamed, so that `x.apply(&layer)` works with Candle's own layers.
+
+pub use crate::device::{
+    DeviceExt, GpuInfo, NvidiaSmi, Stopwatch, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi,
+    synchronize, try_all_gpus, try_gpu,
+};
+pub use crate::display::{MimeBundle, display};
+pub use crate::error::Result;
+pub use crate::interrupted;
+pub use crate::nn::{
+    Flatten, Layer, LazyLinear, Linear, Mode, Parameter, Parameters, ReLU, Sequential, Sigmoid,
+    Tanh,
+};
+pub use crate::seq;
+pub use crate::show::Show;
+pub use crate::tensor::{
+    TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
+    randperm, tensor, uniform, zeros,
+};
+pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

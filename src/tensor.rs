@@ -1,0 +1,12 @@
+//! Making tensors, seeded random numbers, copies.
+//!
+//! A tensor is Candle's own [`Tensor`](candle_core::Tensor). The functions here have PyTorch's
+//! names and defaults: `f32` unless the numbers say otherwise, and the device always named.
+
+mod create;
+mod ext;
+mod random;
+
+pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
+pub use ext::TensorExt;
+pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform};

@@ -1,0 +1,179 @@
+//! Tensors from numbers and from rules.
+
+use crate::error::explain;
+use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
+
+/// A tensor with these values: a number, or an array, slice or vector of up to four levels.
+///
+/// Literals get PyTorch's types: `1.5` (Rust's `f64`) becomes `f32`, and `1` (Rust's `i32`) `i64`.
+/// Other types stay, and Candle's `Tensor::new` keeps all of them.
+///
+/// # Errors
+/// If the rows of a vector of vectors have different lengths.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &cpu())?; // (2, 2)
+/// assert_eq!(x.dtype(), DType::F32);
+/// let labels = tensor(vec![3, 1, 2], &cpu())?; // (3,)
+/// assert_eq!(labels.dtype(), DType::I64);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
+    with_default_dtype(Tensor::new(data, &Device::Cpu)?)?.to_device(device)
+}
+
+/// `f32` zeros in the given shape.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = zeros((2, 3), &cpu())?; // (2, 3)
+/// assert_eq!(x.to_vec2::<f32>()?, [[0.0; 3]; 2]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    Tensor::zeros(shape, DType::F32, device)
+}
+
+/// `f32` ones in the given shape.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = ones(3, &cpu())?; // (3,)
+/// assert_eq!(x.to_vec1::<f32>()?, [1.0, 1.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    Tensor::ones(shape, DType::F32, device)
+}
+
+/// The same `f32` value everywhere in the given shape.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = full((1, 2), 7.5, &cpu())?; // (1, 2)
+/// assert_eq!(x.to_vec2::<f32>()?, [[7.5, 7.5]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tensor> {
+    Tensor::full(value as f32, shape, device)
+}
+
+/// The numbers `start`, `start + 1`, … that lie below `end`, in one dimension.
+///
+/// Integers give `i64`, floats `f32`, as in [`tensor`].
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(arange(0, 4, &cpu())?.to_vec1::<i64>()?, [0, 1, 2, 3]);
+/// assert_eq!(arange(0.5, 3.0, &cpu())?.to_vec1::<f32>()?, [0.5, 1.5, 2.5]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor> {
+    with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?)?.to_device(device)
+}
+
+/// `steps` numbers at equal distances from `start` to `end`, both included, as `f32`.
+///
+/// # Errors
+/// If `steps` is 0.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = linspace(0.0, 1.0, 5, &cpu())?; // (5,)
+/// assert_eq!(x.to_vec1::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<Tensor> {
+    let Some(last) = steps.checked_sub(1) else {
+        return Err(explain("linspace: steps is 0", "Ask for at least one step"));
+    };
+    let distance = (end - start) / last.max(1) as f64;
+    let numbers = (0..steps).map(|i| match i {
+        i if i == last && last > 0 => end as f32,
+        i => (start + distance * i as f64) as f32,
+    });
+    Tensor::from_vec(numbers.collect::<Vec<f32>>(), steps, device)
+}
+
+/// The `n` by `n` identity matrix, as `f32`.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = eye(2, &cpu())?; // (2, 2)
+/// assert_eq!(x.to_vec2::<f32>()?, [[1.0, 0.0], [0.0, 1.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
+    Tensor::eye(n, DType::F32, device)
+}
+
+/// Rust's literal types to PyTorch's default types.
+fn with_default_dtype(tensor: Tensor) -> Result<Tensor> {
+    match tensor.dtype() {
+        DType::F64 => tensor.to_dtype(DType::F32),
+        DType::I32 => tensor.to_dtype(DType::I64),
+        _ => Ok(tensor),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn every_level_of_nesting_is_read() {
+        assert_eq!(tensor(1.5, &CPU).unwrap().dims(), [0usize; 0]);
+        assert_eq!(tensor(&[1, 2], &CPU).unwrap().dims(), [2]);
+        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).unwrap().dims(), [1, 1, 2]);
+        assert_eq!(tensor(&[[[1u8, 2]]], &CPU).unwrap().dtype(), DType::U8);
+        let rows = vec![vec![1f32, 2.], vec![3., 4.]];
+        assert_eq!(
+            tensor(rows.clone(), &CPU)
+                .unwrap()
+                .to_vec2::<f32>()
+                .unwrap(),
+            rows
+        );
+        assert!(tensor(vec![vec![1f32], vec![]], &CPU).is_err());
+    }
+
+    #[test]
+    fn linspace_ends_where_it_should() {
+        let x = linspace(-1.0, 0.1, 1001, &CPU).unwrap();
+        let x = x.to_vec1::<f32>().unwrap();
+        assert_eq!((x[0], x[1000]), (-1.0, 0.1));
+        assert_eq!(
+            linspace(2.0, 9.0, 1, &CPU)
+                .unwrap()
+                .to_vec1::<f32>()
+                .unwrap(),
+            [2.0]
+        );
+        assert!(linspace(0.0, 1.0, 0, &CPU).is_err());
+    }
+}

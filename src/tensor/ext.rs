@@ -1,0 +1,121 @@
+//! Copies, and the memory behind a tensor.
+
+use candle_core::{Device, Result, Tensor};
+
+/// What Taper adds to Candle's [`Tensor`].
+///
+/// Candle's own `x.to_device(&device)?` makes no copy when the tensor is there already: the result
+/// shares its memory. Between two devices it moves the whole memory behind a view;
+/// [`copy_to`](TensorExt::copy_to) moves only the elements that the view shows.
+pub trait TensorExt {
+    /// A copy on `device` in memory of its own, also when the tensor is there already.
+    ///
+    /// The shape stays, the elements lie in order. Gradients flow back through the copy.
+    ///
+    /// # Errors
+    /// If the device has not enough memory or cannot be reached.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones((2, 3), &cpu())?;
+    /// let copy = x.copy_to(&cpu())?;
+    /// assert_eq!(copy.dims(), [2, 3]);
+    /// assert!(!copy.shares_storage_with(&x));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn copy_to(&self, device: &Device) -> Result<Tensor>;
+
+    /// Whether two tensors lie in the same memory, as a view and its origin do.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones((2, 3), &cpu())?;
+    /// assert!(x.shares_storage_with(&x.to_device(&cpu())?)); // already there
+    /// assert!(x.shares_storage_with(&x.narrow(0, 1, 1)?)); // a view
+    /// assert!(!x.shares_storage_with(&(&x + 1.0)?)); // a new tensor
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn shares_storage_with(&self, other: &Tensor) -> bool;
+}
+
+impl TensorExt for Tensor {
+    fn copy_to(&self, device: &Device) -> Result<Tensor> {
+        self.force_contiguous()?.to_device(device)
+    }
+
+    fn shares_storage_with(&self, other: &Tensor) -> bool {
+        storage_address(self) == storage_address(other)
+    }
+}
+
+/// Tensors that share memory share the one `Storage` behind Candle's lock.
+fn storage_address(tensor: &Tensor) -> usize {
+    let (storage, _) = tensor.storage_and_layout();
+    std::ptr::from_ref(&*storage).addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candle_core::{DType, Storage, Var};
+
+    fn sample() -> Tensor {
+        Tensor::arange(0f32, 12f32, &Device::Cpu)
+            .and_then(|x| x.reshape((3, 4)))
+            .unwrap()
+    }
+
+    #[test]
+    fn views_share_and_copies_do_not() {
+        let x = sample();
+        let views = [
+            x.clone(),
+            x.detach(),
+            x.t().unwrap(),
+            x.narrow(1, 2, 2).unwrap(),
+            x.reshape((4, 3)).unwrap(),
+            x.to_device(&Device::Cpu).unwrap(),
+        ];
+        for view in &views {
+            assert!(view.shares_storage_with(&x));
+            assert!(!view.copy_to(&Device::Cpu).unwrap().shares_storage_with(&x));
+        }
+        assert!(!sample().shares_storage_with(&x));
+        assert!(x.shares_storage_with(&x), "no lock is held twice");
+    }
+
+    #[test]
+    fn a_copied_view_keeps_its_values_and_nothing_else() {
+        let view = sample().narrow(1, 2, 2).unwrap();
+        let copy = view.copy_to(&Device::Cpu).unwrap();
+        assert_eq!(
+            copy.to_vec2::<f32>().unwrap(),
+            [[2., 3.], [6., 7.], [10., 11.]]
+        );
+        let (storage, _) = copy.storage_and_layout();
+        let Storage::Cpu(storage) = &*storage else {
+            panic!("the copy is not on the CPU")
+        };
+        assert_eq!(storage.as_slice::<f32>().unwrap().len(), 6);
+    }
+
+    #[test]
+    fn changing_a_variable_leaves_its_copy_alone() {
+        let var = Var::zeros(2, DType::F32, &Device::Cpu).unwrap();
+        let copy = var.copy_to(&Device::Cpu).unwrap();
+        var.set(&var.ones_like().unwrap()).unwrap();
+        assert_eq!(copy.to_vec1::<f32>().unwrap(), [0., 0.]);
+    }
+
+    #[test]
+    fn gradients_flow_through_a_copy() {
+        let var = Var::ones(2, DType::F32, &Device::Cpu).unwrap();
+        let copy = var.copy_to(&Device::Cpu).unwrap();
+        let loss = (copy * 3.0).unwrap().sum_all().unwrap();
+        let gradients = loss.backward().unwrap();
+        let gradient = gradients.get(&var).unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(gradient, [3., 3.]);
+    }
+}

@@ -1,0 +1,247 @@
+//! Random numbers that a seed makes repeatable, on every machine and device.
+//!
+//! One ChaCha generator serves the whole program. Numbers are drawn on the CPU and then moved, so a
+//! seed gives the same tensors on the CPU and on a GPU. Without a seed, they differ in each run.
+
+use crate::error::explain;
+use candle_core::{Device, Result, Shape, Tensor, WithDType};
+use rand::SeedableRng;
+use rand::distr::{Distribution, StandardUniform, Uniform};
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha12Rng;
+use rand_distr::{Normal, StandardNormal};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// Starts the random numbers anew from a seed: the same seed, the same numbers.
+///
+/// It governs all random numbers of Taper: those of this module and the first weights of layers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// manual_seed(42);
+/// let x = rand(3, &cpu())?.to_vec1::<f32>()?;
+/// assert_eq!(x, [0.13340974, 0.5265574, 0.24873835]);
+/// manual_seed(42);
+/// assert_eq!(rand(3, &cpu())?.to_vec1::<f32>()?, x);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn manual_seed(seed: u64) {
+    *generator() = ChaCha12Rng::seed_from_u64(seed);
+}
+
+/// Uniform `f32` numbers in `[0, 1)`.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = rand((2, 3), &cpu())?; // (2, 3)
+/// assert!(x.flatten_all()?.to_vec1::<f32>()?.iter().all(|x| (0.0..1.0).contains(x)));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn rand(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    draw::<f32>(StandardUniform, shape.into(), device)
+}
+
+/// `f32` numbers from the standard normal distribution: mean 0, standard deviation 1.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// manual_seed(1);
+/// let x = randn((100, 100), &cpu())?; // (100, 100)
+/// assert!(x.mean_all()?.to_scalar::<f32>()?.abs() < 0.05);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn randn(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    draw::<f32>(StandardNormal, shape.into(), device)
+}
+
+/// `f32` numbers from the normal distribution with this mean and standard deviation.
+///
+/// # Errors
+/// If `std` is negative or not finite.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// manual_seed(1);
+/// let x = normal(5.0, 0.01, 1000, &cpu())?; // (1000,)
+/// assert!((x.mean_all()?.to_scalar::<f32>()? - 5.0).abs() < 0.01);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    let distribution = Normal::new(mean as f32, std as f32).ok();
+    let Some(distribution) = distribution.filter(|_| std >= 0.0) else {
+        return Err(explain(
+            format!("normal: {std} is no standard deviation"),
+            "Give a finite number that is not negative",
+        ));
+    };
+    draw::<f32>(distribution, shape.into(), device)
+}
+
+/// Uniform `f32` numbers in `[low, high)`.
+///
+/// # Errors
+/// If `low` is not below `high`, or one of them is not finite.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = uniform(-1.0, 1.0, (2, 3), &cpu())?; // (2, 3)
+/// assert!(x.abs()?.max_all()?.to_scalar::<f32>()? <= 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    let distribution =
+        Uniform::new(low as f32, high as f32).map_err(|_| empty_range("uniform", &low, &high))?;
+    draw::<f32>(distribution, shape.into(), device)
+}
+
+/// Whole numbers from `low` up to, and without, `high`, each as likely, as `i64`.
+///
+/// # Errors
+/// If `low` is not below `high`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let dice = randint(1, 7, 10, &cpu())?; // (10,)
+/// assert!(dice.to_vec1::<i64>()?.iter().all(|n| (1..=6).contains(n)));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+    let distribution = Uniform::new(low, high).map_err(|_| empty_range("randint", &low, &high))?;
+    draw::<i64>(distribution, shape.into(), device)
+}
+
+/// The numbers `0` to `n - 1` in random order, as `i64`; for shuffling with `index_select`.
+///
+/// # Errors
+/// If the device has not enough memory.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let order = randperm(5, &cpu())?; // (5,)
+/// let rows = eye(5, &cpu())?.index_select(&order, 0)?; // (5, 5)
+/// assert_eq!(rows.sum_all()?.to_scalar::<f32>()?, 5.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
+    let mut order: Vec<i64> = (0..n as i64).collect();
+    order.shuffle(&mut *generator());
+    Tensor::from_vec(order, n, device)
+}
+
+fn draw<N: WithDType>(
+    distribution: impl Distribution<N>,
+    shape: Shape,
+    device: &Device,
+) -> Result<Tensor> {
+    let numbers = sample(distribution, shape.elem_count(), &mut generator());
+    Tensor::from_vec(numbers, shape, device)
+}
+
+fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng) -> Vec<N> {
+    distribution.sample_iter(rng).take(n).collect()
+}
+
+fn generator() -> MutexGuard<'static, ChaCha12Rng> {
+    static GENERATOR: LazyLock<Mutex<ChaCha12Rng>> =
+        LazyLock::new(|| Mutex::new(ChaCha12Rng::from_os_rng()));
+    GENERATOR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn empty_range(
+    function: &str,
+    low: &dyn std::fmt::Display,
+    high: &dyn std::fmt::Display,
+) -> candle_core::Error {
+    explain(
+        format!("{function}: there are no numbers from {low} up to {high}"),
+        "Give the lower bound first, and make both finite",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPU: Device = Device::Cpu;
+
+    fn seeded<N>(distribution: impl Distribution<N>, n: usize) -> Vec<N> {
+        sample(distribution, n, &mut ChaCha12Rng::seed_from_u64(0))
+    }
+
+    fn mean_and_std(numbers: &[f32]) -> (f64, f64) {
+        let n = numbers.len() as f64;
+        let mean = numbers.iter().map(|&x| x as f64).sum::<f64>() / n;
+        let variance = numbers
+            .iter()
+            .map(|&x| (x as f64 - mean).powi(2))
+            .sum::<f64>()
+            / n;
+        (mean, variance.sqrt())
+    }
+
+    /// These must never change: outputs stored in notebooks depend on them.
+    #[test]
+    fn the_first_numbers_of_seed_0_are_fixed() {
+        assert_eq!(
+            seeded::<f32>(StandardUniform, 3),
+            [0.80145925, 0.7311134, 0.55528885]
+        );
+        assert_eq!(
+            seeded::<f32>(StandardNormal, 3),
+            [0.712813, 0.85833144, -2.4362438]
+        );
+        let dice = Uniform::new(1i64, 7).unwrap();
+        assert_eq!(seeded(dice, 6), [5, 5, 1, 4, 2, 5]);
+        let mut order: Vec<i64> = (0..6).collect();
+        order.shuffle(&mut ChaCha12Rng::seed_from_u64(0));
+        assert_eq!(order, [1, 0, 2, 3, 5, 4]);
+    }
+
+    #[test]
+    fn mean_and_deviation_are_as_asked() {
+        let n = 100_000;
+        let close = |(mean, std): (f64, f64), want: (f64, f64)| {
+            assert!((mean - want.0).abs() < 0.01 * want.1.max(1.0), "{mean}");
+            assert!((std - want.1).abs() < 0.01 * want.1, "{std}");
+        };
+        let twelfth = (1.0f64 / 12.0).sqrt();
+        close(mean_and_std(&seeded(StandardUniform, n)), (0.5, twelfth));
+        close(mean_and_std(&seeded(StandardNormal, n)), (0.0, 1.0));
+        let x = normal(3.0, 2.0, n, &CPU).unwrap().to_vec1().unwrap();
+        let (mean, std) = mean_and_std(&x);
+        assert!((mean - 3.0).abs() < 0.05 && (std - 2.0).abs() < 0.05);
+        let x = uniform(-2.0, 4.0, n, &CPU).unwrap().to_vec1().unwrap();
+        let (mean, std) = mean_and_std(&x);
+        assert!((mean - 1.0).abs() < 0.05 && (std - 6.0 * twelfth).abs() < 0.05);
+    }
+
+    #[test]
+    fn a_permutation_has_every_number_once() {
+        let mut order = randperm(100, &CPU).unwrap().to_vec1::<i64>().unwrap();
+        order.sort();
+        assert_eq!(order, (0..100).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn senseless_ranges_are_refused() {
+        assert!(uniform(1.0, 1.0, 1, &CPU).is_err());
+        assert!(uniform(0.0, f64::INFINITY, 1, &CPU).is_err());
+        assert!(normal(0.0, -1.0, 1, &CPU).is_err());
+        assert!(normal(0.0, f64::NAN, 1, &CPU).is_err());
+        let message = randint(3, 3, 1, &CPU).unwrap_err().to_string();
+        assert!(message.starts_with("randint: there are no numbers from 3 up to 3\n"));
+    }
+}

@@ -1,0 +1,220 @@
+//! `taper events`: cells in, events out.
+
+use super::taper;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Starting includes building the warm image, if this is the first start of all.
+const TO_START: Duration = Duration::from_secs(900);
+/// No cell of these tests takes a tenth of it.
+const FOR_A_CELL: Duration = Duration::from_secs(120);
+
+/// The one session of a test file. Cells of several tests run in it, one test at a time; each test
+/// defines the variables it uses, since another may have ended the process in which they live.
+pub struct Events {
+    process: Child,
+    requests: ChildStdin,
+    answers: Receiver<Value>,
+}
+
+/// What a cell did, adjacent texts of one stream joined.
+pub type Ran = Vec<Value>;
+
+static SHARED: Mutex<Option<Events>> = Mutex::new(None);
+
+/// Has the session to itself. A test that fails in mid-cell throws it away.
+pub struct Borrowed {
+    session: Option<Events>,
+    place: MutexGuard<'static, Option<Events>>,
+}
+
+pub fn session() -> Borrowed {
+    let mut place = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let session = Some(place.take().unwrap_or_else(Events::start));
+    Borrowed { session, place }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            *self.place = self.session.take();
+        }
+    }
+}
+
+impl Borrowed {
+    /// Runs a cell and gives its events.
+    pub fn run(&mut self, code: &str) -> Ran {
+        self.run_with(json!({ "code": code }), |_| {})
+    }
+
+    /// Runs the cell of a whole request; `seen` hears of each event when it arrives.
+    pub fn run_with(&mut self, request: Value, seen: impl FnMut(&Value)) -> Ran {
+        self.session().run(&request, seen)
+    }
+
+    /// The most memory that the process of the session has ever held, in megabytes.
+    pub fn peak_memory(&mut self) -> f64 {
+        let file = format!("/proc/{}/status", self.session().process.id());
+        let status = std::fs::read_to_string(file).expect("the session lives");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .expect("Linux says it");
+        let kilobytes = line.trim().trim_end_matches("kB").trim().parse::<f64>();
+        kilobytes.expect("a number") / 1000.0
+    }
+
+    fn session(&mut self) -> &mut Events {
+        self.session
+            .as_mut()
+            .expect("it is given back only at the end")
+    }
+}
+
+impl Events {
+    fn start() -> Events {
+        let mut process = taper(&["events"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let stdout = BufReader::new(process.stdout.take().expect("it is piped"));
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let _ =
+                    sender.send(serde_json::from_str(&line).expect("an event is a line of JSON"));
+            }
+        });
+        let requests = process.stdin.take().expect("it is piped");
+        let mut session = Events {
+            process,
+            requests,
+            answers,
+        };
+        // The first `?` of a session used to upset how its value is shown.
+        session.send(&json!({ "code": "ones(2, &cpu())?" }));
+        assert_eq!(
+            session.next(Instant::now() + TO_START),
+            value("[1., 1.]\nTensor[[2], f32, cpu]")
+        );
+        assert_eq!(
+            session.next(Instant::now() + FOR_A_CELL),
+            json!({ "event": "done", "ok": true })
+        );
+        session
+    }
+
+    fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
+        self.send(request);
+        let deadline = Instant::now() + FOR_A_CELL;
+        let mut ran = Ran::new();
+        loop {
+            let event = self.next(deadline);
+            if event["event"] == "done" {
+                let failed = ran.last().is_some_and(|last| last["event"] == "error");
+                assert_eq!(event["ok"], !failed, "an error is the last event: {ran:#?}");
+                return ran;
+            }
+            seen(&event);
+            add(&mut ran, event);
+        }
+    }
+
+    fn send(&mut self, request: &Value) {
+        writeln!(self.requests, "{request}").expect("the session listens");
+    }
+
+    fn next(&mut self, deadline: Instant) -> Value {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.answers
+            .recv_timeout(left)
+            .expect("the session answers in time")
+    }
+}
+
+/// Ends the session's process also when a cell hangs in it; its relay sees that and ends as well.
+impl Drop for Events {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Joins a text to the one before it, and takes the colours out of a traceback.
+fn add(ran: &mut Ran, mut event: Value) {
+    if let (Some(last), "text") = (ran.last_mut(), event["event"].as_str().unwrap_or_default())
+        && last["event"] == "text"
+        && last["stream"] == event["stream"]
+    {
+        let joined = format!("{}{}", words(&last["text"]), words(&event["text"]));
+        last["text"] = joined.into();
+        return;
+    }
+    let traceback = event.get_mut("traceback").and_then(Value::as_array_mut);
+    for line in traceback.into_iter().flatten() {
+        *line = without_colours(words(line)).into();
+    }
+    ran.push(event);
+}
+
+fn words(value: &Value) -> &str {
+    value.as_str().expect("it is text")
+}
+
+fn without_colours(line: &str) -> String {
+    let mut parts = line.split("\x1b[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
+}
+
+/// Text on standard output.
+pub fn out(text: &str) -> Value {
+    json!({ "event": "text", "stream": "stdout", "text": text })
+}
+
+/// Text on standard error.
+pub fn err(text: &str) -> Value {
+    json!({ "event": "text", "stream": "stderr", "text": text })
+}
+
+/// Something shown with `display`.
+pub fn display(data: Value) -> Value {
+    json!({ "event": "display", "data": data, "metadata": {}, "display_id": null })
+}
+
+/// The value of the cell in one text.
+pub fn value(text: &str) -> Value {
+    result(json!({ "text/plain": text }))
+}
+
+/// The value of the cell.
+pub fn result(data: Value) -> Value {
+    json!({ "event": "result", "data": data, "metadata": {} })
+}
+
+/// An error; `line` and `column` are 0 where they are not known. `quote` is what the traceback
+/// shows below name and message.
+pub fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
+    let summary = format!("{name}: {message}");
+    let traceback: Vec<&str> = summary.lines().chain(quote.iter().copied()).collect();
+    let location = (line > 0).then(|| json!({ "line": line, "column": null }));
+    json!({ "event": "error", "name": name, "message": message, "traceback": traceback, "location": location })
+}
+
+/// A compile error, and all that the student reads.
+pub fn compile_error(message: &str, (line, column): (usize, usize), traceback: &str) -> Value {
+    let location = json!({ "line": line, "column": column });
+    let traceback: Vec<&str> = traceback.lines().collect();
+    json!({
+        "event": "error", "name": "CompileError", "message": message,
+        "traceback": traceback, "location": location,
+    })
+}

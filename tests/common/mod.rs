@@ -1,0 +1,111 @@
+//! What the tests that cross rooms share: the real program, under a time limit.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+pub mod events;
+pub mod python;
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The folder of the repository.
+pub fn root() -> PathBuf {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
+    cli.parent()
+        .expect("the package lies in the repository")
+        .to_owned()
+}
+
+/// A call of the program `taper` in the repository's folder, as from a terminal: without the
+/// libraries that cargo shows to the programs it starts.
+pub fn taper(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
+    command
+        .args(arguments)
+        .current_dir(root())
+        .env_remove("RUST_BACKTRACE")
+        .env_remove("LD_LIBRARY_PATH");
+    command
+}
+
+/// How a program ended, and what it said.
+#[derive(Debug)]
+pub struct Said {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Said {
+    /// Both streams, for messages of failed assertions.
+    pub fn all(&self) -> String {
+        format!("{}\n{}\n{}", self.status, self.stdout, self.stderr)
+    }
+}
+
+/// Runs a program to its end. When the time is over, it and all that it started are killed, and
+/// the test fails with what it had said until then.
+pub fn run_within(limit: Duration, mut command: Command) -> Said {
+    let name = format!("{command:?}");
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn();
+    let mut child = child.unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+    let stdout = read(child.stdout.take().expect("it is piped"));
+    let stderr = read(child.stderr.take().expect("it is piped"));
+    let ended = wait_within(limit, &child);
+    if !ended {
+        kill_group(&child);
+    }
+    let status = child.wait().expect("a child can be waited for");
+    let said = Said {
+        status,
+        stdout: stdout.join().expect("reading does not panic"),
+        stderr: stderr.join().expect("reading does not panic"),
+    };
+    assert!(ended, "{name} took longer than {limit:?}:\n{}", said.all());
+    said
+}
+
+fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Whether the child ends in time; it is not collected.
+fn wait_within(limit: Duration, child: &Child) -> bool {
+    let (sender, ended) = mpsc::channel();
+    let pid = child.id();
+    std::thread::spawn(move || {
+        // SAFETY: zeros are a valid siginfo_t; WNOWAIT leaves the child for `Child::wait`.
+        unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            libc::waitid(
+                libc::P_PID,
+                pid,
+                &raw mut info,
+                libc::WEXITED | libc::WNOWAIT,
+            );
+        }
+        let _ = sender.send(());
+    });
+    ended.recv_timeout(limit).is_ok()
+}
+
+fn kill_group(child: &Child) {
+    let group = libc::pid_t::try_from(child.id()).expect("process numbers are small");
+    // SAFETY: the child leads its own group and is not collected yet.
+    unsafe { libc::kill(-group, libc::SIGKILL) };
+}

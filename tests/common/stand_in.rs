@@ -1,0 +1,443 @@
+//! A small stand-in for the clone and for Python, so that a whole set-up takes seconds; and a place
+//! to set it up in, with the real command.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// No single command of these tests takes longer, on a slow machine either.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A cache of one's own, and what lies beside it.
+pub struct Place {
+    folder: PathBuf,
+    python: Option<PathBuf>,
+    _temporary: Option<TempDir>,
+}
+
+impl Place {
+    /// Nothing is set up; JupyterLab is a stand-in.
+    pub fn empty() -> Place {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        Place {
+            folder: folder.path().to_owned(),
+            python: Some(home().join("python-stand-in")),
+            _temporary: Some(folder),
+        }
+    }
+
+    /// Nothing is set up; JupyterLab is the real one.
+    pub fn with_real_python() -> Place {
+        Place {
+            python: None,
+            ..Place::empty()
+        }
+    }
+
+    /// Everything is set up.
+    pub fn ready() -> Place {
+        static READY: LazyLock<Place> = LazyLock::new(|| {
+            let place = Place {
+                folder: fresh("set-up"),
+                _temporary: None,
+                ..Place::empty()
+            };
+            place.taper(["setup"]).run().succeeds();
+            place
+        });
+        let place = Place::empty();
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(READY.cache())
+            .arg(place.path())
+            .status();
+        assert!(
+            copied.is_ok_and(|status| status.success()),
+            "the cache is copied"
+        );
+        place
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.path().join("cache")
+    }
+
+    /// The work directory of the one image.
+    pub fn image(&self) -> Option<PathBuf> {
+        let mut images = fs::read_dir(self.cache().join("images")).ok()?;
+        Some(images.next()?.ok()?.path().join("work"))
+    }
+
+    /// A file below the image's work directory whose name begins and ends like this.
+    pub fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
+        find(&self.image()?, &|name| {
+            name.starts_with(begin) && name.ends_with(end)
+        })
+    }
+
+    /// The folders of sessions that run, or did not clear up.
+    pub fn sessions(&self) -> usize {
+        fs::read_dir(self.cache().join("sessions")).map_or(0, Iterator::count)
+    }
+
+    /// A notebook with this one code cell.
+    pub fn notebook(&self, code: &str) -> PathBuf {
+        let cell = serde_json::json!({
+            "cell_type": "code", "id": "only", "execution_count": null, "metadata": {},
+            "outputs": [], "source": code,
+        });
+        let kernel = serde_json::json!({ "name": "taper", "display_name": "Rust (Taper)", "language": "rust" });
+        let notebook = serde_json::json!({
+            "cells": [cell], "metadata": { "kernelspec": kernel }, "nbformat": 4, "nbformat_minor": 5,
+        });
+        let file = self.path().join("notebook.ipynb");
+        fs::write(&file, notebook.to_string()).expect("the notebook is written");
+        file
+    }
+
+    /// A call of the real command; nothing of the `cargo test` around us reaches it.
+    pub fn taper<const N: usize>(&self, arguments: [&str; N]) -> Call {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            let is_of_cargo = name.starts_with("CARGO") && name != "CARGO_HOME";
+            if is_of_cargo || name.starts_with("TAPER_") || name.starts_with("RUSTC") {
+                command.env_remove(&*name);
+            }
+        }
+        for name in [
+            "LD_LIBRARY_PATH",
+            "DYLD_FALLBACK_LIBRARY_PATH",
+            "RUSTFLAGS",
+            "CC",
+            "PYTHON",
+        ] {
+            command.env_remove(name);
+        }
+        command.args(arguments).current_dir(self.path());
+        command
+            .env("TAPER_HOME", home())
+            .env("TAPER_CACHE", self.cache());
+        if let Some(python) = &self.python {
+            command.env("PYTHON", python);
+        }
+        Call {
+            command,
+            // Not a pipe: a process that outlives the command would keep it open.
+            output: tempfile::NamedTempFile::new_in(self.path())
+                .expect("a file")
+                .into_temp_path(),
+        }
+    }
+
+    /// `taper run` with a notebook of one cell.
+    pub fn run_cell(&self, code: &str) -> Said {
+        let notebook = self.notebook(code);
+        self.taper(["run", &notebook.to_string_lossy()]).run()
+    }
+
+    /// The processes that work in this place, as the system lists them. All inherit the cache's name.
+    pub fn processes(&self) -> Vec<String> {
+        let cache = format!("TAPER_CACHE={}", self.cache().display());
+        let listed = Command::new("ps")
+            .args(["axeww", "-o", "pid=,command="])
+            .output()
+            .expect("ps is installed");
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let ours = listed.lines().filter(|line| line.contains(&cache));
+        ours.map(|line| {
+            line.split(" TAPER_CACHE=")
+                .next()
+                .unwrap_or(line)
+                .chars()
+                .take(200)
+                .collect()
+        })
+        .collect()
+    }
+
+    /// Waits until nobody works here any more.
+    pub fn becomes_quiet(&self) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while !self.processes().is_empty() {
+            assert!(
+                Instant::now() < patience,
+                "still at work: {:#?}",
+                self.processes()
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// A call that has not begun.
+pub struct Call {
+    command: Command,
+    output: tempfile::TempPath,
+}
+
+impl Call {
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Call {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Without a variable.
+    pub fn without(mut self, name: &str) -> Call {
+        self.command.env_remove(name);
+        self
+    }
+
+    pub fn run(self) -> Said {
+        self.start().ends()
+    }
+
+    pub fn start(mut self) -> Running {
+        let output = File::create(&self.output).expect("the output's file");
+        let errors = output.try_clone().expect("the output's file");
+        let command = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        Running {
+            child: command.spawn().expect("the command starts"),
+            output: self.output,
+        }
+    }
+}
+
+/// A call that has begun.
+pub struct Running {
+    pub child: Child,
+    output: tempfile::TempPath,
+}
+
+impl Running {
+    /// What it has printed so far, on both streams.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_some()
+    }
+
+    /// Ends this process alone, at once; whom it started is left.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it is our child");
+        self.child.wait().expect("it is our child");
+    }
+
+    /// Waits until this is so; `false` if the command ended before.
+    pub fn until(&mut self, mut is_so: impl FnMut(&Running) -> bool) -> bool {
+        let patience = Instant::now() + LIMIT;
+        while !is_so(self) {
+            if self.has_ended() {
+                return false;
+            }
+            assert!(
+                Instant::now() < patience,
+                "waited too long; it said:\n{}",
+                self.said()
+            );
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    pub fn ends(mut self) -> Said {
+        self.until(|_| false);
+        let status = self.child.wait().expect("it is our child");
+        Said {
+            status,
+            text: self.said(),
+        }
+    }
+}
+
+/// How a call ended and what it printed, on both streams.
+#[derive(Debug)]
+pub struct Said {
+    pub status: ExitStatus,
+    pub text: String,
+}
+
+impl Said {
+    #[track_caller]
+    pub fn succeeds(self) -> Said {
+        assert!(self.status.success(), "{}:\n{}", self.status, self.text);
+        self
+    }
+
+    #[track_caller]
+    pub fn fails(self) -> Said {
+        assert_eq!(self.status.code(), Some(1), "it said:\n{}", self.text);
+        self
+    }
+
+    /// Prints this, not necessarily in one line.
+    #[track_caller]
+    pub fn says(self, words: &str) -> Said {
+        assert!(
+            self.text.contains(words),
+            "expected `{words}` in:\n{}",
+            self.text
+        );
+        self
+    }
+}
+
+/// The first file below `folder` with such a name. What vanishes meanwhile is passed over.
+pub fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
+    for entry in fs::read_dir(folder).ok()?.flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && let Some(found) = find(&path, is_wanted) {
+            return Some(found);
+        }
+        if !is_folder && is_wanted(&entry.file_name().to_string_lossy()) {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// A folder with links to all programs on the PATH, but for some.
+pub fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> PathBuf {
+    let folder = folder.join("programs");
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter_map(|folder| fs::read_dir(folder).ok());
+    for program in folders.flat_map(|programs| programs.flatten()) {
+        if !is_left_out(&program.file_name().to_string_lossy()) {
+            // The first one of a name counts.
+            let _ = std::os::unix::fs::symlink(program.path(), folder.join(program.file_name()));
+        }
+    }
+    folder
+}
+
+/// Writes an executable script.
+pub fn script(file: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    fs::write(file, text).expect("the script is written");
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("the script may run");
+}
+
+/// The stand-in for the clone. It has the real display records and the real process side.
+fn home() -> &'static Path {
+    static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = fresh("stand-in");
+        write_home(&folder);
+        folder
+    });
+    &HOME
+}
+
+/// An empty folder that all tests share and that the next run of the tests clears.
+fn fresh(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("what the last run left is cleared");
+    }
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn write_home(home: &Path) {
+    let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::create_dir_all(home.join("src")).expect("a folder");
+    fs::create_dir_all(home.join("macros/src")).expect("a folder");
+    for file in ["Cargo.lock", "src/display.rs", "src/kernel.rs"] {
+        fs::copy(clone.join(file), home.join(file)).expect("a file of the clone is copied");
+    }
+    for (file, text) in [
+        ("Cargo.toml", MANIFEST),
+        ("src/lib.rs", LIBRARY),
+        ("macros/Cargo.toml", MACROS_MANIFEST),
+        ("macros/src/lib.rs", MACROS),
+    ] {
+        fs::write(home.join(file), text).expect("a file is written");
+    }
+    script(&home.join("python-stand-in"), PYTHON);
+    script(&home.join("pip-stand-in"), PIP);
+}
+
+const MANIFEST: &str = r#"[workspace]
+members = ["macros"]
+
+[package]
+name = "taper"
+version = "0.1.0"
+edition = "2024"
+
+[lib]
+crate-type = ["dylib", "rlib"]
+
+[dependencies]
+libc = "0.2"
+serde_json = "1"
+taper-macros = { path = "macros" }
+"#;
+
+const LIBRARY: &str = "#![allow(dead_code)]
+pub mod display;
+mod kernel;
+pub use kernel::interrupted;
+
+pub mod prelude {
+    pub use std::fmt::Error;
+
+    pub struct Cpu;
+
+    pub fn cpu() -> Cpu {
+        Cpu
+    }
+
+    pub fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
+        Ok(vec![0.0; size])
+    }
+}
+";
+
+const MACROS_MANIFEST: &str = r#"[package]
+name = "taper-macros"
+version = "0.1.0"
+edition = "2024"
+
+[lib]
+proc-macro = true
+"#;
+
+const MACROS: &str = "#[proc_macro]
+pub fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    proc_macro::TokenStream::new()
+}
+";
+
+/// `-c …` asks for the version, `-m venv FOLDER` makes an environment.
+const PYTHON: &str = r#"#!/bin/sh
+set -e
+case "$1" in
+    -c) echo 3.12.0 ;;
+    -m) mkdir -p "$3/bin" && cp "$(dirname "$0")/pip-stand-in" "$3/bin/python" ;;
+esac
+"#;
+
+/// The environment's Python: what it installs is a `jupyter` that does nothing.
+const PIP: &str = r#"#!/bin/sh
+set -e
+bin=$(dirname "$0")
+sleep 1
+printf '#!/bin/sh\n' > "$bin/jupyter"
+chmod +x "$bin/jupyter"
+"#;

@@ -1,0 +1,157 @@
+//! `taper lab`, and a browser that opens a chapter in it and runs all cells, as a student does.
+
+mod common;
+
+use common::{python::python, root, run_within, taper};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Starting includes the whole set-up, if this is the first start of all.
+const TO_START: Duration = Duration::from_secs(1500);
+const TO_RUN: Duration = Duration::from_secs(600);
+const TO_END: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_chapter_runs_in_the_browser() {
+    if !has_chromium() {
+        // Not `eprintln`, which a test that passes keeps to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"
+        );
+        return;
+    }
+    let chapter = root().join("notebooks/gpus.ipynb");
+    let before = std::fs::read(&chapter).expect("the chapter");
+    let mut lab = Lab::start();
+    let url = lab.url();
+
+    let mut run = Command::new(python());
+    run.arg("tests/python/lab_run_all.py").current_dir(root());
+    run.args([
+        "--url",
+        &url,
+        "--notebook",
+        "notebooks/gpus.ipynb",
+        "--screenshot",
+        "tests/output/gpus.png",
+    ]);
+    let said = run_within(TO_RUN, run);
+    assert!(
+        said.status.success(),
+        "{}\nJupyterLab said:\n{}",
+        said.all(),
+        lab.said.join("\n")
+    );
+    assert!(said.stdout.starts_with("ok "), "{}", said.all());
+    assert_eq!(
+        std::fs::read(&chapter).expect("the chapter"),
+        before,
+        "opening and running does not change the file"
+    );
+
+    lab.ends_when_asked();
+}
+
+fn has_chromium() -> bool {
+    let named = std::env::var("CHROMIUM").ok();
+    let names = named.as_deref().map_or(
+        vec!["chromium", "chromium-browser", "google-chrome"],
+        |name| vec![name],
+    );
+    let is_there = |name: &&str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
+    names.iter().any(is_there)
+}
+
+/// `taper lab` on a port of its own; ended when dropped.
+struct Lab {
+    process: Child,
+    port: u16,
+    lines: Receiver<String>,
+    said: Vec<String>,
+}
+
+impl Lab {
+    fn start() -> Lab {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|l| l.local_addr())
+            .expect("a free port")
+            .port();
+        let mut command = taper(&["lab", "--no-browser", "--port", &port.to_string()]);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        command
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().expect("a pipe"))
+            .stderr(writer)
+            .process_group(0);
+        let process = command.spawn().expect("the command starts");
+        drop(command);
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(reader).lines().map_while(Result::ok);
+            lines.for_each(|line| drop(sender.send(line)));
+        });
+        Lab {
+            process,
+            port,
+            lines,
+            said: Vec::new(),
+        }
+    }
+
+    /// The address with its token, as JupyterLab prints it.
+    fn url(&mut self) -> String {
+        let patience = Instant::now() + TO_START;
+        let begin = format!("http://127.0.0.1:{}/lab", self.port);
+        loop {
+            let left = patience.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                panic!("JupyterLab gave no address:\n{}", self.said.join("\n"));
+            };
+            let url = line
+                .split_whitespace()
+                .find(|word| word.starts_with(&begin) && word.contains("token="));
+            let url = url.map(str::to_owned);
+            self.said.push(line);
+            if let Some(url) = url {
+                return url;
+            }
+        }
+    }
+
+    /// Being asked to end, everything does, the kernel too: nobody holds the output any more.
+    fn ends_when_asked(mut self) {
+        let patience = Instant::now() + TO_END;
+        self.signal(libc::SIGTERM);
+        loop {
+            let left = patience.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => self.said.push(line),
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
+                Err(_) => panic!("JupyterLab did not end:\n{}", self.said.join("\n")),
+            }
+        }
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        let group = libc::pid_t::try_from(self.process.id()).expect("process numbers are small");
+        // SAFETY: the child leads its own group and is not collected yet.
+        unsafe { libc::kill(-group, signal) };
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.signal(libc::SIGTERM);
+        let _ = self.process.wait();
+    }
+}

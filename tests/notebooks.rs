@@ -1,0 +1,236 @@
+//! The chapters, executed: by the runner, by a real Jupyter client, under the stock kernel, without
+//! a network; and notebooks that fail, which must be reported.
+
+mod common;
+
+use common::{Said, python::python, root, run_within, taper};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const CHAPTER: &str = "notebooks/gpus.ipynb";
+
+/// The first run of all builds the warm image.
+const TO_RUN: Duration = Duration::from_secs(900);
+/// The stock kernel compiles Candle for itself, once.
+const TO_RUN_STOCK: Duration = Duration::from_secs(1800);
+
+fn run(command: Command) -> Said {
+    run_within(TO_RUN, command)
+}
+
+fn chapter() -> Value {
+    let text = std::fs::read_to_string(root().join(CHAPTER)).expect("the chapter");
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+/// Writes a notebook beside the chapters, whose path to `taper` it uses; removed when dropped.
+struct Beside(PathBuf);
+
+impl Beside {
+    fn chapters(name: &str, notebook: &Value) -> Beside {
+        let path = root()
+            .join("notebooks")
+            .join(format!("test-{}-{name}.ipynb", std::process::id()));
+        std::fs::write(&path, notebook.to_string()).expect("the folder can be written to");
+        Beside(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("a plain path")
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn notebook_of(cells: &[&str]) -> Value {
+    let cells = (1..).zip(cells).map(|(number, source)| {
+        json!({
+            "cell_type": "code", "id": format!("cell-{number}"), "metadata": {},
+            "execution_count": null, "outputs": [], "source": source,
+        })
+    });
+    json!({
+        "cells": cells.collect::<Vec<_>>(),
+        "metadata": { "kernelspec": { "name": "taper", "display_name": "Rust (Taper)", "language": "rust" } },
+        "nbformat": 4, "nbformat_minor": 5,
+    })
+}
+
+fn with_client(kernel: &str, notebook: &str) -> Command {
+    let mut command = Command::new(python());
+    command
+        .arg("tests/python/run_with_nbclient.py")
+        .current_dir(root());
+    command
+        .args([notebook, "--kernel", kernel, "--timeout", "1200"])
+        .env_remove("RUST_BACKTRACE");
+    command
+}
+
+fn rust_library() -> String {
+    let output = Command::new("rustc")
+        .args(["--print", "target-libdir"])
+        .output()
+        .expect("rustc runs");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Where Jupyter finds the kernelspec `taper`: beside the private JupyterLab that set-up makes.
+fn jupyter_path_of_taper() -> PathBuf {
+    let said = run(taper(&["setup"]));
+    assert!(said.status.success(), "{}", said.all());
+    let program = said
+        .stderr
+        .split("ready: ")
+        .nth(1)
+        .and_then(|rest| rest.split(" knows").next());
+    let program = Path::new(program.expect("set-up names its jupyter"));
+    let environment = program
+        .parent()
+        .and_then(Path::parent)
+        .expect("ENVIRONMENT/bin/jupyter");
+    environment.join("share/jupyter")
+}
+
+#[test]
+fn the_chapters_give_the_outputs_that_are_stored_in_them() {
+    let said = run(taper(&["test", "notebooks/gpus.ipynb"]));
+    assert!(said.status.success(), "{}", said.all());
+    assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
+}
+
+#[test]
+fn a_changed_number_is_found_and_both_are_shown() {
+    let mut notebook = chapter();
+    let cells = notebook["cells"].as_array_mut().expect("cells");
+    let changed = cells
+        .iter_mut()
+        .find(|cell| cell["id"] == "bytes")
+        .expect("the cell that shows 24");
+    changed["outputs"][0]["data"]["text/plain"] = json!(["25"]);
+    let changed = Beside::chapters("changed", &notebook);
+    let said = run(taper(&["test", changed.path()]));
+    assert_eq!(said.status.code(), Some(1), "{}", said.all());
+    let all = said.all();
+    assert!(all.contains("24") && all.contains("25"), "{all}");
+    assert!(all.contains("0 passed, 1 failed"), "{all}");
+}
+
+#[test]
+fn a_failing_question_mark_ends_the_run_and_is_named() {
+    let failing = Beside::chapters(
+        "failing",
+        &notebook_of(&["let x = 1;", "let y = 2;\n\"two\".parse::<i32>()?;", "x"]),
+    );
+    let said = run(taper(&["run", failing.path()]));
+    assert_eq!(said.status.code(), Some(1), "{}", said.all());
+    let all = said.all();
+    for part in [
+        failing.path().rsplit('/').next().expect("a name"),
+        "[2]",
+        "line 2",
+        "invalid digit found in string",
+    ] {
+        assert!(all.contains(part), "{part} is missing:\n{all}");
+    }
+}
+
+#[test]
+fn a_panic_ends_the_run_and_is_named() {
+    let panicking = Beside::chapters(
+        "panicking",
+        &notebook_of(&["let x = 1;\npanic!(\"out of candles\");"]),
+    );
+    let said = run(taper(&["run", panicking.path()]));
+    assert_eq!(said.status.code(), Some(1), "{}", said.all());
+    let all = said.all();
+    for part in ["[1]", "line 2", "out of candles"] {
+        assert!(all.contains(part), "{part} is missing:\n{all}");
+    }
+}
+
+#[test]
+fn the_real_kernel_runs_the_chapter_for_a_real_client() {
+    let mut command = with_client("taper", CHAPTER);
+    command.env("JUPYTER_PATH", jupyter_path_of_taper());
+    let said = run(command);
+    assert!(said.status.success(), "{}", said.all());
+}
+
+#[test]
+fn a_real_client_stops_at_a_failing_question_mark() {
+    let failing = Beside::chapters(
+        "client",
+        &notebook_of(&[
+            "let x = 1;",
+            "\"two\".parse::<i32>()?;",
+            "println!(\"never\");",
+        ]),
+    );
+    let mut command = with_client("taper", failing.path());
+    command.env("JUPYTER_PATH", jupyter_path_of_taper());
+    let said = run(command);
+    assert_eq!(said.status.code(), Some(1), "{}", said.all());
+    assert!(said.stderr.contains("CellExecutionError"), "{}", said.all());
+    assert!(
+        said.stderr.contains("invalid digit found in string"),
+        "{}",
+        said.all()
+    );
+}
+
+#[test]
+fn the_chapter_runs_under_the_stock_kernel() {
+    let program = Path::new(env!("CARGO_BIN_EXE_taper"))
+        .with_file_name("examples")
+        .join("stock_evcxr_jupyter");
+    assert!(
+        program.exists(),
+        "`cargo test` builds the example {}",
+        program.display()
+    );
+    // What it compiles is kept, since it takes minutes.
+    let work = jupyter_path_of_taper().join("../../../../tests/stock-evcxr");
+    std::fs::create_dir_all(&work).expect("the cache can be written to");
+    let work = work.canonicalize().expect("it was just made");
+    let jupyter = tempfile::tempdir().expect("a folder");
+    let spec = jupyter.path().join("kernels/stock");
+    std::fs::create_dir_all(&spec).expect("a folder");
+    let spec_text = json!({
+        "argv": [program, "--control_file", "{connection_file}"],
+        "display_name": "Rust", "language": "rust", "interrupt_mode": "message",
+        // The path that is compiled into a cell does not lead to Rust's library from everywhere.
+        "env": { "EVCXR_TMPDIR": work, "LD_LIBRARY_PATH": rust_library() },
+    });
+    std::fs::write(spec.join("kernel.json"), spec_text.to_string()).expect("a file");
+    let mut command = with_client("stock", CHAPTER);
+    command.env("JUPYTER_PATH", jupyter.path());
+    let said = run_within(TO_RUN_STOCK, command);
+    assert!(said.status.success(), "{}", said.all());
+}
+
+#[test]
+fn a_second_run_needs_no_network() {
+    let first = run(taper(&["run", CHAPTER]));
+    assert!(first.status.success(), "{}", first.all());
+    let mut probe = Command::new("unshare");
+    probe.args(["--net", "true"]);
+    if !probe.output().is_ok_and(|output| output.status.success()) {
+        println!("skipped: this user may not make a network namespace");
+        return;
+    }
+    // Not even a loopback interface is up in a new namespace.
+    let mut command = Command::new("unshare");
+    command
+        .args(["--net", env!("CARGO_BIN_EXE_taper"), "run", CHAPTER])
+        .current_dir(root())
+        .env_remove("RUST_BACKTRACE");
+    let said = run(command);
+    assert!(said.status.success(), "{}", said.all());
+}

@@ -1,0 +1,10 @@
+//! Cells in the real session (`taper events`): each with exactly the events that it must give.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod crashes;
+mod errors;
+mod marks;
+mod output;
+mod stopping;
+mod values;

@@ -1,0 +1,56 @@
+//! Cells that are interrupted.
+
+use crate::common::events::{error, out, session, value};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const KEPT: &str = "The cell was stopped. Every variable is kept.";
+const LOST: &str = "The cell did not stop when asked to, so its process was ended. \
+    All variables are lost: run the cells that define them again.";
+
+#[test]
+fn a_loop_that_does_not_listen_is_ended_after_a_while() {
+    let mut session = session();
+    let mut seen = Instant::now();
+    let request = json!({ "code": "println!(\"begun\");\nloop { std::hint::spin_loop(); }", "interrupt_at": "begun" });
+    let ran = session.run_with(request, |event| {
+        if event["event"] == "text" {
+            seen = Instant::now();
+        }
+    });
+    let took = seen.elapsed();
+    assert_eq!(ran, [out("begun\n"), error("Interrupted", LOST, 0, &[])]);
+    assert!((2..10).contains(&took.as_secs()), "{took:?}");
+    assert_eq!(session.run("1 + 1"), [value("2")]);
+}
+
+#[test]
+fn a_loop_that_looks_at_interrupted_stops_and_variables_live() {
+    let mut session = session();
+    session.run("let stopping_a = 40;");
+    let code = "println!(\"begun\");\nlet mut stopping_n = 0_u64;\nloop { stopping_n += 1; if taper::interrupted() { break; } }\nprintln!(\"ended\");";
+    let ran = session.run_with(json!({ "code": code, "interrupt_at": "begun" }), |_| {});
+    assert_eq!(
+        ran,
+        [out("begun\nended\n"), error("Interrupted", KEPT, 0, &[])]
+    );
+    assert_eq!(
+        session.run("(stopping_a, stopping_n > 0)"),
+        [value("(40, true)")]
+    );
+    // The next cell has not been asked to stop.
+    assert_eq!(session.run("taper::interrupted()"), [value("false")]);
+}
+
+/// An interrupt may come while the cell is still being compiled.
+#[test]
+fn a_cell_that_was_interrupted_before_it_began_stops_as_well() {
+    let mut session = session();
+    session.run("let stopping_b = 41;");
+    let code = "while !taper::interrupted() { std::hint::spin_loop(); }";
+    let began = Instant::now();
+    let ran = session.run_with(json!({ "code": code, "interrupt_after": 0 }), |_| {});
+    assert_eq!(ran, [error("Interrupted", KEPT, 0, &[])]);
+    assert!(began.elapsed() < Duration::from_secs(60));
+    assert_eq!(session.run("stopping_b"), [value("41")]);
+}
