@@ -1,6 +1,7 @@
 //! What must be there before something long begins; each error says what to do.
 
 use crate::progress::Progress;
+use crate::toolchain;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,8 +28,8 @@ pub fn before_building(folder: &Path) -> Result<()> {
 
 /// Rust is there and new enough.
 pub fn compiler() -> Result<()> {
-    let release = release()?;
-    if is_old(&release) {
+    let release = toolchain::release()?;
+    if is_old(release) {
         bail!(
             "{OLD_COMPILER} (found {release}, needed {}.{})",
             MINIMUM.0,
@@ -46,22 +47,9 @@ fn is_old(release: &str) -> bool {
     }
 }
 
-/// The compiler's version, such as `1.95.0`.
-pub fn release() -> Result<String> {
-    let version = crate::image::rustc_version()?;
-    let release = version.lines().find_map(|l| l.strip_prefix("release: "));
-    release
-        .map(str::to_owned)
-        .context("`rustc -vV` names no release")
-}
-
 /// The source of Rust's own library, from which types and documentation are read.
 pub fn rust_src() -> Result<PathBuf> {
-    let output = Command::new("rustc")
-        .args(["--print", "sysroot"])
-        .output()?;
-    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let library = sysroot.join("lib/rustlib/src/rust/library");
+    let library = toolchain::sysroot()?.join("lib/rustlib/src/rust/library");
     if !library.join("core").exists() {
         bail!("Rust's library source is not installed. Run `rustup component add rust-src`.");
     }
@@ -88,13 +76,6 @@ pub fn add_rust_src(progress: &mut dyn Progress) -> Result<()> {
              (`rust-src`), or Rust itself from https://rustup.rs."
         ),
     }
-}
-
-/// The platform that rustc compiles for when not told otherwise.
-pub fn host() -> Result<String> {
-    let version = crate::image::rustc_version()?;
-    let host = version.lines().find_map(|l| l.strip_prefix("host: "));
-    host.map(str::to_owned).context("`rustc -vV` names no host")
 }
 
 /// A C compiler, which also links Rust's programs.

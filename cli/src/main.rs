@@ -1,5 +1,6 @@
 //! The command `taper`: set-up, Jupyter kernel and headless runner.
 
+mod analysis;
 mod cache;
 mod checks;
 mod commands;
@@ -12,8 +13,10 @@ mod relay;
 mod runner;
 mod session;
 mod setup;
+mod toolchain;
 
 use clap::Parser;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// rust-analyzer allocates without end; this makes every cell quicker.
@@ -42,16 +45,21 @@ enum Taper {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().collect();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
     run_as(&arguments).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
 }
 
-/// Some of our processes are this program under another first argument.
-fn run_as(arguments: &[String]) -> anyhow::Result<ExitCode> {
-    match arguments.get(1).map(String::as_str) {
+/// Some of our processes are this program under another name or first argument.
+fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
+    if let Some((program, arguments)) = arguments.split_first()
+        && analysis::cargo::is_called(program)
+    {
+        return analysis::cargo::run(arguments);
+    }
+    match arguments.get(1).and_then(|first| first.to_str()) {
         Some(relay::RELAY_ARGUMENT) => relay::process::run(),
         Some(relay::CELLS_ARGUMENT) => relay::cells::run(),
         Some(guard::ARGUMENT) => guard::run(),

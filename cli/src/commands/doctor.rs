@@ -3,7 +3,7 @@
 use crate::image::{Condition, Image};
 use crate::progress::Console;
 use crate::setup::{jupyter::Jupyter, kernelspec, python};
-use crate::{cache, checks, home};
+use crate::{cache, checks, home, toolchain};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
 
@@ -26,7 +26,10 @@ enum State {
 /// Prints what is there; fails if something that is needed is not.
 pub fn run() -> Result<ExitCode> {
     let findings = [
-        finding("Rust", checks::compiler().and_then(|()| checks::release())),
+        finding(
+            "Rust",
+            checks::compiler().and_then(|()| Ok(toolchain::release()?.to_owned())),
+        ),
         finding(
             "Rust's library source",
             checks::rust_src().map(|p| p.display().to_string()),

@@ -5,6 +5,7 @@ use crate::session::evaluator::{Evaluator, Front};
 use crate::session::event::Event;
 use crate::session::{Session, Start};
 use anyhow::{Result, bail};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A cell that runs, and one whose error makes evcxr call `cargo check`.
@@ -14,7 +15,7 @@ const CELLS: [(&str, bool); 2] = [
 ];
 
 /// `taper __warm WORK TAPER`
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper] = arguments else {
         bail!("expected the work directory and the folder of taper");
     };

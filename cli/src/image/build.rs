@@ -7,6 +7,7 @@ use crate::cache;
 use crate::checks;
 use crate::guard;
 use crate::progress::{Progress, Step, duration};
+use crate::toolchain;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -103,7 +104,7 @@ fn cargo(
     let mut command = cargo_command(work, subcommand)?;
     command.args([
         "--target",
-        &checks::host()?,
+        toolchain::host()?,
         "--message-format=json-render-diagnostics",
     ]);
     let mut child = command.spawn().context("starting cargo")?;
@@ -172,7 +173,11 @@ fn explain_failure(said: &str) -> String {
 /// script for each package.
 fn count_units(work: &Path) -> Result<usize> {
     let mut command = cargo_command(work, "metadata")?;
-    command.args(["--format-version=1", "--filter-platform", &checks::host()?]);
+    command.args([
+        "--format-version=1",
+        "--filter-platform",
+        toolchain::host()?,
+    ]);
     let output = command.output().context("starting cargo")?;
     if !output.status.success() {
         bail!(

@@ -1,10 +1,9 @@
 //! What an image depends on.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Counts up when images of an older build of this program must not be used any more.
 const FORMAT: u32 = 1;
@@ -36,7 +35,7 @@ impl Key {
             digest.update(&[0]);
         };
         add(&FORMAT.to_string());
-        add(&rustc_version()?);
+        add(crate::toolchain::version()?);
         add(&taper.to_string_lossy());
         add(super::work::CARGO_CONFIG);
         features.iter().for_each(|f| add(f));
@@ -48,20 +47,6 @@ impl Key {
             features: features.to_vec(),
         })
     }
-}
-
-/// `rustc -vV`: version, commit and host.
-pub fn rustc_version() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output().context(
-        "rustc is not on the PATH: install Rust from https://rustup.rs, then open a new terminal",
-    )?;
-    if !output.status.success() {
-        bail!(
-            "`rustc -vV` failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Name and version of all packages that `root` needs, as Cargo.lock has them.

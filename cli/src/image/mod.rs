@@ -17,7 +17,7 @@ use crate::checks;
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 pub use build::{WARM_ARGUMENT, WORK};
-pub use key::{Key, hex, rustc_version};
+pub use key::{Key, hex};
 pub use lock::Lock;
 use manifest::Manifest;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! The folder in which one session works.
 
+use crate::analysis;
 use crate::cache;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -63,8 +64,7 @@ impl WorkFolder {
     }
 }
 
-/// Points evcxr to a work directory, and away from a configuration of the person's own; points
-/// rust-analyzer to [`LIBRARY`].
+/// Points evcxr to a work directory, and away from a configuration of the person's own.
 ///
 /// # Safety
 /// No other thread may read or write the environment.
@@ -74,48 +74,24 @@ pub unsafe fn enter(work: &Path) {
         std::env::set_var("EVCXR_TMPDIR", work);
         std::env::set_var("EVCXR_CONFIG_DIR", work);
         if let Some(folder) = work.parent() {
-            std::env::set_var("RUST_SRC_PATH", folder.join(LIBRARY));
+            analysis::enter(folder);
         }
     }
 }
 
 /// Hides from a child process what [`enter`] set: a program that a cell starts is none of ours.
 pub fn leave(command: &mut Command) {
-    for variable in ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR", "RUST_SRC_PATH"] {
-        command.env_remove(variable);
-    }
+    command
+        .env_remove("EVCXR_TMPDIR")
+        .env_remove("EVCXR_CONFIG_DIR");
+    analysis::leave(command);
 }
-
-/// Where rust-analyzer looks for the source of Rust's library.
-///
-/// evcxr lets it load that source twice: for a first evaluation of its own, which needs no library,
-/// and again when `taper` is added, because then everything is loaded anew. The first time this
-/// link leads to an empty library, which saves seconds of every start.
-const LIBRARY: &str = "library";
-const EMPTY_LIBRARY: &str = "empty-library";
 
 /// Writes what lies beside the work directory in `folder`.
 pub fn prepare(folder: &Path) -> Result<()> {
     cache::make(&folder.join(".cargo"))?;
     cache::write_atomically(&folder.join(".cargo/config.toml"), CARGO_CONFIG.as_bytes())?;
-    cache::make(&folder.join(EMPTY_LIBRARY).join("core/src"))?;
-    cache::write_atomically(&folder.join(EMPTY_LIBRARY).join("core/src/lib.rs"), b"")?;
-    link(folder, LIBRARY, Path::new(EMPTY_LIBRARY))
-}
-
-/// From now on rust-analyzer finds the real library.
-pub fn show_library(work: &Path) -> Result<()> {
-    let folder = work.parent().context("a work directory lies in a folder")?;
-    link(folder, LIBRARY, &crate::checks::rust_src()?)
-}
-
-/// Makes the link `name` or leads it elsewhere, in one step.
-fn link(folder: &Path, name: &str, target: &Path) -> Result<()> {
-    let new = folder.join(format!("new-{name}"));
-    let _ = std::fs::remove_file(&new);
-    std::os::unix::fs::symlink(target, &new)?;
-    std::fs::rename(&new, folder.join(name))
-        .with_context(|| format!("linking {name} in {}", folder.display()))
+    analysis::prepare(folder)
 }
 
 impl Drop for WorkFolder {

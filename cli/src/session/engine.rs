@@ -73,7 +73,7 @@ impl Engine {
         if let Some(locked) = locked {
             std::fs::write(work.join("Cargo.lock"), locked)?;
         }
-        crate::image::work::show_library(work)?;
+        crate::analysis::show_library(work)?;
         std::fs::write(&ready, "").context("writing into the work directory")?;
         Ok(Engine {
             context: CommandContext::with_eval_context(context),
@@ -182,13 +182,9 @@ const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
 /// With the folder of Rust's shared standard library, which cells and `taper` use. The path that
 /// is compiled into a cell is relative to another folder than the one evcxr puts the cell in.
 fn library_path() -> Result<OsString> {
-    let output = Command::new("rustc")
-        .args(["--print", "target-libdir"])
-        .output()
-        .context("starting rustc")?;
-    let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-    let folders = std::iter::once(folder.into()).chain(std::env::split_paths(&before));
+    let folders =
+        std::iter::once(crate::toolchain::library_folder()?).chain(std::env::split_paths(&before));
     Ok(std::env::join_paths(folders)?)
 }
 

@@ -1,6 +1,6 @@
 //! The Jupyter that opens the notebooks: one of Taper's own, or one that the person names.
 
-use super::python;
+use super::python::{self, Python};
 use crate::cache;
 use crate::guard;
 use crate::image::Lock;
@@ -54,6 +54,7 @@ impl Jupyter {
         if let Some(jupyter) = Self::find_private()? {
             return Ok(jupyter);
         }
+        let python = python::find()?;
         let folder = private_folder()?;
         let home = folder
             .parent()
@@ -61,7 +62,7 @@ impl Jupyter {
         cache::make(home)?;
         let _lock = Lock::exclusive(home, progress)?;
         if Self::find_private()?.is_none() {
-            make_environment(&folder, progress)?;
+            make_environment(&python, &folder, progress)?;
         }
         Self::find_private()?
             .context("the Python environment is not there although it was just made")
@@ -119,8 +120,7 @@ fn bin(environment: &Path) -> PathBuf {
     environment.join("bin")
 }
 
-fn make_environment(folder: &Path, progress: &mut dyn Progress) -> Result<()> {
-    let python = python::find()?;
+fn make_environment(python: &Python, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     let start = Instant::now();
     progress.line(&format!(
         "Installing JupyterLab into Taper's own Python environment (Python {}).",
