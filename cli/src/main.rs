@@ -13,6 +13,7 @@ mod relay;
 mod runner;
 mod session;
 mod setup;
+mod standby;
 mod toolchain;
 
 use clap::Parser;
@@ -63,6 +64,7 @@ fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         Some(relay::RELAY_ARGUMENT) => relay::process::run(),
         Some(relay::CELLS_ARGUMENT) => relay::cells::run(),
         Some(guard::ARGUMENT) => guard::run(),
+        Some(standby::ARGUMENT) => standby::run(&arguments[2..]),
         Some(image::WARM_ARGUMENT) => {
             commands::warm::run(&arguments[2..]).map(|()| ExitCode::SUCCESS)
         }

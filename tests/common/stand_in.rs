@@ -124,7 +124,8 @@ impl Place {
         command.args(arguments).current_dir(self.path());
         command
             .env("TAPER_HOME", home())
-            .env("TAPER_CACHE", self.cache());
+            .env("TAPER_CACHE", self.cache())
+            .env("TAPER_STANDBY", "0");
         if let Some(python) = &self.python {
             command.env("PYTHON", python);
         }

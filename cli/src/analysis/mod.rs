@@ -25,6 +25,8 @@ pub use library::show as show_library;
 
 /// Where cargo's home is in truth, while `CARGO_HOME` leads rust-analyzer to us.
 const HOME_VARIABLE: &str = "TAPER_CARGO_HOME";
+/// The variables that [`enter`] sets.
+pub const VARIABLES: [&str; 3] = ["RUST_SRC_PATH", "CARGO_HOME", HOME_VARIABLE];
 /// Lies beside the work directory.
 const CARGO_HOME: &str = "cargo-home";
 

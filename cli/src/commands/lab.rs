@@ -3,6 +3,7 @@
 use crate::home;
 use crate::progress::Console;
 use crate::setup;
+use crate::standby;
 use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
@@ -31,6 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         is_free(port)?;
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
+    standby::start()?;
     let root = root_folder(notebook.as_deref())?;
     let mut lab = jupyter.command();
     lab.arg("lab").current_dir(&root);

@@ -79,6 +79,12 @@ pub unsafe fn enter(work: &Path) {
     }
 }
 
+/// The variables that [`enter`] sets.
+pub fn variables() -> [&'static str; 5] {
+    let [source, home, real_home] = analysis::VARIABLES;
+    ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR", source, home, real_home]
+}
+
 /// Hides from a child process what [`enter`] set: a program that a cell starts is none of ours.
 pub fn leave(command: &mut Command) {
     command

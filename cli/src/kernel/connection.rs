@@ -17,8 +17,11 @@ use serde_json::{Value, from_slice};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zeromq::SocketRecv;
+
+/// How long a port may be taken.
+const TAKEN: Duration = Duration::from_secs(3);
 
 /// The only way of signing that the protocol's library knows.
 const SIGNATURE: &str = "hmac-sha256";
@@ -79,24 +82,46 @@ impl Sockets {
     pub(super) async fn bind(info: &ConnectionInfo) -> Result<Self> {
         // The library gives each message without a parent a fresh session id: one serves us.
         let session = JupyterMessage::from(Status::starting()).header.session;
-        let taken = |channel: &str, port: u16| format!("cannot bind the {channel} port {port}");
         Ok(Self {
-            shell: create_kernel_shell_connection(info, &session)
-                .await
-                .with_context(|| taken("shell", info.shell_port))?,
-            control: create_kernel_control_connection(info, &session)
-                .await
-                .with_context(|| taken("control", info.control_port))?,
-            stdin: create_kernel_stdin_connection(info, &session)
-                .await
-                .with_context(|| taken("stdin", info.stdin_port))?,
-            iopub: create_kernel_iopub_xpub_connection(info, &session)
-                .await
-                .with_context(|| taken("iopub", info.iopub_port))?,
-            heartbeat: create_kernel_heartbeat_connection(info)
-                .await
-                .with_context(|| taken("heartbeat", info.hb_port))?,
+            shell: free("shell", info.shell_port, async || {
+                create_kernel_shell_connection(info, &session).await
+            })
+            .await?,
+            control: free("control", info.control_port, async || {
+                create_kernel_control_connection(info, &session).await
+            })
+            .await?,
+            stdin: free("stdin", info.stdin_port, async || {
+                create_kernel_stdin_connection(info, &session).await
+            })
+            .await?,
+            iopub: free("iopub", info.iopub_port, async || {
+                create_kernel_iopub_xpub_connection(info, &session).await
+            })
+            .await?,
+            heartbeat: free("heartbeat", info.hb_port, async || {
+                create_kernel_heartbeat_connection(info).await
+            })
+            .await?,
         })
+    }
+}
+
+/// Binds; waits a little for a port that is taken. After a restart it is the old kernel's, which
+/// may still be ending.
+async fn free<T>(
+    channel: &str,
+    port: u16,
+    bind: impl AsyncFn() -> Result<T, RuntimeError>,
+) -> Result<T> {
+    let until = Instant::now() + TAKEN;
+    loop {
+        match bind().await {
+            Err(_) if Instant::now() < until => tokio::time::sleep(TAKEN / 60).await,
+            bound => {
+                return bound.with_context(|| format!("cannot bind the {channel} port {port}"));
+            }
+        }
     }
 }
 

@@ -48,8 +48,10 @@ pub(super) fn spawn(
         for job in queue {
             evaluation.handle(job, &lane);
         }
-        drop((evaluation, lane));
+        drop(lane);
         let _ = ended.send(());
+        // The process ends now. Taking an evaluator's memory apart takes as long as a restart may.
+        std::mem::forget(evaluation);
     };
     thread.spawn(run).expect("the system gives no thread");
     end

@@ -1,6 +1,7 @@
 //! What the kernel hears from outside the protocol: signals, and that Jupyter is gone.
 
 use super::shared::Shared;
+use crate::standby::Adopted;
 use anyhow::{Context, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,11 @@ use tokio::signal::unix::{SignalKind, signal};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel.
-pub(super) fn watch(shared: Arc<Shared>) -> Result<()> {
+pub(super) fn watch(shared: Arc<Shared>, adopted: Option<Adopted>) -> Result<()> {
+    if let Some(adopted) = adopted {
+        let (interrupted, ended) = (shared.clone(), shared.clone());
+        adopted.watch(move || interrupted.interrupt(), move || ended.stop())?;
+    }
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
     let jupyter = Jupyter::from_environment();

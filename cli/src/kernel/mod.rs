@@ -29,11 +29,13 @@ mod prompts;
 mod request;
 mod shared;
 mod shell;
+mod updates;
 
 #[cfg(test)]
 mod tests;
 
 use crate::session::evaluator::Evaluator;
+use crate::standby::Adopted;
 use anyhow::{Context, Result};
 use connection::Sockets;
 use outbox::{CELL_LANE, Lane, Outbox};
@@ -58,6 +60,8 @@ const LINGER: Duration = Duration::from_millis(100);
 /// `start` makes the evaluator, on a thread of its own: the sockets answer meanwhile. When it
 /// fails, the kernel stays and answers each cell with the reason.
 ///
+/// `adopted` is there when another process stands for this one.
+///
 /// The process should end soon after this returns: a cell that could not be stopped may still be
 /// running on its thread.
 ///
@@ -66,6 +70,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// the loopback interface, or when a port is taken.
 pub fn serve(
     connection_file: &Path,
+    adopted: Option<Adopted>,
     start: impl FnOnce() -> Result<Box<dyn Evaluator>> + Send + 'static,
 ) -> Result<()> {
     let info = connection::read(connection_file)?;
@@ -75,7 +80,7 @@ pub fn serve(
         .context("cannot start the kernel's event loop")?;
     let served = runtime.block_on(async {
         let shared = Arc::new(Shared::new());
-        lifecycle::watch(shared.clone())?;
+        lifecycle::watch(shared.clone(), adopted)?;
         let sockets = Sockets::bind(&info).await?;
         run(sockets, shared, start).await;
         Ok(())

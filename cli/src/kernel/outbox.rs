@@ -1,6 +1,7 @@
 //! The one task that sends: outputs, replies to shell requests, questions on stdin.
 
 use super::shared::Shared;
+use super::updates::Updates;
 use crate::session::event::Stream;
 use jupyter_protocol::{
     ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
@@ -85,6 +86,7 @@ pub(super) struct Outbox {
     stdin: RouterSendConnection,
     shared: Arc<Shared>,
     text: Option<Pending>,
+    updates: Updates,
     /// Whether the first status, `starting`, is out.
     announced: bool,
     /// Whether the evaluation thread is busy, as far as the front ends have been told.
@@ -104,6 +106,7 @@ impl Outbox {
             stdin,
             shared,
             text: None,
+            updates: Updates::default(),
             announced: false,
             busy: false,
         }
@@ -117,10 +120,12 @@ impl Outbox {
     ) {
         loop {
             let due = self.text.as_ref().map(|text| text.due);
+            let update = self.updates.due();
             tokio::select! {
                 biased;
                 event = self.iopub.recv_subscription() => self.subscribed(event).await,
-                () = sleep_until(due), if due.is_some() => self.flush().await,
+                () = sleep_until(due), if due.is_some() => self.flush_text().await,
+                () = sleep_until(update), if update.is_some() => self.flush_updates().await,
                 next = next(&mut prompt, &mut cell) => match next {
                     Some(Next::Prompt(outgoing)) => self.send_aside(outgoing).await,
                     Some(Next::Cell(outgoing)) => self.send_of_cell(outgoing).await,
@@ -168,6 +173,15 @@ impl Outbox {
         {
             return self.add_text(cause, stream, text).await;
         }
+        // Neither waits for the other: an update shows where its display stands.
+        match outgoing {
+            Outgoing::Iopub(message) if Updates::is_one(&message) => self.updates.hold(message),
+            outgoing => self.send_in_order(outgoing).await,
+        }
+    }
+
+    /// Sends after all that has waited.
+    async fn send_in_order(&mut self, outgoing: Outgoing) {
         self.flush().await;
         if let Some(state) = status(&outgoing) {
             self.busy = *state == ExecutionState::Busy;
@@ -211,7 +225,7 @@ impl Outbox {
 
     async fn add_text(&mut self, cause: Arc<JupyterMessage>, stream: Stream, text: String) {
         if self.text.as_ref().is_some_and(|old| old.stream != stream) {
-            self.flush().await;
+            self.flush_text().await;
         }
         let pending = self.text.get_or_insert_with(|| Pending {
             cause,
@@ -221,11 +235,22 @@ impl Outbox {
         });
         pending.text.push_str(&text);
         if pending.text.len() >= TEXT_BYTES {
-            self.flush().await;
+            self.flush_text().await;
         }
     }
 
     async fn flush(&mut self) {
+        self.flush_text().await;
+        self.flush_updates().await;
+    }
+
+    async fn flush_updates(&mut self) {
+        for update in self.updates.take() {
+            self.publish(update).await;
+        }
+    }
+
+    async fn flush_text(&mut self) {
         let Some(pending) = self.text.take() else {
             return;
         };

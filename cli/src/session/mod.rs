@@ -35,6 +35,12 @@ pub struct Start<'a> {
     pub library: Option<PathBuf>,
 }
 
+/// What [`Session::warm`] runs.
+const WARMING: [&str; 2] = [
+    "let warm = (zeros((2, 3), &cpu())? + 1.0)?;\nwarm",
+    "let warmer = warm.matmul(&warm.t()?)?.sum_all()?.to_scalar::<f32>()?;\nprintln!(\"{warmer}\");",
+];
+
 /// One evcxr context and the process in which its cells run.
 pub struct Session {
     engine: Engine,
@@ -69,6 +75,34 @@ impl Session {
             .run(&first_cell, &mut Silent)
             .map_err(|error| anyhow::anyhow!("{}", error.message))?;
         Ok(session)
+    }
+
+    /// Runs cells like those that a student will run first, so that what is slow once is behind
+    /// us, and lets go of all that they made.
+    pub fn warm(&mut self) {
+        for cell in WARMING {
+            let _ = self.run(cell, &mut Silent);
+        }
+        let _ = self.engine.complete("Tensor::zero", 12);
+        self.end_cells_process();
+    }
+
+    /// From now on cells run in a new process, which has the folder and the environment that this
+    /// one has now.
+    pub fn begin_anew(&mut self) -> Result<()> {
+        self.run(":restart", &mut Silent)
+            .map_err(|error| anyhow::anyhow!("{}", error.message))
+    }
+
+    /// A new process, without variables. evcxr's `:restart` would remember those of the old one, and
+    /// the next cell would look for them.
+    fn end_cells_process(&mut self) {
+        let _ = self.run("std::process::exit(0);", &mut Silent);
+    }
+
+    fn names(&self) -> Vec<String> {
+        let variables = self.engine.variables().into_iter();
+        variables.map(|(name, _)| name).collect()
     }
 
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
@@ -110,20 +144,14 @@ impl Session {
         let old = variables.filter(|(_, kind)| redefinition::is_made_of(kind, &changed));
         let old: Vec<String> = old.map(|(name, _)| name).collect();
         if !old.is_empty() {
-            let drops: String = old.iter().map(|name| format!("drop({name});\n")).collect();
             // What a destructor of the student's own prints is of no interest here.
-            let _ = self.run(&drops, &mut Silent);
+            let _ = self.run(&dropping(&old), &mut Silent);
         }
         old
     }
 
     fn say_what_is_gone(&self, old: &[String], front: &mut dyn Front) {
-        let there: Vec<String> = self
-            .engine
-            .variables()
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
+        let there = self.names();
         let gone: Vec<&str> = old
             .iter()
             .filter(|name| !there.contains(name))
@@ -188,6 +216,14 @@ impl Evaluator for Session {
     fn interrupter(&self) -> Arc<dyn Interrupt> {
         self.interrupter.clone()
     }
+}
+
+/// The cell that lets go of these variables.
+fn dropping(names: &[String]) -> String {
+    names
+        .iter()
+        .map(|name| format!("drop({name});\n"))
+        .collect()
 }
 
 fn events_of(record: Record) -> Option<Event> {

@@ -55,7 +55,7 @@ fn only_signed_messages_from_this_machine() {
 #[test]
 fn a_kernel_without_a_connection_file_names_it() {
     let start = || unreachable!("nothing to start");
-    let error = serve("/nowhere/kernel.json".as_ref(), start).unwrap_err();
+    let error = serve("/nowhere/kernel.json".as_ref(), None, start).unwrap_err();
     assert!(error.to_string().contains("/nowhere/kernel.json"));
 }
 
