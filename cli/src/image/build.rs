@@ -30,8 +30,12 @@ pub fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()
     let work = folder.join(WORK);
     progress.line("Compiling Taper and the packages below it (once; later starts take seconds).");
     let units = count_units(&work)?;
-    cargo(&work, "build", units, "Compiling", progress)?;
-    cargo(&work, "check", units, "Preparing error messages:", progress)?;
+    let mut cargo = |subcommand, verb| {
+        let command = cargo_command(&work, subcommand)?;
+        run_cargo(command, units, verb, &mut |_| (), progress)
+    };
+    cargo("build", "Compiling")?;
+    cargo("check", "Preparing error messages:")?;
     progress.line("Running a first cell.");
     warm(key, &work)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
@@ -94,20 +98,45 @@ fn on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-fn cargo(
+/// Compiles what the crate in `work` needs; `started` hears the number of cargo's process, and what
+/// it gives is held until cargo has ended.
+pub fn compile<T>(
     work: &Path,
-    subcommand: &str,
-    units: usize,
-    verb: &'static str,
+    offline: bool,
+    started: &mut dyn FnMut(u32) -> T,
     progress: &mut dyn Progress,
 ) -> Result<()> {
-    let mut command = cargo_command(work, subcommand)?;
+    let mut command = cargo_command(work, "build")?;
+    if offline {
+        command.arg("--offline");
+    }
+    let units = count_units(work)?;
+    run_cargo(command, units, "Compiling", started, progress)
+}
+
+/// Whether all packages that the crate in `work` needs lie in cargo's cache.
+pub fn resolves_offline(work: &Path) -> bool {
+    let output = cargo_command(work, "metadata").and_then(|mut command| {
+        command.args(["--offline", "--format-version=1"]);
+        Ok(command.output()?)
+    });
+    output.is_ok_and(|output| output.status.success())
+}
+
+fn run_cargo<T>(
+    mut command: Command,
+    units: usize,
+    verb: &'static str,
+    started: &mut dyn FnMut(u32) -> T,
+    progress: &mut dyn Progress,
+) -> Result<()> {
     command.args([
         "--target",
         toolchain::host()?,
         "--message-format=json-render-diagnostics",
     ]);
     let mut child = command.spawn().context("starting cargo")?;
+    let _held = started(child.id());
     let start = Instant::now();
     let stderr = child.stderr.take().map(keep);
     let stdout = child.stdout.take().context("cargo has an output")?;

@@ -16,7 +16,7 @@ use crate::cache;
 use crate::checks;
 use crate::progress::Progress;
 use anyhow::{Context, Result};
-pub use build::{WARM_ARGUMENT, WORK};
+pub use build::{WARM_ARGUMENT, WORK, compile, resolves_offline};
 pub use key::{Key, hex};
 pub use lock::Lock;
 use manifest::Manifest;

@@ -20,8 +20,7 @@ pub enum Stopped {
 }
 
 pub struct Interrupter {
-    /// The relay; its process group holds the cells process and what that started.
-    process: Arc<Mutex<Child>>,
+    target: Arc<Target>,
     cell: Arc<Mutex<Cell>>,
 }
 
@@ -36,9 +35,18 @@ struct Cell {
 impl Interrupter {
     pub fn new(process: Arc<Mutex<Child>>) -> Self {
         Interrupter {
-            process,
+            target: Arc::new(Target {
+                relay: process,
+                instead: Mutex::default(),
+            }),
             cell: Arc::default(),
         }
+    }
+
+    /// Until dropped, this process group hears of interrupts instead of the cells.
+    pub fn instead(&self, group: u32) -> Instead {
+        *self.target.instead.lock().expect("no panic while locked") = Some(group);
+        Instead(self.target.clone())
     }
 
     pub fn begin_cell(&self) {
@@ -64,12 +72,12 @@ impl Interrupt for Interrupter {
         }
         if cell.stopped.is_some() {
             cell.stopped = Some(Stopped::Killed);
-            signal_group(&self.process, libc::SIGKILL);
+            self.target.signal(libc::SIGKILL);
             return;
         }
         cell.stopped = Some(Stopped::Politely);
-        signal_group(&self.process, libc::SIGINT);
-        let (number, watched, process) = (cell.number, self.cell.clone(), self.process.clone());
+        self.target.signal(libc::SIGINT);
+        let (number, watched, target) = (cell.number, self.cell.clone(), self.target.clone());
         std::thread::spawn(move || {
             let asked = Instant::now();
             loop {
@@ -81,20 +89,42 @@ impl Interrupt for Interrupter {
                 }
                 if asked.elapsed() >= PATIENCE {
                     cell.stopped = Some(Stopped::Killed);
-                    signal_group(&process, libc::SIGKILL);
+                    target.signal(libc::SIGKILL);
                     return;
                 }
-                signal_group(&process, libc::SIGINT);
+                target.signal(libc::SIGINT);
             }
         });
     }
 }
 
-fn signal_group(process: &Mutex<Child>, signal: libc::c_int) {
-    // Locked for long only while evcxr waits for a process that has ended already.
-    if let Ok(process) = process.try_lock() {
-        let group = process.id() as libc::pid_t;
-        // SAFETY: the relay leads its own group and is not collected before evcxr waits for it.
-        unsafe { libc::kill(-group, signal) };
+/// Whom an interrupt reaches.
+struct Target {
+    /// Its process group holds the cells process and what that started.
+    relay: Arc<Mutex<Child>>,
+    instead: Mutex<Option<u32>>,
+}
+
+impl Target {
+    fn signal(&self, signal: libc::c_int) {
+        let instead = *self.instead.lock().expect("no panic while locked");
+        if let Some(group) = instead {
+            // SAFETY: the group is not collected before `Instead` is dropped.
+            unsafe { libc::kill(-(group as libc::pid_t), signal) };
+        } else if let Ok(relay) = self.relay.try_lock() {
+            // Locked for long only while evcxr waits for a process that has ended already.
+            let group = relay.id() as libc::pid_t;
+            // SAFETY: the relay leads its own group and is not collected before evcxr waits for it.
+            unsafe { libc::kill(-group, signal) };
+        }
+    }
+}
+
+/// See [`Interrupter::instead`].
+pub struct Instead(Arc<Target>);
+
+impl Drop for Instead {
+    fn drop(&mut self) {
+        *self.0.instead.lock().expect("no panic while locked") = None;
     }
 }

@@ -1,5 +1,6 @@
 //! The crate `taper`, which a session has loaded before its first cell.
 
+use super::commands;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -32,17 +33,7 @@ impl LoadedCrate {
     /// The code without the lines that ask for what is there already. Other lines keep their
     /// place, so errors still point at the right ones.
     pub fn without_reloading<'a>(&self, code: &'a str) -> Cow<'a, str> {
-        if !code.lines().any(|line| self.is_there_already(line)) {
-            return Cow::Borrowed(code);
-        }
-        let lines = code.split('\n').map(|line| {
-            if self.is_there_already(line) {
-                " ".repeat(line.len())
-            } else {
-                line.to_owned()
-            }
-        });
-        Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+        commands::blank_out(code, |line| self.is_there_already(line))
     }
 
     fn is_there_already(&self, line: &str) -> bool {

@@ -3,7 +3,9 @@
 //! [`Session`] is what both fronts use. [`engine`] is the only file that names evcxr; the
 //! [`relay`](crate::relay) is what evcxr runs the cells in.
 
+mod commands;
 pub mod completeness;
+mod dependencies;
 mod diagnostics;
 mod engine;
 pub mod evaluator;
@@ -12,10 +14,13 @@ mod interrupt;
 mod loaded;
 mod location;
 mod redefinition;
+mod shell;
 
 use crate::image::work::WorkFolder;
 use crate::relay::record::Record;
 use anyhow::Result;
+use commands::Cell;
+use dependencies::Network;
 use engine::{Engine, Signal};
 use evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
 use event::{CellError, Event, MimeBundle, Stream};
@@ -47,6 +52,8 @@ pub struct Session {
     loaded: LoadedCrate,
     types: redefinition::Types,
     interrupter: Arc<Interrupter>,
+    /// evcxr's work directory.
+    folder: PathBuf,
     /// Removed after the engine has ended.
     work: Option<WorkFolder>,
 }
@@ -68,6 +75,7 @@ impl Session {
             loaded,
             types: redefinition::Types::default(),
             interrupter,
+            folder: start.work.to_owned(),
             work: None,
         };
         let first_cell = session.loaded.first_cell();
@@ -134,6 +142,39 @@ impl Session {
         }
     }
 
+    /// What the session does itself first, then the rest.
+    fn run_all(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
+        for command in &cell.shell {
+            shell::run(command, &self.interrupter, &mut |event| front.event(event))?;
+        }
+        if cell.restart {
+            self.end_cells_process();
+        }
+        if !cell.dependencies.is_empty() {
+            self.prepare(&cell.dependencies, front);
+        }
+        if cell.rest.trim().is_empty() {
+            return Ok(());
+        }
+        let old = self.let_go(&cell.rest);
+        let result = self.run(&cell.rest, front);
+        self.say_what_is_gone(&old, front);
+        if result.is_ok() {
+            self.types.learn(&cell.rest);
+        }
+        if cell.clear && result.is_ok() {
+            return self.run(&self.loaded.first_cell(), &mut Silent);
+        }
+        result
+    }
+
+    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
+        let tell = &mut |event| front.event(event);
+        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, tell);
+        let offline = u8::from(network == Network::NotNeeded);
+        let _ = self.run(&format!(":offline {offline}"), &mut Silent);
+    }
+
     /// Lets go of the variables whose type the cell is about to define anew; gives their names.
     fn let_go(&mut self, code: &str) -> Vec<String> {
         let changed = self.types.changed_by(code);
@@ -183,12 +224,7 @@ impl Evaluator for Session {
             return Ok(());
         }
         self.interrupter.begin_cell();
-        let old = self.let_go(&code);
-        let result = self.run(&code, front);
-        self.say_what_is_gone(&old, front);
-        if result.is_ok() {
-            self.types.learn(&code);
-        }
+        let result = self.run_all(&Cell::new(&code), front);
         let result = match (self.interrupter.end_cell(), result) {
             (None, result) => result,
             (Some(stopped), result) => Err(interrupted(stopped, result.err())),
