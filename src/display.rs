@@ -12,6 +12,16 @@
 //! The frame begins with a control character and a secret that the kernel draws anew for every
 //! process, so no text that a cell prints can be mistaken for it.
 
+mod handle;
+pub(crate) mod live;
+mod pace;
+mod terminal;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use handle::{LiveDisplay, display_live};
+
+use crate::kernel;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::sync::OnceLock;
@@ -61,23 +71,35 @@ impl MimeBundle {
 /// display(&MimeBundle::text("shown in a notebook, silent in a test"));
 /// ```
 pub fn display(bundle: &MimeBundle) {
-    emit("display", bundle, None);
+    emit("display", bundle);
+}
+
+/// Removes what the cell has shown so far, like IPython's `clear_output`; with `wait`, only when the
+/// next output comes, so that nothing flickers. Does nothing outside the Taper kernel.
+///
+/// Something that changes in place is easier with [`display_live`].
+///
+/// ```
+/// use taper::display::{MimeBundle, clear_output, display};
+///
+/// for step in 0..3 {
+///     clear_output(true);
+///     display(&MimeBundle::text(format!("step {step}")));
+/// }
+/// ```
+pub fn clear_output(wait: bool) {
+    send_record(&json!({ "op": "clear", "wait": wait }));
+    kernel::turn_page();
 }
 
 /// Shows a bundle as the value of the cell (Jupyter's `Out[n]`).
 pub(crate) fn result(bundle: &MimeBundle) {
-    emit("result", bundle, None);
+    emit("result", bundle);
 }
 
-fn emit(op: &str, bundle: &MimeBundle, display_id: Option<&str>) {
+fn emit(op: &str, bundle: &MimeBundle) {
     match Host::current() {
-        Host::Taper { secret } => {
-            let mut record = json!({ "op": op, "data": bundle.data });
-            if let Some(id) = display_id {
-                record["id"] = json!(id);
-            }
-            write_record(secret, &record);
-        }
+        Host::Taper { secret } => write_record(secret, &json!({ "op": op, "data": bundle.data })),
         Host::Evcxr => write_evcxr_blocks(bundle),
         Host::Plain => {}
     }

@@ -23,6 +23,7 @@
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
 //! | [`tensor`] | making tensors, seeded random numbers, copies |
 //! | [`nn`] | layers, and what every model can do with its parameters |
+//! | [`plot`] | line charts, and the board on which training draws |
 //! | [`show`] | how a value looks below its cell |
 //! | [`display`] | how figures and values get from a cell to the page |
 //!
@@ -42,9 +43,10 @@ pub mod display;
 mod error;
 mod kernel;
 pub mod nn;
+pub mod plot;
 pub mod prelude;
 pub mod show;
 pub mod tensor;
 
 pub use error::Result;
-pub use kernel::interrupted;
+pub use kernel::{check_interrupt, interrupted};

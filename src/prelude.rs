@@ -6,17 +6,18 @@ pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, Stopwatch, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi,
     synchronize, try_all_gpus, try_gpu,
 };
-pub use crate::display::{MimeBundle, display};
+pub use crate::display::{LiveDisplay, MimeBundle, clear_output, display, display_live};
 pub use crate::error::Result;
-pub use crate::interrupted;
 pub use crate::nn::{
     Flatten, Layer, LazyLinear, Linear, Mode, Parameter, Parameters, ReLU, Sequential, Sigmoid,
     Tanh,
 };
+pub use crate::plot::{ProgressBoard, Scale};
 pub use crate::seq;
 pub use crate::show::Show;
 pub use crate::tensor::{
     TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
     randperm, tensor, uniform, zeros,
 };
+pub use crate::{check_interrupt, interrupted};
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

@@ -1,0 +1,318 @@
+//! From values to places on the page, and the ticks between.
+
+use super::number::{decade, scientific};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use std::ops::Range;
+
+/// How values are spread along an axis.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let board = ProgressBoard::new().yscale(Scale::Log);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps add.
+    #[default]
+    Linear,
+    /// Equal steps multiply. Values that are not positive have no place and leave a gap.
+    Log,
+}
+
+impl Scale {
+    /// Whether the scale has a place for the value.
+    pub(super) fn holds(self, value: f64) -> bool {
+        // The logarithm of a subnormal number would not bring the same number back.
+        value.is_finite() && (self == Scale::Linear || value >= f64::MIN_POSITIVE)
+    }
+
+    fn apply(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear => value,
+            Scale::Log => value.log10(),
+        }
+    }
+
+    fn undo(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear => value,
+            Scale::Log => 10_f64.powf(value),
+        }
+    }
+}
+
+/// What an axis should show.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AxisSpec {
+    pub(super) label: String,
+    pub(super) scale: Scale,
+    /// What the user fixed; the data decide otherwise.
+    pub(super) limits: Option<(f64, f64)>,
+}
+
+/// An axis with its ends, as plotters wants it.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    /// Where, and what is written there.
+    ticks: Vec<(f64, String)>,
+}
+
+/// How much room the data leave at either end, as a part of their range.
+const MARGIN: f64 = 0.04;
+
+impl Axis {
+    /// The axis on which all values that have a place are seen, with about `most` ticks or fewer.
+    pub(super) fn new(spec: &AxisSpec, values: impl Iterator<Item = f64>, most: usize) -> Axis {
+        let scale = spec.scale;
+        let (low, high) = spec
+            .limits
+            .filter(|&(a, b)| scale.holds(a) && scale.holds(b) && a != b)
+            .map(|(a, b)| (a.min(b), a.max(b)))
+            .unwrap_or_else(|| around(scale, values));
+        let mut ticks = match scale {
+            Scale::Linear => Vec::new(),
+            Scale::Log => decades(low, high, most),
+        };
+        if ticks.len() < 2 {
+            ticks = linear_ticks(low, high, most);
+        }
+        Axis {
+            scale,
+            low,
+            high,
+            ticks,
+        }
+    }
+
+    /// What is written at the ticks.
+    pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
+        self.ticks.iter().map(|(_, label)| label.as_str())
+    }
+}
+
+/// The range of the values with a margin; something sensible if there are none or just one.
+fn around(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) = values
+        .filter(|&value| scale.holds(value))
+        .map(|value| scale.apply(value))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
+    // The whole range of `f64` is more than an `f64` holds.
+    let half = high / 2.0 - low / 2.0;
+    let resolution = low.abs().max(high.abs()) * 1e-12;
+    let margin = if half > resolution {
+        2.0 * half * MARGIN
+    } else {
+        (low.abs() * 0.1).max(0.5)
+    };
+    let end = |value: f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
+    let (low, high) = (
+        end(scale.undo(low - margin)),
+        end(scale.undo(high + margin)),
+    );
+    match scale {
+        Scale::Linear => (low, high),
+        Scale::Log => (low.max(f64::MIN_POSITIVE), high),
+    }
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten.
+fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
+    let least = (high - low) / most.max(1) as f64;
+    let exponent = decade(least);
+    let Some((digit, step)) = [1.0, 2.0, 5.0, 10.0]
+        .map(|digit| (digit, digit * 10_f64.powi(exponent)))
+        .into_iter()
+        .find(|(_, step)| *step >= least && *step > 0.0)
+    else {
+        return Vec::new();
+    };
+    let exponent = if digit == 10.0 {
+        exponent + 1
+    } else {
+        exponent
+    };
+    let first = (low / step).ceil();
+    (0..=most)
+        .map(|i| (first + i as f64) * step)
+        .filter(|&tick| tick <= high)
+        .map(|tick| (tick, linear_label(tick, exponent, low, high)))
+        .collect()
+}
+
+/// As many decimals as the step between two ticks needs, so that they are as wide as each other.
+fn linear_label(tick: f64, exponent: i32, low: f64, high: f64) -> String {
+    let largest = decade(low.abs().max(high.abs()));
+    if exponent >= -5 && largest < 6 {
+        format!("{tick:.*}", (-exponent).max(0) as usize)
+    } else if tick == 0.0 {
+        "0".to_owned()
+    } else {
+        scientific(tick, (decade(tick) - exponent).clamp(0, 15) as usize)
+    }
+}
+
+/// Powers of ten; where there are few, their doubles and halves as well.
+fn decades(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
+    let (first, last) = (decade(low), decade(high));
+    let stride = ((last - first) as usize / most.max(1) + 1) as i32;
+    let digits: &[f64] = if last - first <= 2 {
+        &[1.0, 2.0, 5.0]
+    } else {
+        &[1.0]
+    };
+    (first..=last)
+        .filter(|exponent| exponent % stride == 0)
+        .flat_map(|exponent| {
+            // Parsed: a product would not be the number that is nearest to the label.
+            digits
+                .iter()
+                .map(move |digit| format!("{digit}e{exponent}").parse().unwrap_or(1.0))
+        })
+        .filter(|&tick| low <= tick && tick <= high)
+        .map(|tick| (tick, log_label(tick)))
+        .collect()
+}
+
+fn log_label(tick: f64) -> String {
+    if (0.001..10_000.0).contains(&tick) {
+        tick.to_string()
+    } else {
+        scientific(tick, 0)
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    /// Only for values that the scale holds. What is far outside stays so, within `i32`.
+    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
+        let [value, low, high] = [*value, self.low, self.high].map(|v| self.scale.apply(v));
+        let part = ((value - low) / (high - low)).clamp(-100.0, 100.0);
+        (f64::from(start) + part * f64::from(end - start)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        // Plotters asks twice; the lighter lines between the ticks would only be noise.
+        if hint.weight().allow_light_points() {
+            return Vec::new();
+        }
+        self.ticks.iter().map(|&(tick, _)| tick).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let label = self.ticks.iter().find(|(tick, _)| tick == value);
+        label.map(|(_, label)| label.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(scale: Scale, limits: Option<(f64, f64)>, values: &[f64]) -> Axis {
+        let spec = AxisSpec {
+            scale,
+            limits,
+            ..AxisSpec::default()
+        };
+        Axis::new(&spec, values.iter().copied(), 6)
+    }
+
+    fn labels(scale: Scale, low: f64, high: f64) -> Vec<String> {
+        let axis = axis(scale, Some((low, high)), &[]);
+        axis.labels().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn linear_ticks_are_round_numbers() {
+        assert_eq!(
+            labels(Scale::Linear, 0.0, 10.0),
+            ["0", "2", "4", "6", "8", "10"]
+        );
+        assert_eq!(
+            labels(Scale::Linear, 0.1, 0.52),
+            ["0.1", "0.2", "0.3", "0.4", "0.5"]
+        );
+        assert_eq!(
+            labels(Scale::Linear, -1.0, 1.0),
+            ["-1.0", "-0.5", "0.0", "0.5", "1.0"]
+        );
+        assert_eq!(
+            labels(Scale::Linear, 0.0, 5e6),
+            ["0", "10⁶", "2·10⁶", "3·10⁶", "4·10⁶", "5·10⁶"]
+        );
+        assert_eq!(
+            labels(Scale::Linear, 0.0, 4e-7),
+            ["0", "10⁻⁷", "2·10⁻⁷", "3·10⁻⁷", "4·10⁻⁷"]
+        );
+    }
+
+    #[test]
+    fn log_ticks_are_powers_of_ten() {
+        assert_eq!(
+            labels(Scale::Log, 1e-5, 1.0),
+            ["10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "1"]
+        );
+        assert_eq!(labels(Scale::Log, 0.9, 25.0), ["1", "2", "5", "10", "20"]);
+        // Less than a decade: as on a linear axis.
+        assert_eq!(labels(Scale::Log, 0.31, 0.46), ["0.35", "0.40", "0.45"]);
+        assert!(labels(Scale::Log, 1e-30, 1e30).len() <= 7);
+    }
+
+    #[test]
+    fn what_has_no_place_on_an_axis_does_not_stretch_it() {
+        let linear = axis(Scale::Linear, None, &[f64::NAN, 1.0, 2.0, f64::INFINITY]);
+        assert_eq!((linear.low, linear.high), (0.96, 2.04));
+        let log = axis(Scale::Log, None, &[-1.0, 0.0, 1.0, 100.0]);
+        assert!(log.low > 0.5 && log.high < 200.0, "{log:?}");
+    }
+
+    #[test]
+    fn limits_that_cannot_be_are_ignored() {
+        for limits in [(0.0, 10.0), (5.0, 5.0), (f64::NAN, 1.0)] {
+            let log = axis(Scale::Log, Some(limits), &[1.0, 10.0]);
+            assert!(log.low > 0.5 && log.high < 20.0, "{limits:?}: {log:?}");
+        }
+        let swapped = axis(Scale::Linear, Some((3.0, 1.0)), &[]);
+        assert_eq!((swapped.low, swapped.high), (1.0, 3.0));
+    }
+
+    #[test]
+    fn every_range_has_two_ends_and_few_ticks() {
+        let extremes = [
+            &[][..],
+            &[0.0],
+            &[1e300],
+            &[-1e-300],
+            &[-8e307, 8e307],
+            &[5e-324, 1e-323],
+            &[1e16, 1e16 + 2.0],
+            &[1.0, 1.0 + f64::EPSILON],
+        ];
+        for values in extremes {
+            for scale in [Scale::Linear, Scale::Log] {
+                let axis = axis(scale, None, values);
+                assert!(axis.low < axis.high, "{values:?}: {axis:?}");
+                assert!(axis.ticks.len() <= 8, "{values:?}: {axis:?}");
+                for value in values.iter().filter(|&&value| scale.holds(value)) {
+                    let place = axis.map(value, (0, 1000));
+                    assert!((0..=1000).contains(&place), "{values:?} {place}: {axis:?}");
+                }
+            }
+        }
+    }
+}

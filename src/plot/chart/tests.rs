@@ -1,0 +1,199 @@
+use super::*;
+use crate::plot::Scale;
+use roxmltree::Document;
+
+const INFINITY: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+fn chart(series: &[(&str, &[(f64, f64)])]) -> Chart {
+    let series = series.iter().map(|(label, points)| Series {
+        label: (*label).to_owned(),
+        points: points.to_vec(),
+    });
+    Chart {
+        series: series.collect(),
+        ..Chart::default()
+    }
+}
+
+/// The `d` of every series' line, in order; the legend's samples follow.
+fn lines(svg: &str) -> Vec<String> {
+    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
+    let lines = document
+        .descendants()
+        .filter(|node| node.has_tag_name("path") && node.attribute("stroke-width") == Some("1.6"));
+    lines
+        .filter_map(|node| node.attribute("d"))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn texts(svg: &str) -> Vec<String> {
+    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    texts.filter_map(|n| n.text()).map(str::to_owned).collect()
+}
+
+#[test]
+fn an_empty_chart_has_axes_and_says_that_it_is_empty() {
+    let chart = chart(&[]);
+    assert_eq!(chart.text(), "y over x (no points yet)");
+    let svg = chart.svg();
+    assert!(texts(&svg).contains(&"0.4".to_owned()), "{svg}");
+    assert!(lines(&svg).is_empty());
+}
+
+#[test]
+fn a_chart_names_its_axes_and_series_whatever_their_letters() {
+    let mut chart = chart(&[
+        ("a<b & \"c\"", &[(0.0, 1.0), (1.0, 2.0)]),
+        ("d", &[(0.0, 2.0)]),
+    ]);
+    chart.x.label = "epoch".to_owned();
+    chart.y.label = "loss > 0".to_owned();
+    let svg = chart.svg();
+    let shown = texts(&svg);
+    for name in ["epoch", "loss > 0", "a<b & \"c\"", "d"] {
+        assert!(shown.contains(&name.to_owned()), "{name}: {shown:?}");
+    }
+    let document = Document::parse(&svg).unwrap();
+    let root = document.root_element();
+    assert_eq!(root.attribute("role"), Some("img"));
+    let title = root.first_element_child().and_then(|title| title.text());
+    assert_eq!(
+        title,
+        Some("loss > 0 over epoch; a<b & \"c\": 2 at 1 (2 points); d: 2 at 0 (1 point)")
+    );
+}
+
+#[test]
+fn lines_differ_in_colour_and_dashes() {
+    let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
+    let svg = chart(&[("a", points), ("b", points), ("c", points)]).svg();
+    let document = Document::parse(&svg).unwrap();
+    let mut styles: Vec<_> = document
+        .descendants()
+        .filter(|node| node.attribute("stroke-width") == Some("1.6"))
+        .map(|node| (node.attribute("stroke"), node.attribute("stroke-dasharray")))
+        .collect();
+    assert_eq!(styles.len(), 6); // three lines, three samples in the legend
+    styles.truncate(3);
+    styles.sort();
+    styles.dedup_by_key(|(_, dashes)| *dashes);
+    assert_eq!(styles.len(), 3, "{styles:?}");
+}
+
+#[test]
+fn what_is_not_finite_is_a_gap() {
+    let points = [
+        (0.0, 1.0),
+        (1.0, 2.0),
+        (2.0, NAN),
+        (3.0, INFINITY),
+        (4.0, 1.0),
+        (INFINITY, 2.0),
+        (5.0, 1.0),
+        (6.0, 2.0),
+    ];
+    let svg = chart(&[("", &points)]).svg();
+    let lines = lines(&svg);
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0].matches('M').count(), 2, "{}", lines[0]);
+    // The point between two gaps.
+    assert_eq!(svg.matches("<circle").count(), 1);
+    assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    let chart = chart(&[("all", &[(NAN, NAN), (0.0, NAN)])]);
+    assert_eq!(chart.text(), "y over x\nall: NaN at 0 (2 points)");
+    Document::parse(&chart.svg()).unwrap();
+}
+
+#[test]
+fn a_log_axis_leaves_out_what_is_not_positive() {
+    let mut chart = chart(&[(
+        "",
+        &[
+            (0.0, 100.0),
+            (1.0, 10.0),
+            (2.0, 0.0),
+            (3.0, -1.0),
+            (4.0, 1.0),
+        ],
+    )]);
+    chart.y.scale = Scale::Log;
+    let svg = chart.svg();
+    assert_eq!(lines(&svg)[0].matches(['M', 'L']).count(), 2);
+    assert_eq!(svg.matches("<circle").count(), 1);
+    assert!(
+        ["1", "10", "100"]
+            .iter()
+            .all(|&tick| texts(&svg).contains(&tick.to_owned()))
+    );
+    // Nothing positive at all.
+    chart.series[0].points = vec![(0.0, -1.0)];
+    assert!(lines(&chart.svg()).is_empty());
+}
+
+#[test]
+fn a_line_beyond_the_limits_is_cut_off() {
+    let mut chart = chart(&[("", &[(0.0, 0.0), (1.0, 1e300), (2.0, -1e300)])]);
+    chart.y.limits = Some((0.0, 1.0));
+    let svg = chart.svg();
+    let document = Document::parse(&svg).unwrap();
+    let line = document
+        .descendants()
+        .find(|node| node.attribute("stroke-width") == Some("1.6"))
+        .unwrap();
+    let clip = line.parent().and_then(|group| group.attribute("clip-path"));
+    assert!(
+        clip.is_some_and(|clip| clip.starts_with("url(#clip-")),
+        "{svg}"
+    );
+}
+
+#[test]
+fn a_million_points_are_a_small_picture() {
+    let points: Vec<_> = (0..1_000_000)
+        .map(f64::from)
+        .map(|x| (x, (x * 0.01).sin() * x))
+        .collect();
+    let svg = chart(&[("wave", &points)]).svg();
+    assert!(svg.len() < 30_000, "{}", svg.len());
+}
+
+#[test]
+fn the_legend_stands_above_the_lines_in_as_many_rows_as_it_needs() {
+    let names: Vec<String> = (0..7).map(|i| format!("layer {i}")).collect();
+    let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
+    let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
+    let svg = chart(&series).svg();
+    let document = Document::parse(&svg).unwrap();
+    let number =
+        |node: roxmltree::Node, name| -> f64 { node.attribute(name).unwrap().parse().unwrap() };
+    let names = document.descendants().filter(|node| {
+        node.has_tag_name("text") && node.text().is_some_and(|text| text.starts_with("layer"))
+    });
+    let places: Vec<_> = names.map(|n| (number(n, "x"), number(n, "y"))).collect();
+    assert_eq!(places.len(), 7);
+    assert!(places.iter().all(|place| place.0 < 310.0), "{places:?}");
+    assert!(places[0].1 < places[6].1, "{places:?}");
+    let mut clips = document
+        .descendants()
+        .filter(|n| n.has_tag_name("clipPath"));
+    let top = number(clips.next().unwrap().first_element_child().unwrap(), "y");
+    assert!(places[6].1 + 5.0 < top, "{places:?} {top}");
+}
+
+#[test]
+fn a_chart_that_has_too_much_to_say_can_still_be_drawn() {
+    let names: Vec<String> = (0..100)
+        .map(|i| format!("a rather long name {i}"))
+        .collect();
+    let points: &[_] = &[(-1e-300, -1.5e300), (2.5e300, 2.5e300)];
+    let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
+    let mut chart = chart(&series);
+    chart.y.label = "loss".to_owned();
+    for size in [(100, 80), (350, 250), (4000, 80)] {
+        chart.size = size;
+        Document::parse(&chart.svg()).unwrap();
+    }
+}

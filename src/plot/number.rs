@@ -1,0 +1,107 @@
+//! Numbers on their way into a chart, and as text in it.
+
+/// Any of Rust's numbers, so that `draw(epoch, loss, …)` needs no `as f64`.
+///
+/// ```
+/// use taper::plot::Number;
+///
+/// assert_eq!(7_usize.to_f64(), 0.5_f32.to_f64() + 6.5);
+/// ```
+pub trait Number: Copy {
+    /// The nearest `f64`.
+    ///
+    /// ```
+    /// use taper::plot::Number;
+    ///
+    /// assert_eq!((-3_i32).to_f64(), -3.0);
+    /// ```
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Number for $number {
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+numbers!(f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+/// Four significant digits: `0.3125`, `1200`, `1.5·10⁻⁷`.
+pub(super) fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string().replace("inf", "∞");
+    }
+    let exponent = decade(value);
+    if (-4..7).contains(&exponent) {
+        without_zeros(format!("{value:.*}", (3 - exponent).max(0) as usize))
+    } else {
+        scientific(value, 3)
+    }
+}
+
+/// With a power of ten: `2·10⁶`, `10⁻⁵`.
+pub(super) fn scientific(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let power = format!(
+        "10{}",
+        exponent.chars().map(superscript).collect::<String>()
+    );
+    match without_zeros(mantissa.to_owned()).as_str() {
+        "1" => power,
+        "-1" => format!("-{power}"),
+        mantissa => format!("{mantissa}·{power}"),
+    }
+}
+
+/// The `n` of the 10ⁿ just below the value; 0 for 0.
+pub(super) fn decade(value: f64) -> i32 {
+    if value == 0.0 {
+        return 0;
+    }
+    // Rust's own printing is exact where the logarithm is not (`1000_f64.log10()` may be 2.99…).
+    let text = format!("{value:e}");
+    text.rsplit_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or(0)
+}
+
+fn without_zeros(text: String) -> String {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn superscript(digit: char) -> char {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    digit
+        .to_digit(10)
+        .map_or('⁻', |digit| DIGITS[digit as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_readable() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.312_549, "0.3125"),
+            (-1.5, "-1.5"),
+            (1000.0, "1000"),
+            (123_456.7, "123457"),
+            (1e-7, "10⁻⁷"),
+            (-2.5e12, "-2.5·10¹²"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-∞"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}
