@@ -45,8 +45,10 @@ mod kernel;
 pub mod nn;
 pub mod plot;
 pub mod prelude;
+mod progress;
 pub mod show;
 pub mod tensor;
 
 pub use error::Result;
 pub use kernel::{check_interrupt, interrupted};
+pub use progress::{Progress, progress};

@@ -15,3 +15,4 @@ mod trace;
 pub use axis::Scale;
 pub use board::ProgressBoard;
 pub use number::Number;
+pub(crate) use svg::Escaped;

@@ -19,5 +19,5 @@ pub use crate::tensor::{
     TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
     randperm, tensor, uniform, zeros,
 };
-pub use crate::{check_interrupt, interrupted};
+pub use crate::{Progress, check_interrupt, interrupted, progress};
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};
