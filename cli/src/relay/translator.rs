@@ -153,10 +153,8 @@ impl Translator {
     }
 
     fn display(&mut self, record: Record) {
-        if let Record::Display { data, .. }
-        | Record::Update { data, .. }
-        | Record::Result { data, .. } = &record
-        {
+        // An update takes the place of what was shown before: the page does not grow by it.
+        if let Record::Display { data, .. } | Record::Result { data, .. } = &record {
             self.amount.displays += data
                 .values()
                 .filter_map(Value::as_str)
@@ -322,6 +320,17 @@ mod tests {
             stream,
             text: text.to_owned(),
         }
+    }
+
+    #[test]
+    fn a_display_may_be_updated_without_end() {
+        let line = format!(
+            "\x1es {{\"op\":\"update\",\"data\":{{\"text/plain\":\"{}\"}},\"id\":\"a\"}}\n",
+            "x".repeat(1 << 20)
+        );
+        let updates = DISPLAY_LIMIT / (1 << 20) + 2;
+        let (records, _) = translate(|t| (0..updates).for_each(|_| t.stdout(line.as_bytes())));
+        assert_eq!(records.len(), updates);
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub fn compile(
     };
     let mut progress = LiveLine::new(tell);
     let offline = network == Network::NotNeeded;
+    // evcxr writes it too, but only after it has looked for the package.
+    let config = format!("\n[net]\noffline = {offline}\n");
+    let _ = std::fs::write(work.join(".cargo/config.toml"), config);
     let started = &mut |process| interrupter.instead(process);
     let _ = image::compile(work, offline, started, &mut progress);
     progress.finish();

@@ -149,6 +149,11 @@ impl Session {
         }
         if cell.restart {
             self.end_cells_process();
+            front.event(Event::Text {
+                stream: Stream::Stdout,
+                text: "The process in which cells run is a new one; variables are gone.\n"
+                    .to_owned(),
+            });
         }
         if !cell.dependencies.is_empty() {
             self.prepare(&cell.dependencies, front);
