@@ -4,7 +4,7 @@ use crate::common::events::{error, out, session, value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-const KEPT: &str = "The cell was stopped. Every variable is kept.";
+const KEPT: &str = "The cell was stopped. Variables of earlier cells are kept.";
 const LOST: &str = "The cell did not stop when asked to, so its process was ended. \
     All variables are lost: run the cells that define them again.";
 

@@ -291,7 +291,7 @@ fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
         .as_ref()
         .is_some_and(|c| c.name == diagnostics::PROCESS_ENDED);
     let message = if stopped == Stopped::Politely && !ended {
-        "The cell was stopped. Every variable is kept."
+        "The cell was stopped. Variables of earlier cells are kept."
     } else {
         "The cell did not stop when asked to, so its process was ended. \
          All variables are lost: run the cells that define them again."
