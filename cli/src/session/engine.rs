@@ -1,8 +1,10 @@
 //! evcxr behind a small interface. No other file names it.
 
-use super::diagnostics::{self, Diagnostic, EngineError};
+use super::diagnostics::read::{Told, read};
+use super::diagnostics::{Diagnostic, EngineError, Label};
 use super::evaluator::{Completion, Completions};
 use super::event::MimeBundle;
+use super::location::Compiled;
 use crate::relay::{self, record::Record};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
@@ -93,6 +95,14 @@ impl Engine {
         code: &str,
         listen: &mut dyn FnMut(Signal),
     ) -> Result<MimeBundle, EngineError> {
+        let result = self.evaluate(code, listen);
+        result.map(bundle_of).map_err(|error| {
+            let source = self.last_source();
+            to_engine_error(error, &Compiled::new(&source, code))
+        })
+    }
+
+    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(Signal)) -> Outcome {
         let (context, outputs) = (&mut self.context, &self.outputs);
         let (done_sender, done) = bounded(1);
         let (question_sender, questions) = unbounded();
@@ -109,8 +119,7 @@ impl Engine {
                 .stack_size(STACK)
                 .spawn_scoped(scope, evaluate)
                 .expect("a thread can be started");
-            let result = listen_until_done(outputs, &questions, &done, listen);
-            result.map(bundle_of).map_err(to_engine_error)
+            listen_until_done(outputs, &questions, &done, listen)
         })
     }
 
@@ -251,10 +260,11 @@ fn bundle_of(outputs: EvalOutputs) -> MimeBundle {
         .collect()
 }
 
-fn to_engine_error(error: evcxr::Error) -> EngineError {
+fn to_engine_error(error: evcxr::Error, compiled: &Compiled) -> EngineError {
     match error {
         evcxr::Error::CompilationErrors(errors) => {
-            EngineError::Compile(errors.iter().map(to_diagnostic).collect())
+            let diagnostics = errors.iter().map(|error| to_diagnostic(error, compiled));
+            EngineError::Compile(diagnostics.collect())
         }
         evcxr::Error::SubprocessTerminated(status) => EngineError::Ended(status),
         evcxr::Error::TypeRedefinedVariablesLost(variables) => EngineError::Lost(variables),
@@ -262,22 +272,22 @@ fn to_engine_error(error: evcxr::Error) -> EngineError {
     }
 }
 
-fn to_diagnostic(error: &evcxr::CompilationError) -> Diagnostic {
+fn to_diagnostic(error: &evcxr::CompilationError, compiled: &Compiled) -> Diagnostic {
     let labels = error.spanned_messages().iter().filter_map(|m| {
         let span = m.span?;
-        Some(diagnostics::Label {
+        Some(Label {
             start: (span.start_line, span.start_column),
             end: (span.end_line, span.end_column),
             text: m.label.clone(),
             primary: m.is_primary,
         })
     });
-    Diagnostic {
-        is_error: error.level() == "error" || error.level().is_empty(),
+    let told = Told {
+        is_error: error.level() != "warning",
         message: error.message(),
-        code: error.code().map(str::to_owned),
+        code: error.code(),
         labels: labels.collect(),
-        helps: error.help(),
-        hint: error.evcxr_extra_hint().map(str::to_owned),
-    }
+        json: &error.json,
+    };
+    read(told, compiled)
 }

@@ -13,20 +13,26 @@ pub mod event;
 mod interrupt;
 mod loaded;
 mod location;
+mod names;
 mod redefinition;
 mod shell;
+mod tokens;
 
 use crate::image::work::WorkFolder;
 use crate::relay::record::Record;
 use anyhow::Result;
 use commands::Cell;
 use dependencies::Network;
+use diagnostics::failure::{Failure, failed};
 use engine::{Engine, Signal};
 use evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
 use event::{CellError, Event, MimeBundle, Stream};
 use interrupt::{Interrupter, Stopped};
 use loaded::LoadedCrate;
+use location::Compiled;
+use names::{Names, Outcome};
 use serde_json::Map;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +57,7 @@ pub struct Session {
     engine: Engine,
     loaded: LoadedCrate,
     types: redefinition::Types,
+    names: Names,
     interrupter: Arc<Interrupter>,
     /// evcxr's work directory.
     folder: PathBuf,
@@ -74,6 +81,7 @@ impl Session {
             engine,
             loaded,
             types: redefinition::Types::default(),
+            names: Names::default(),
             interrupter,
             folder: start.work.to_owned(),
             work: None,
@@ -108,16 +116,11 @@ impl Session {
         let _ = self.run("std::process::exit(0);", &mut Silent);
     }
 
-    fn names(&self) -> Vec<String> {
-        let variables = self.engine.variables().into_iter();
-        variables.map(|(name, _)| name).collect()
-    }
-
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
         let mut failure = None;
         let result = self.engine.execute(code, &mut |signal| match signal {
             Signal::Record(record) => match record {
-                Record::Failed { message } => failure = Some(diagnostics::failed(&message, code)),
+                Record::Failed { message } => failure = Some(failed(&message, code)),
                 Record::Panic {
                     message,
                     file,
@@ -138,7 +141,9 @@ impl Session {
                 }
                 failure.map_or(Ok(()), Err)
             }
-            Err(error) => Err(failure.unwrap_or_else(|| diagnostics::explain(error, code))),
+            Err(error) => {
+                Err(failure.unwrap_or_else(|| diagnostics::explain(error, code, &self.names)))
+            }
         }
     }
 
@@ -149,6 +154,8 @@ impl Session {
         }
         if cell.restart {
             self.end_cells_process();
+            let left = self.variables();
+            self.names.cell_ended("", Outcome::ProcessEnded, left, &[]);
             front.event(Event::Text {
                 stream: Stream::Stdout,
                 text: "The process in which cells run is a new one; variables are gone.\n"
@@ -164,6 +171,9 @@ impl Session {
         let old = self.let_go(&cell.rest);
         let result = self.run(&cell.rest, front);
         self.say_what_is_gone(&old, front);
+        let outcome = outcome(&result);
+        self.names
+            .cell_ended(&cell.rest, outcome, self.variables(), &old);
         if result.is_ok() {
             self.types.learn(&cell.rest);
         }
@@ -197,10 +207,10 @@ impl Session {
     }
 
     fn say_what_is_gone(&self, old: &[String], front: &mut dyn Front) {
-        let there = self.names();
+        let there = self.variables();
         let gone: Vec<&str> = old
             .iter()
-            .filter(|name| !there.contains(name))
+            .filter(|name| !there.contains(*name))
             .map(String::as_str)
             .collect();
         if !gone.is_empty() {
@@ -216,9 +226,15 @@ impl Session {
     }
 
     /// Finds the cell's line for what knows only the compiled source's.
-    fn locate(&self, failure: diagnostics::Failure, code: &str) -> CellError {
+    fn locate(&self, failure: Failure, code: &str) -> CellError {
         let source = self.engine.last_source();
-        failure.into_error(|line| location::in_cell(&source, line, code), code)
+        let compiled = Compiled::new(&source, code);
+        failure.into_error(|line| compiled.line(line), code)
+    }
+
+    fn variables(&self) -> BTreeSet<String> {
+        let variables = self.engine.variables().into_iter();
+        variables.map(|(name, _)| name).collect()
     }
 }
 
@@ -284,6 +300,15 @@ fn events_of(record: Record) -> Option<Event> {
         Record::Result { data, metadata } => Event::Result { data, metadata },
         Record::Panic { .. } | Record::Failed { .. } | Record::Complete => return None,
     })
+}
+
+fn outcome(result: &Result<(), CellError>) -> Outcome {
+    match result.as_ref().map_err(|error| error.name.as_str()) {
+        Ok(()) => Outcome::Ran,
+        Err(diagnostics::COMPILE_ERROR) => Outcome::DidNotCompile,
+        Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
+        Err(_) => Outcome::Failed,
+    }
 }
 
 fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {

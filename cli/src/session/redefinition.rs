@@ -5,7 +5,7 @@
 //! when only a field's type changed it does not notice, and the cell reads memory that is something
 //! else. So the session lets go of such variables before the cell runs.
 
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use super::tokens::{deeper, is_name, texts as tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The definitions of types that hold, by name, as lists of their tokens.
@@ -69,7 +69,6 @@ fn definitions(code: &str) -> Vec<(String, Vec<String>)> {
 }
 
 fn is_definition(tokens: &[&str]) -> bool {
-    let is_name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
     matches!(tokens, ["struct" | "enum" | "union" | "type", name, ..] if is_name(name))
 }
 
@@ -83,32 +82,6 @@ fn length(tokens: &[&str]) -> usize {
         }
     }
     tokens.len()
-}
-
-fn deeper(depth: usize, token: &str) -> usize {
-    match token {
-        "{" | "(" | "[" => depth + 1,
-        "}" | ")" | "]" => depth.saturating_sub(1),
-        _ => depth,
-    }
-}
-
-/// Without blanks and comments.
-fn tokens(code: &str) -> Vec<&str> {
-    let mut rest = code;
-    let mut found = Vec::new();
-    for token in tokenize(code, FrontmatterAllowed::No) {
-        let (text, after) = rest.split_at(token.len as usize);
-        rest = after;
-        let is_blank = matches!(
-            token.kind,
-            TokenKind::Whitespace | TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
-        );
-        if !is_blank {
-            found.push(text);
-        }
-    }
-    found
 }
 
 #[cfg(test)]

@@ -1,0 +1,211 @@
+//! From rustc's JSON to a [`Diagnostic`] whose places are in the cell.
+
+use super::{Diagnostic, Edit, Label, Note};
+use crate::session::location::{Compiled, Place, byte_offset, place_of};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What evcxr tells of one error. It finds the places of most labels itself.
+pub struct Told<'a> {
+    pub is_error: bool,
+    pub message: String,
+    pub code: Option<&'a str>,
+    pub labels: Vec<Label>,
+    /// What rustc said, or null where evcxr speaks.
+    pub json: &'a Value,
+}
+
+#[derive(Default, Deserialize)]
+struct Message {
+    message: String,
+    level: String,
+    spans: Vec<Span>,
+    children: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: usize,
+    column_start: usize,
+    line_end: usize,
+    column_end: usize,
+    is_primary: bool,
+    label: Option<String>,
+    suggested_replacement: Option<String>,
+    text: Vec<Text>,
+}
+
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+}
+
+impl Span {
+    fn start(&self) -> Place {
+        (self.line_start, self.column_start)
+    }
+
+    fn end(&self) -> Place {
+        (self.line_end, self.column_end)
+    }
+
+    fn is_compiled(&self) -> bool {
+        self.file_name.ends_with("src/lib.rs")
+    }
+}
+
+/// `compiled` is the source that the message is about.
+pub fn read(told: Told, compiled: &Compiled) -> Diagnostic {
+    let rustc: Message = serde_json::from_value(told.json.clone()).unwrap_or_default();
+    let mut labels = told.labels;
+    let primary = rustc.spans.iter().find(|span| span.is_primary);
+    if labels.is_empty() {
+        labels.extend(primary.and_then(|span| label(span, compiled)));
+    }
+    let seen = labels.len();
+    let near = labels.iter().find(|l| l.primary).or(labels.first());
+    let near = near.map(|label| label.start.0);
+    let notes = rustc.children.iter();
+    let mut diagnostic = Diagnostic {
+        is_error: told.is_error,
+        message: told.message.trim_start_matches("error: ").to_owned(),
+        code: told.code.map(str::to_owned),
+        notes: notes.filter_map(|n| note(n, near, compiled)).collect(),
+        labels,
+        hint: None,
+    };
+    if told.code.is_none() && rustc.spans.len() > seen {
+        forget_what_was_found(&mut diagnostic.message);
+    }
+    drop_long_names(&mut diagnostic);
+    diagnostic
+}
+
+/// ``expected `;`, found keyword `fn` ``, where the `fn` is evcxr's.
+fn forget_what_was_found(message: &mut String) {
+    if let (true, Some(at)) = (message.starts_with("expected "), message.find(", found ")) {
+        message.truncate(at);
+    }
+}
+
+/// A label that is partly in evcxr's own code, or in code that evcxr has written in another way.
+fn label(span: &Span, compiled: &Compiled) -> Option<Label> {
+    if !span.is_compiled() {
+        return None;
+    }
+    let (start, end) = compiled
+        .part(span.start(), span.end())
+        .or_else(|| only_copy(span, compiled.cell()))?;
+    Some(Label {
+        start,
+        end,
+        text: span.label.clone().unwrap_or_default(),
+        primary: true,
+    })
+}
+
+/// The place of the marked text, if the cell has it once.
+fn only_copy(span: &Span, cell: &str) -> Option<(Place, Place)> {
+    let [Text { text }] = &span.text[..] else {
+        return None;
+    };
+    let from = byte_offset(text, (1, span.column_start));
+    let marked = text.get(from..byte_offset(text, (1, span.column_end)))?;
+    let mut copies = cell.match_indices(marked);
+    match (copies.next(), copies.next()) {
+        (Some((at, _)), None) if marked.contains(char::is_alphanumeric) => {
+            Some((place_of(cell, at), place_of(cell, at + marked.len())))
+        }
+        _ => None,
+    }
+}
+
+/// Beginnings of notes that say again what the error said, or list what nobody has asked for.
+const NOISE: [&str; 8] = [
+    "the following other types implement trait",
+    "the trait `",
+    "required for `",
+    "required by a bound",
+    "items from traits can only be used",
+    "add `#[derive(Debug)]`",
+    "`#[warn",
+    "see issue #",
+];
+
+fn note(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Note> {
+    if NOISE.iter().any(|noise| note.message.starts_with(noise)) {
+        return None;
+    }
+    let is_help = note.level == "help";
+    let mut message = note.message.clone();
+    let suggests = note.spans.iter().any(|s| s.suggested_replacement.is_some());
+    if !suggests && note.spans.iter().any(|span| !span.is_compiled()) {
+        // A place in a library. The first line of a function is worth showing.
+        message = format!("{message}: `{}`", signature(note)?);
+    }
+    let edits = edits(note, near, compiled);
+    if edits.is_none() && message.starts_with("consider annotating") {
+        return None;
+    }
+    Some(Note {
+        is_help,
+        message,
+        is_elsewhere: suggests && edits.is_none(),
+        edits: edits.unwrap_or_default(),
+    })
+}
+
+fn signature(note: &Message) -> Option<&str> {
+    let line = note.spans.first()?.text.first()?.text.trim();
+    let is_function = line.starts_with("pub fn ") || line.starts_with("fn ");
+    is_function.then(|| line.trim_end_matches(['{', ' ']))
+}
+
+/// What rustc would change, if all of it is in the cell.
+fn edits(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Vec<Edit>> {
+    let suggested = note.spans.iter();
+    let suggested = suggested.filter_map(|s| Some((s, s.suggested_replacement.as_ref()?)));
+    let edit = |(span, text): (&Span, &String)| {
+        let (start, end) = if text.starts_with("use ") {
+            // rustc would write it among evcxr's own lines.
+            let top = (first_line_of_rust(compiled.cell()), 1);
+            (top, top)
+        } else {
+            let place = |place| compiled.place(place, near);
+            (place(span.start())?, place(span.end())?)
+        };
+        let text = text.clone();
+        Some(Edit { start, end, text })
+    };
+    suggested.map(edit).collect()
+}
+
+/// Below the commands with which a cell may begin.
+fn first_line_of_rust(cell: &str) -> usize {
+    let commands = cell.lines().take_while(|line| line.starts_with([':', '!']));
+    commands.count() + 1
+}
+
+/// `Tensor` reads better than `taper::prelude::Tensor`, unless there are two of them.
+fn drop_long_names(diagnostic: &mut Diagnostic) {
+    if diagnostic.is_about_two_types() {
+        return;
+    }
+    let shorten = |text: &mut String| {
+        for path in ["taper::prelude::", "taper::nn::", "std::ops::"] {
+            *text = text.replace(path, "");
+        }
+    };
+    shorten(&mut diagnostic.message);
+    for label in &mut diagnostic.labels {
+        shorten(&mut label.text);
+    }
+    for note in &mut diagnostic.notes {
+        shorten(&mut note.message);
+        let code = note.edits.iter_mut().map(|edit| &mut edit.text);
+        // The line that imports a name needs its path.
+        code.filter(|text| !text.starts_with("use "))
+            .for_each(shorten);
+    }
+}
