@@ -38,6 +38,11 @@ pub fn session() -> Borrowed {
     Borrowed { session, place }
 }
 
+/// A session that no other test sees, for one that would spoil the shared one.
+pub fn own_session() -> Events {
+    Events::start()
+}
+
 impl Drop for Borrowed {
     fn drop(&mut self) {
         if !std::thread::panicking() {
@@ -110,7 +115,8 @@ impl Events {
         session
     }
 
-    fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
+    /// Runs the cell of a request; `seen` hears of each event when it arrives.
+    pub fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
         self.send(request);
         let deadline = Instant::now() + FOR_A_CELL;
         let mut ran = Ran::new();
@@ -163,11 +169,11 @@ fn add(ran: &mut Ran, mut event: Value) {
     ran.push(event);
 }
 
-fn words(value: &Value) -> &str {
+pub fn words(value: &Value) -> &str {
     value.as_str().expect("it is text")
 }
 
-fn without_colours(line: &str) -> String {
+pub fn without_colours(line: &str) -> String {
     let mut parts = line.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |plain, part| {

@@ -5,6 +5,7 @@ mod common;
 mod crashes;
 mod errors;
 mod marks;
+mod mistakes;
 mod output;
 mod stopping;
 mod values;

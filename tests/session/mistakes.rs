@@ -1,0 +1,136 @@
+//! Mistakes, each with exactly what the student then reads: `tests/snapshots/errors/*.txt`.
+//!
+//! Such a file is a part of a notebook (they all run in one session, in the order of their names): `> ` begins the lines of a cell, and what the cell shows stands below
+//! it. To add a mistake, write its cells; to take over what is shown, run the test with
+//! `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
+
+use crate::common::events::{Events, own_session, value, words};
+use crate::common::root;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+const KEPT: &str = "let mistakes_kept = 41;";
+
+#[test]
+fn every_mistake_is_told_as_its_snapshot_says() {
+    let mut session = own_session();
+    show(&mut session, KEPT);
+    let mut different = Vec::new();
+    for file in files() {
+        let before = std::fs::read_to_string(&file).expect("a snapshot");
+        let now = run(&mut session, &before);
+        if std::env::var_os("TAPER_UPDATE_SNAPSHOTS").is_some() {
+            std::fs::write(&file, now).expect("the snapshot can be written");
+        } else if now != before {
+            different.push(difference(&file, &before, &now));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = root().join("tests/snapshots/errors");
+    let entries = std::fs::read_dir(folder).expect("the snapshots");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    files.sort();
+    assert!(files.len() > 30, "{files:?}");
+    files
+}
+
+/// Runs the cells of a snapshot; what they show now takes the place of what the file says.
+fn run(session: &mut Events, snapshot: &str) -> String {
+    let title = snapshot.lines().next().expect("a first line");
+    assert!(
+        title.starts_with("# "),
+        "{title:?} says what the mistake is"
+    );
+    let mut now = format!("{title}\n");
+    let mut failed = 0;
+    for cell in cells(snapshot) {
+        let shown = show(session, &cell);
+        failed += usize::from(shown.failed);
+        let quoted: String = cell.lines().map(|line| format!("> {line}\n")).collect();
+        now += &format!("\n{quoted}{}", shown.text);
+    }
+    assert!(failed > 0, "{title:?} is no mistake");
+    still_works(session, &now);
+    now
+}
+
+/// The lines of each run of lines that begin with `>`.
+fn cells(snapshot: &str) -> Vec<String> {
+    let lines: Vec<&str> = snapshot.lines().collect();
+    let parts = lines.split(|line| !line.starts_with('>'));
+    let code = |line: &&str| {
+        line.trim_start_matches('>')
+            .strip_prefix(' ')
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let cell = |part: &[&str]| part.iter().map(code).collect::<Vec<_>>().join("\n");
+    parts.filter(|part| !part.is_empty()).map(cell).collect()
+}
+
+struct Shown {
+    text: String,
+    failed: bool,
+}
+
+/// What a notebook shows below the cell.
+fn show(session: &mut Events, cell: &str) -> Shown {
+    let mut coloured = true;
+    let ran = session.run(&json!({ "code": cell }), |event| {
+        if event["event"] == "error" {
+            coloured = event["traceback"].to_string().contains("\\u001b[1;31m")
+                || event["traceback"]
+                    .to_string()
+                    .contains("\\u001b[1m\\u001b[91m");
+        }
+    });
+    assert!(coloured, "the error of {cell:?} has no colour: {ran:#?}");
+    let text: String = ran.iter().map(text_of).collect();
+    for inside in ["evcxr", "/lib.rs", ".cargo", "run_user_code"] {
+        let text = text.to_lowercase();
+        assert!(!text.contains(inside), "{cell:?} shows {inside:?}:\n{text}");
+    }
+    let failed = ran.last().is_some_and(|last| last["event"] == "error");
+    Shown { text, failed }
+}
+
+fn text_of(event: &Value) -> String {
+    let text = match words(&event["event"]) {
+        "text" => return words(&event["text"]).to_owned(),
+        "error" => lines(&event["traceback"]),
+        _ => words(&event["data"]["text/plain"]).to_owned(),
+    };
+    text + "\n"
+}
+
+fn lines(traceback: &Value) -> String {
+    let lines = traceback.as_array().expect("a list of lines").iter();
+    lines
+        .map(|line| words(line).trim_end())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// No mistake costs more than its own cell, unless it ends the process.
+fn still_works(session: &mut Events, shown: &str) {
+    if shown.contains("ProcessEnded") {
+        show(session, KEPT);
+    }
+    let cell = "(ones(2, &cpu())?.sum_all()?.to_scalar::<f32>()?, mistakes_kept)";
+    let ran = session.run(&json!({ "code": cell }), |_| {});
+    assert_eq!(ran, [value("(2.0, 41)")], "after\n{shown}");
+}
+
+fn difference(file: &Path, before: &str, now: &str) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let mut text = format!("--- {name} has changed; TAPER_UPDATE_SNAPSHOTS=1 takes it over\n");
+    let (before, now): (Vec<_>, Vec<_>) = (before.lines().collect(), now.lines().collect());
+    let gone = before.iter().filter(|line| !now.contains(line));
+    let new = now.iter().filter(|line| !before.contains(line));
+    text.extend(gone.map(|line| format!("- {line}\n")));
+    text.extend(new.map(|line| format!("+ {line}\n")));
+    text
+}
