@@ -1,6 +1,5 @@
 //! The command `taper`: set-up, Jupyter kernel and headless runner.
 
-mod analysis;
 mod cache;
 mod checks;
 mod commands;
@@ -14,11 +13,13 @@ mod runner;
 mod session;
 mod setup;
 mod standby;
+mod toolbox;
 mod toolchain;
 
 use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use toolbox::cargo::Tool;
 
 /// rust-analyzer allocates without end; this makes every cell quicker.
 #[global_allocator]
@@ -56,9 +57,9 @@ fn main() -> ExitCode {
 /// Some of our processes are this program under another name or first argument.
 fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     if let Some((program, arguments)) = arguments.split_first()
-        && analysis::cargo::is_called(program)
+        && let Some(tool) = Tool::of_this_process(program)
     {
-        return analysis::cargo::run(arguments);
+        return tool.run(arguments);
     }
     match arguments.get(1).and_then(|first| first.to_str()) {
         Some(relay::RELAY_ARGUMENT) => relay::process::run(),

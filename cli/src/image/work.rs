@@ -1,7 +1,7 @@
 //! The folder in which one session works.
 
-use crate::analysis;
 use crate::cache;
+use crate::toolbox;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,14 +74,14 @@ pub unsafe fn enter(work: &Path) {
         std::env::set_var("EVCXR_TMPDIR", work);
         std::env::set_var("EVCXR_CONFIG_DIR", work);
         if let Some(folder) = work.parent() {
-            analysis::enter(folder);
+            toolbox::enter(folder);
         }
     }
 }
 
 /// The variables that [`enter`] sets.
 pub fn variables() -> [&'static str; 5] {
-    let [source, home, real_home] = analysis::VARIABLES;
+    let [source, home, real_home] = toolbox::VARIABLES;
     ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR", source, home, real_home]
 }
 
@@ -90,14 +90,14 @@ pub fn leave(command: &mut Command) {
     command
         .env_remove("EVCXR_TMPDIR")
         .env_remove("EVCXR_CONFIG_DIR");
-    analysis::leave(command);
+    toolbox::leave(command);
 }
 
 /// Writes what lies beside the work directory in `folder`.
 pub fn prepare(folder: &Path) -> Result<()> {
     cache::make(&folder.join(".cargo"))?;
     cache::write_atomically(&folder.join(".cargo/config.toml"), CARGO_CONFIG.as_bytes())?;
-    analysis::prepare(folder)
+    toolbox::prepare(folder)
 }
 
 impl Drop for WorkFolder {

@@ -75,7 +75,7 @@ impl Engine {
         if let Some(locked) = locked {
             std::fs::write(work.join("Cargo.lock"), locked)?;
         }
-        crate::analysis::show_library(work)?;
+        crate::toolbox::show_library(work)?;
         std::fs::write(&ready, "").context("writing into the work directory")?;
         Ok(Engine {
             context: CommandContext::with_eval_context(context),

@@ -23,7 +23,7 @@ impl LoadedCrate {
     /// The cell that loads it.
     pub fn first_cell(&self) -> String {
         let folder = toml_string(&self.folder.to_string_lossy());
-        let home = crate::analysis::cargo_home().unwrap_or_default();
+        let home = crate::toolbox::cargo_home().unwrap_or_default();
         let home = home.to_string_lossy();
         format!(
             ":build_env CARGO_HOME={home}\n:dep taper = {{ path = {folder} }}\n{PRELUDE}\n{QUESTION_MARK}"

@@ -1,7 +1,7 @@
 //! Where a spare and a door find each other, and whether they fit.
 
 use crate::image::{Key, hex};
-use crate::{analysis, cache, home};
+use crate::{cache, home, toolbox};
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ pub fn name(key: &Key) -> Result<String> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     variables.sort();
     // Named or not, it is the same home.
-    add(analysis::cargo_home()
+    add(toolbox::cargo_home()
         .unwrap_or_default()
         .as_os_str()
         .as_encoded_bytes());

@@ -197,6 +197,7 @@ fn become_like(wanted: &Wanted, streams: [OwnedFd; 2]) -> Result<()> {
                 std::env::set_var(name, value);
             }
         }
+        crate::toolbox::path_is_real();
     }
     Ok(())
 }
