@@ -1,5 +1,6 @@
 //! Cells in the real session (`taper events`): each with exactly the events that it must give.
 
+mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;

@@ -49,7 +49,7 @@ fn a_cell_that_was_interrupted_before_it_began_stops_as_well() {
     session.run("let stopping_b = 41;");
     let code = "while !taper::interrupted() { std::hint::spin_loop(); }";
     let began = Instant::now();
-    let ran = session.run_with(json!({ "code": code, "interrupt_after": 0 }), |_| {});
+    let ran = session.run_with(json!({ "code": code, "interrupt_after": 50 }), |_| {});
     assert_eq!(ran, [error("Interrupted", KEPT, 0, &[])]);
     assert!(began.elapsed() < Duration::from_secs(60));
     assert_eq!(session.run("stopping_b"), [value("41")]);
