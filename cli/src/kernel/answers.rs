@@ -2,6 +2,7 @@
 
 use super::request::Request;
 use super::shared::{Shared, lock};
+use crate::toolchain;
 use jupyter_protocol::{
     CodeMirrorMode, CommClose, CommInfoReply, HelpLink, InterruptReply, IsCompleteReply,
     JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
@@ -41,11 +42,11 @@ pub(super) fn answer(request: Request, shared: &Shared) {
     }
 }
 
-/// Who we are. The version of Rust is the one the project is made for: asking `rustc` takes time,
-/// and each notebook would carry the version of whoever saved it last.
+/// Who we are. The version of Rust is that of the compiler, which the evaluator asks for as well;
+/// without one, cells say what is wrong, and the version is the one the project is made for.
 pub(super) fn kernel_info() -> KernelInfoReply {
     let version = env!("CARGO_PKG_VERSION");
-    let rust = env!("CARGO_PKG_RUST_VERSION");
+    let rust = toolchain::release().unwrap_or(env!("CARGO_PKG_RUST_VERSION"));
     let links = [
         // Set in the manifest once the project has a page.
         ("Taper", env!("CARGO_PKG_HOMEPAGE")),

@@ -1,6 +1,6 @@
 //! The five sockets: where they listen, and what comes in through them.
 
-use super::shared::Shared;
+use super::shared::{Shared, lock};
 use anyhow::{Context, Result, bail, ensure};
 use jupyter_protocol::{
     ConnectionInfo, Header, JupyterMessage, JupyterMessageContent, Status, Transport,
@@ -18,7 +18,10 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use zeromq::SocketRecv;
+use zeromq::{SocketRecv, ZmqMessage};
+
+/// Stands between who sent a message and its signature.
+const DELIMITER: &[u8] = b"<IDS|MSG>";
 
 /// How long a port may be taken.
 const TAKEN: Duration = Duration::from_secs(3);
@@ -140,8 +143,8 @@ pub(super) async fn beat(mut heartbeat: KernelHeartbeatConnection, shared: Arc<S
 
 /// The next message that is signed correctly; `None` when the kernel stops.
 ///
-/// What is not signed, or has no readable header, is said on standard error and dropped: nobody is
-/// known who could get an answer.
+/// What is not signed, was read before, or has no readable header, is said on standard error and
+/// dropped: nobody is known who could get an answer.
 pub(super) async fn receive<S: SocketRecv>(
     connection: &mut Connection<S>,
     shared: &Shared,
@@ -159,7 +162,13 @@ pub(super) async fn receive<S: SocketRecv>(
                 return None;
             }
         };
-        match RawMessage::from_multipart(multipart, &connection.mac).and_then(parse) {
+        let signature = signature(&multipart);
+        let signed = RawMessage::from_multipart(multipart, &connection.mac);
+        if signed.is_ok() && !lock(&shared.signatures).is_new(&signature) {
+            eprintln!("taper: dropped a message that was sent before");
+            continue;
+        }
+        match signed.and_then(parse) {
             Ok(message) => return Some(message),
             Err(RuntimeError::VerifyError(_)) => {
                 eprintln!("taper: dropped a message with a wrong signature");
@@ -167,6 +176,12 @@ pub(super) async fn receive<S: SocketRecv>(
             Err(error) => eprintln!("taper: dropped a message: {error}"),
         }
     }
+}
+
+/// What stands behind the delimiter.
+fn signature(multipart: &ZmqMessage) -> Vec<u8> {
+    let mut parts = multipart.iter().skip_while(|part| part[..] != *DELIMITER);
+    parts.nth(1).map(|part| part.to_vec()).unwrap_or_default()
 }
 
 /// Reads the parts of a message. Content that does not fit its type becomes an unknown message of

@@ -11,6 +11,7 @@ use jupyter_protocol::{
     UpdateDisplayData,
 };
 use serde_json::Value;
+use std::collections::HashMap;
 
 impl Evaluation {
     /// Runs a cell, unless one before it has failed; its outputs go out through `request`.
@@ -43,12 +44,16 @@ impl Evaluation {
             }
         };
         let (outcome, result) = front.finish(outcome);
+        let values = match &outcome {
+            Ok(()) => self.evaluate(cell.user_expressions.iter().flatten()),
+            Err(_) => HashMap::new(),
+        };
         self.shared.end_cell(outcome.is_err() && cell.stop_on_error);
         if cell.store_history && !cell.silent && !is_blank(&cell.code) {
             lock(&self.shared.history).push(self.count, &cell.code, result);
             self.count += 1;
         }
-        reply(outcome, count, cell)
+        reply(outcome, count, values)
     }
 }
 
@@ -60,25 +65,16 @@ fn is_blank(code: &str) -> bool {
 fn reply(
     outcome: Result<(), CellError>,
     count: ExecutionCount,
-    cell: &ExecuteRequest,
+    values: HashMap<String, ExpressionResult>,
 ) -> ExecuteReply {
     let (status, error) = match outcome {
         Ok(()) => (ReplyStatus::Ok, None),
         Err(error) => (ReplyStatus::Error, Some(error)),
     };
-    let unknown = |name: &String| {
-        let result = ExpressionResult::Error {
-            ename: "NotSupported".to_owned(),
-            evalue: "this kernel evaluates no user expressions: put it into the cell".to_owned(),
-            traceback: Vec::new(),
-        };
-        (name.clone(), result)
-    };
-    let asked = cell.user_expressions.iter().flatten();
     ExecuteReply {
         status,
         execution_count: count,
-        user_expressions: Some(asked.map(|(name, _)| unknown(name)).collect()),
+        user_expressions: Some(values),
         error: error.map(|error| {
             Box::new(ReplyError {
                 ename: error.name,

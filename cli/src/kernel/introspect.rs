@@ -3,7 +3,8 @@
 
 use super::evaluation::{Evaluation, caught};
 use super::execute::media;
-use crate::session::evaluator::{Completeness, Completions};
+use super::subject::subject;
+use crate::session::evaluator::{Completeness, Completion, Completions};
 use jupyter_protocol::{
     CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
     IsCompleteRequest,
@@ -40,7 +41,7 @@ impl Evaluation {
     }
 
     pub(super) fn inspect(&mut self, asked: &InspectRequest) -> InspectReply {
-        let cursor = byte_offset(&asked.code, asked.cursor_pos);
+        let cursor = subject(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
         let found = match &mut self.evaluator {
             Ok(evaluator) => caught(|| evaluator.inspect(&asked.code, cursor)).unwrap_or(None),
             Err(_) => None,
@@ -73,7 +74,7 @@ fn complete_reply(code: &str, found: &Completions) -> CompleteReply {
         let typed = TypedMatch {
             text: &item.text,
             r#type: &item.kind,
-            signature: &item.label,
+            signature: signature(item),
             start,
             end,
         };
@@ -85,6 +86,15 @@ fn complete_reply(code: &str, found: &Completions) -> CompleteReply {
         cursor_end: end,
         metadata: Map::from_iter([(TYPES.to_owned(), types.collect())]),
         ..Default::default()
+    }
+}
+
+/// The evaluator's own words, but for the parameters that it leaves out of them.
+fn signature(item: &Completion) -> &str {
+    if item.label.ends_with("(…)") {
+        &item.text
+    } else {
+        &item.label
     }
 }
 

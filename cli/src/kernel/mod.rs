@@ -21,6 +21,7 @@ mod connection;
 mod control;
 mod evaluation;
 mod execute;
+mod expressions;
 mod history;
 mod introspect;
 mod lifecycle;
@@ -29,6 +30,8 @@ mod prompts;
 mod request;
 mod shared;
 mod shell;
+mod signatures;
+mod subject;
 mod updates;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::history::History;
 use super::prompts::Prompts;
+use super::signatures::Signatures;
 use crate::session::evaluator::Interrupt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
@@ -10,6 +11,8 @@ use tokio::sync::watch;
 pub(super) struct Shared {
     pub(super) history: Mutex<History>,
     pub(super) prompts: Prompts,
+    /// Of all channels: a message is not to be sent again on another one either.
+    pub(super) signatures: Mutex<Signatures>,
     turns: Mutex<Turns>,
     interrupter: OnceLock<Arc<dyn Interrupt>>,
     stopping: watch::Sender<bool>,
@@ -30,6 +33,7 @@ impl Shared {
         Self {
             history: Mutex::default(),
             prompts: Prompts::default(),
+            signatures: Mutex::default(),
             turns: Mutex::default(),
             interrupter: OnceLock::new(),
             stopping: watch::Sender::new(false),

@@ -8,7 +8,7 @@ use jupyter_protocol::{
     ExecuteRequest, HistoryEntry, HistoryRequest, InterruptRequest, JupyterMessageContent,
     KernelInfoRequest, ReplyStatus,
 };
-use std::collections::HashMap;
+use serde_json::{Value, json, to_value};
 use std::sync::mpsc::channel;
 
 const WHERE: &str = r#"why ["where"]"#;
@@ -156,21 +156,68 @@ fn silent_and_blank_cells_do_not_count() {
     });
 }
 
+fn with_expressions(code: &str, expressions: &[(&str, &str)]) -> ExecuteRequest {
+    let owned = |(name, code): &(&str, &str)| ((*name).to_owned(), (*code).to_owned());
+    ExecuteRequest {
+        user_expressions: Some(expressions.iter().map(owned).collect()),
+        ..ExecuteRequest::new(code.to_owned())
+    }
+}
+
+/// What the reply to a cell says of its expressions.
+async fn values(front: &mut FakeFront, cell: &str) -> Value {
+    let reply = to_value(front.reply(cell).await).unwrap();
+    reply["user_expressions"].clone()
+}
+
 #[test]
-fn user_expressions_are_refused_by_name() {
+fn user_expressions_are_evaluated_and_not_shown() {
     limited(async {
         let (mut front, _gate) = connect().await;
-        let cell = ExecuteRequest {
-            user_expressions: Some(HashMap::from([("x".to_owned(), "1 + 1".to_owned())])),
-            ..ExecuteRequest::new("out a".to_owned())
+        let asked = [
+            ("good", "out never\nvalue 7"),
+            ("bad", "fail"),
+            ("broken", "panic oh"),
+            ("unit", "show id\nask Name:"),
+        ];
+        let ok = |data| json!({"status": "ok", "data": data, "metadata": {}});
+        let error = |name, value, trace: &str| {
+            let traceback = [trace];
+            json!({"status": "error", "ename": name, "evalue": value, "traceback": traceback})
         };
-        let cell = front.send(cell).await;
-        let JupyterMessageContent::ExecuteReply(reply) = front.reply(&cell).await else {
-            panic!("not a reply");
+        let panicked = "taper itself failed: oh";
+        let expected = json!({
+            "good": ok(json!({"text/plain": "7"})),
+            "bad": error("Failure", "why", "where"),
+            "broken": error("InternalError", panicked, panicked),
+            "unit": ok(json!({})),
+        });
+        let cell = front.send(with_expressions("out a", &asked)).await;
+        assert_eq!(values(&mut front, &cell).await, expected);
+        let published = ["busy", "input 1", "stdout a", "idle"];
+        assert_eq!(front.outputs(&cell).await, published);
+
+        // As debuggers and widgets do it: no cell at all, and nobody else hears of it.
+        let silent = ExecuteRequest {
+            silent: true,
+            ..with_expressions("", &asked[..1])
         };
-        let results = serde_json::to_value(reply.user_expressions).unwrap();
-        assert_eq!(results["x"]["status"], "error");
-        front.outputs(&cell).await;
+        let silent = front.send(silent).await;
+        assert_eq!(values(&mut front, &silent).await["good"], expected["good"]);
+        assert_eq!(front.outputs(&silent).await, ["busy", "idle"]);
+        front.finish().await;
+    });
+}
+
+#[test]
+fn user_expressions_of_a_failed_cell_are_not_evaluated() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let failing = front
+            .send(with_expressions("fail", &[("x", "value 7")]))
+            .await;
+        assert_eq!(values(&mut front, &failing).await, json!({}));
+        front.outputs(&failing).await;
         front.finish().await;
     });
 }

@@ -57,9 +57,9 @@ impl Evaluator for Fake {
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
         let start = code[..cursor].rfind(' ').map_or(0, |space| space + 1);
         let item = Completion {
-            text: "zeros".to_owned(),
+            text: "zeros(shape)".to_owned(),
             kind: "function".to_owned(),
-            label: "zeros(shape)".to_owned(),
+            label: "zeros(…)".to_owned(),
         };
         Completions {
             start,

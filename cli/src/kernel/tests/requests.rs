@@ -2,6 +2,7 @@
 
 use super::front::connect;
 use super::limited;
+use crate::toolchain::release;
 use jupyter_protocol::{
     CommId, CommInfoRequest, CommMsg, CommOpen, CompleteRequest, ConnectionInfo, ExecuteRequest,
     InspectRequest, IsCompleteReplyStatus, IsCompleteRequest, JupyterMessage,
@@ -85,6 +86,7 @@ fn the_kernel_says_who_it_is_on_both_channels() {
         assert_eq!(reply["implementation"], "taper");
         assert_eq!(reply["protocol_version"], "5.3");
         assert_eq!(reply["language_info"]["name"], "rust");
+        assert_eq!(reply["language_info"]["version"], release().unwrap());
         assert_eq!(reply["language_info"]["file_extension"], ".rs");
         assert_eq!(
             to_value(front.control_reply(&control).await).unwrap(),
@@ -103,17 +105,17 @@ fn positions_are_counted_in_characters() {
         let (code, cursor_pos) = ("🕯é ze x".to_owned(), 5);
         let complete = front.send(CompleteRequest { code, cursor_pos }).await;
         let typed = json!([{
-            "text": "zeros", "type": "function", "signature": "zeros(shape)",
+            "text": "zeros(shape)", "type": "function", "signature": "zeros(shape)",
             "start": 3, "end": 5,
         }]);
         let expected = json!({
-            "status": "ok", "matches": ["zeros"], "cursor_start": 3, "cursor_end": 5,
+            "status": "ok", "matches": ["zeros(shape)"], "cursor_start": 3, "cursor_end": 5,
             "metadata": {"_jupyter_types_experimental": typed},
         });
         assert_eq!(to_value(front.reply(&complete).await).unwrap(), expected);
         front.outputs(&complete).await;
 
-        for (code, data) in [("🕯é", json!({"text/plain": "é"})), ("", json!({}))] {
+        for (code, data) in [("🕯+x", json!({"text/plain": "+x"})), ("", json!({}))] {
             let inspect = InspectRequest {
                 code: code.to_owned(),
                 cursor_pos: 1,
@@ -203,6 +205,30 @@ fn unsigned_messages_and_rubbish_are_dropped() {
         let expected = ["busy", "input 1", "stdout mine", "idle"];
         assert_eq!(front.outputs(&cell).await, expected);
         assert_eq!(front.outcome(&cell).await, (ReplyStatus::Ok, 1));
+        front.finish().await;
+    });
+}
+
+/// Somebody who listens on the way may know messages without knowing the key.
+#[test]
+fn a_message_that_comes_again_is_dropped() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let cell = JupyterMessage::from(ExecuteRequest::new("out once".to_owned()));
+        let first = front.send(cell.clone()).await;
+        front.send(cell.clone()).await;
+        front.send_control(cell).await;
+        let last = front.execute("out last").await;
+        let control = front.send_control(KernelInfoRequest {}).await;
+        front.control_reply(&control).await;
+        front.outputs(&control).await;
+        let expected = ["busy", "input 1", "stdout once", "idle"];
+        assert_eq!(front.outputs(&first).await, expected);
+        assert_eq!(front.outcome(&first).await, (ReplyStatus::Ok, 1));
+        let expected = ["busy", "input 2", "stdout last", "idle"];
+        assert_eq!(front.outputs(&last).await, expected);
+        assert_eq!(front.outcome(&last).await, (ReplyStatus::Ok, 2));
+        front.without_cause();
         front.finish().await;
     });
 }
