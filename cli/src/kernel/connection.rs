@@ -1,5 +1,6 @@
 //! The five sockets: where they listen, and what comes in through them.
 
+use super::defaults::fill_in;
 use super::shared::{Shared, lock};
 use anyhow::{Context, Result, bail, ensure};
 use jupyter_protocol::{
@@ -188,8 +189,9 @@ fn signature(multipart: &ZmqMessage) -> Vec<u8> {
 /// that type, so that whoever sent it can be told; the library's own reading would lose the sender.
 fn parse(raw: RawMessage) -> Result<JupyterMessage, RuntimeError> {
     let header: Header = from_slice(&raw.jparts[0])?;
-    let content: Value = from_slice(&raw.jparts[3]).unwrap_or_default();
+    let mut content: Value = from_slice(&raw.jparts[3]).unwrap_or_default();
     let kind = &header.msg_type;
+    fill_in(kind, &mut content);
     let content =
         JupyterMessageContent::from_type_and_content(kind, content).unwrap_or_else(|error| {
             eprintln!("taper: cannot read the content of a message `{kind}`: {error}");

@@ -19,6 +19,7 @@
 mod answers;
 mod connection;
 mod control;
+mod defaults;
 mod evaluation;
 mod execute;
 mod expressions;
