@@ -7,6 +7,7 @@ mod commands;
 pub mod completeness;
 mod dependencies;
 mod diagnostics;
+mod documented;
 mod engine;
 pub mod evaluator;
 pub mod event;
@@ -240,7 +241,7 @@ impl Session {
 
 impl Evaluator for Session {
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let code = self.loaded.without_reloading(code);
+        let code = documented::keep_documentation(self.loaded.without_reloading(code));
         if code.trim().is_empty() {
             return Ok(());
         }
