@@ -7,8 +7,8 @@ use crate::session::evaluator::Front;
 use crate::session::event::{CellError, Event, MimeBundle};
 use jupyter_protocol::{
     ClearOutput, DisplayData, ErrorOutput, ExecuteInput, ExecuteReply, ExecuteRequest,
-    ExecuteResult, ExecutionCount, ExpressionResult, Media, ReplyError, ReplyStatus, Transient,
-    UpdateDisplayData,
+    ExecuteResult, ExecutionCount, ExpressionResult, Media, Payload, ReplyError, ReplyStatus,
+    Transient, UpdateDisplayData,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -36,7 +36,8 @@ impl Evaluation {
             });
         }
         let mut front = CellFront::new(request, cell, count, &self.shared);
-        let outcome = match (&mut self.evaluator, is_blank(&cell.code)) {
+        let needs_no_evaluator = is_blank(&cell.code) || is_farewell(&cell.code);
+        let outcome = match (&mut self.evaluator, needs_no_evaluator) {
             (_, true) => Ok(()),
             (Err(error), _) => Err(error.clone()),
             (Ok(evaluator), _) => {
@@ -53,13 +54,26 @@ impl Evaluation {
             lock(&self.shared.history).push(self.count, &cell.code, result);
             self.count += 1;
         }
-        reply(outcome, count, values)
+        ExecuteReply {
+            payload: is_farewell(&cell.code).then(leave).into_iter().collect(),
+            ..reply(outcome, count, values)
+        }
     }
 }
 
 /// Such a cell runs without the evaluator and without a number.
 fn is_blank(code: &str) -> bool {
     code.trim().is_empty()
+}
+
+/// What a person types into a console to leave it, as in Python's.
+fn is_farewell(code: &str) -> bool {
+    matches!(code.trim(), "exit" | "quit")
+}
+
+/// Asks the front end to end, and the kernel with it.
+fn leave() -> Payload {
+    Payload::AskExit { keepkernel: false }
 }
 
 fn reply(

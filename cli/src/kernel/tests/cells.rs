@@ -223,6 +223,26 @@ fn user_expressions_of_a_failed_cell_are_not_evaluated() {
 }
 
 #[test]
+fn a_console_is_asked_to_end() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        for (code, payload) in [
+            ("quit", json!([{"source": "ask_exit", "keepkernel": false}])),
+            ("value 7", json!([])),
+        ] {
+            let cell = front.execute(code).await;
+            let reply = to_value(front.reply(&cell).await).unwrap();
+            assert_eq!(
+                (&reply["status"], &reply["payload"]),
+                (&json!("ok"), &payload)
+            );
+            front.outputs(&cell).await;
+        }
+        front.finish().await;
+    });
+}
+
+#[test]
 fn an_interrupt_ends_the_running_cell() {
     limited(async {
         let (mut front, _gate) = connect().await;
