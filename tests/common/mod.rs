@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod events;
+pub mod jupyter;
 pub mod python;
 
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! A Python environment for the tests: Jupyter's own clients, and Playwright.
+//! A Python environment for the tests: Jupyter's own clients and its tests of kernels, and Playwright.
 
 use super::{root, run_within};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,15 +31,19 @@ fn folder() -> PathBuf {
             .expect("the list of packages")
             .hash(&mut hasher);
     }
-    let cache = match std::env::var_os("TAPER_CACHE") {
+    cache()
+        .join("test-python")
+        .join(format!("{:016x}", hasher.finish()))
+}
+
+/// Taper's cache.
+pub fn cache() -> PathBuf {
+    match std::env::var_os("TAPER_CACHE") {
         Some(cache) => PathBuf::from(cache),
         None => dirs::cache_dir()
             .expect("the system names a cache folder")
             .join("taper"),
-    };
-    cache
-        .join("test-python")
-        .join(format!("{:016x}", hasher.finish()))
+    }
 }
 
 fn make(folder: &Path) {

@@ -1,0 +1,89 @@
+//! A Jupyter that knows our kernel alone, and a cache in which nobody else's kernels work.
+
+use super::python::{cache, python};
+use super::{root, run_within, taper};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The first set-up of all builds the warm image.
+const TO_SET_UP: Duration = Duration::from_secs(900);
+
+pub struct Jupyter {
+    folder: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Jupyter {
+    /// Registers the kernel as `taper setup --jupyter` does. One test after the other has it: a
+    /// kernel needs half a gigabyte.
+    pub fn with_our_kernel() -> Jupyter {
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let jupyter = Jupyter {
+            folder: own_cache(),
+            _turn: turn,
+        };
+        let mut set_up = taper(&["setup", "--jupyter"]);
+        set_up.arg(python().with_file_name("jupyter"));
+        let said = run_within(TO_SET_UP, jupyter.sees(set_up));
+        assert!(said.status.success(), "{}", said.all());
+        jupyter
+    }
+
+    /// Calls a script of `tests/python`.
+    pub fn script(&self, name: &str) -> Command {
+        let mut command = Command::new(python());
+        command.arg(Path::new("tests/python").join(name));
+        self.sees(command)
+    }
+
+    /// Calls `jupyter`.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(python().with_file_name("jupyter"));
+        command.args(arguments);
+        self.sees(command)
+    }
+
+    /// A folder of one's own.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Neither settings nor kernels of the person's own, and no spare kernel that stays.
+    fn sees(&self, mut command: Command) -> Command {
+        let folder = self.path();
+        for (variable, name) in [
+            ("TAPER_CACHE", ""),
+            ("JUPYTER_PATH", "jupyter"),
+            ("JUPYTER_DATA_DIR", "jupyter-data"),
+            ("JUPYTER_CONFIG_DIR", "jupyter-config"),
+            ("JUPYTER_RUNTIME_DIR", "jupyter-runtime"),
+            ("IPYTHONDIR", "ipython"),
+        ] {
+            command.env(variable, folder.join(name));
+        }
+        command
+            .env("TAPER_STANDBY", "0")
+            .env_remove("RUST_BACKTRACE")
+            .current_dir(root());
+        command
+    }
+}
+
+/// It shares the images, and lies beside them: a session links their files.
+fn own_cache() -> TempDir {
+    let images = cache().join("images");
+    let tests = cache().join("tests");
+    for folder in [&images, &tests] {
+        fs::create_dir_all(folder).expect("the cache can be written to");
+    }
+    let folder = tempfile::tempdir_in(tests).expect("the cache can be written to");
+    let images = images.canonicalize().expect("it was just made");
+    symlink(images, folder.path().join("images")).expect("a link");
+    folder
+}

@@ -1,0 +1,71 @@
+"""Jupyter's own tests of a kernel, with samples for every check that they have."""
+
+import unittest
+
+from jupyter_kernel_test import IopubWelcomeTests, KernelTests
+
+# What `taper` sends to have the outputs so far removed.
+CLEAR_OUTPUT = r"""
+let secret = std::env::var("TAPER_DISPLAY")?;
+println!("\u{1e}{secret} {{\"op\":\"clear\",\"wait\":false}}");
+"""
+
+
+class Conformance(KernelTests):
+    kernel_name = "taper"
+    language_name = "rust"
+    file_extension = ".rs"
+    code_hello_world = 'println!("hello, world");'
+    code_stderr = 'eprintln!("hello, errors");'
+    completion_samples = [
+        {"text": "try_all_g", "matches": {"try_all_gpus()"}},
+        {"text": "manual_", "matches": {"manual_seed(seed)"}},
+        {"text": '"tea".to_upp', "matches": {"to_uppercase()"}},
+        {"text": "no_such_name", "matches": set()},
+    ]
+    complete_code_samples = ["1 + 1", "let x = 1;", "fn one() -> i32 { 1 }", "// {", '"}"', ":vars", ""]
+    incomplete_code_samples = [
+        "fn one() -> i32 {",
+        "#[derive(Debug)]",
+        "vec![1,",
+        '"text',
+        "/* comment",
+        'r#"text"',
+        "let x =",
+    ]
+    invalid_code_samples = [")", "fn one() { 1 ]"]
+    code_generate_error = "let x: i32 = true;"
+    code_execute_result = [
+        {"code": "6 * 7", "result": "42"},
+        {"code": "2 + 3", "result": "5"},
+        {"code": '"tea"', "result": '"tea"'},
+        {"code": "(1, true)", "result": "(1, true)"},
+        {"code": "zeros(2, &cpu())?", "result": "[0., 0.]\nTensor[[2], f32, cpu]"},
+    ]
+    code_display_data = [
+        {"code": 'display(&MimeBundle::text("tea").with("text/html", "<b>tea</b>"));', "mime": mime}
+        for mime in ("text/plain", "text/html")
+    ]
+    # Fits one of code_execute_result, which was run more than once by then.
+    code_history_pattern = "? * 7"
+    supported_history_operations = ("tail", "range", "search")
+    code_inspect_sample = "zeros"
+    code_clear_output = CLEAR_OUTPUT
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # The time limits of these tests are for a kernel that has started.
+        cls.kc.execute("", reply=True, timeout=300)
+
+
+class Welcome(IopubWelcomeTests):
+    kernel_name = "taper"
+    support_iopub_welcome = True
+
+
+del KernelTests, IopubWelcomeTests
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

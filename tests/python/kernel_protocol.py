@@ -1,0 +1,309 @@
+"""Jupyter's protocol, message by message, with its own client."""
+
+import subprocess
+import unittest
+
+from jupyter_client.kernelspec import KernelSpecManager
+from pygments.lexers import get_lexer_by_name
+
+from kernel_client import Kernel, wait_until
+
+# How a cell asks the person for a line.
+ASK = """
+println!("EVCXR_INPUT_REQUEST{kind}:{prompt}");
+let mut answer = String::new();
+std::io::stdin().read_line(&mut answer)?;
+answer.trim().to_owned()
+"""
+
+
+class WithKernel(unittest.TestCase):
+    """One kernel for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = Kernel()
+        cls.addClassCleanup(cls.kernel.stop)
+
+
+class Questions(WithKernel):
+    """What a front end asks while a person types."""
+
+    def test_kernel_info(self):
+        for info in [self.kernel.ask("kernel_info").reply, self.control_info()]:
+            version = info["implementation_version"]
+            rust = subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.split()[1]
+            language = {
+                "name": "rust",
+                "version": rust,
+                "mimetype": "text/x-rust",
+                "file_extension": ".rs",
+                "pygments_lexer": "rust",
+                "codemirror_mode": "rust",
+                "nbconvert_exporter": None,
+            }
+            self.assertEqual(info["status"], "ok")
+            self.assertEqual(info["protocol_version"], "5.3")
+            self.assertEqual(info["implementation"], "taper")
+            self.assertEqual(language | info["language_info"], language)
+            self.assertIn(f"Taper {version}", info["banner"])
+            self.assertIs(info["debugger"], False)
+            links = {link["text"]: link["url"] for link in info["help_links"]}
+            self.assertLessEqual({"Rust", "Candle"}, links.keys())
+            self.assertTrue(all(url.startswith("https://") for url in links.values()), links)
+            self.assertEqual(get_lexer_by_name(language["pygments_lexer"]).name, "Rust")
+
+    def control_info(self) -> dict:
+        client = self.kernel.client
+        request = client.session.msg("kernel_info_request", {})
+        client.control_channel.send(request)
+        reply = client.get_control_msg(timeout=60)
+        self.assertEqual(reply["parent_header"]["msg_id"], request["header"]["msg_id"])
+        while not any(m["content"].get("execution_state") == "idle" for m in self.of(request)):
+            self.kernel.read_publication()
+        return reply["content"]
+
+    def of(self, request: dict) -> list[dict]:
+        return self.kernel.published.get(request["header"]["msg_id"], [])
+
+    def test_completion(self):
+        for code, text, start, kind in [
+            ("let x = try_all_g", "try_all_gpus()", 8, "function"),
+            ("ones(2, &cpu())?.sum_a", "sum_all()", 17, "function"),
+            ("🕯; manual_", "manual_seed(seed)", 3, "function"),
+            ("let t: Tens", "Tensor", 7, "class"),
+        ]:
+            with self.subTest(code):
+                reply = self.kernel.ask("complete", code).reply
+                self.assertEqual((reply["cursor_start"], reply["cursor_end"]), (start, len(code)))
+                self.assertIn(text, reply["matches"])
+                typed = reply["metadata"]["_jupyter_types_experimental"]
+                self.assertEqual([t["text"] for t in typed], reply["matches"])
+                one = typed[reply["matches"].index(text)]
+                expected = {"text": text, "type": kind, "signature": text, "start": start, "end": len(code)}
+                self.assertEqual(one, expected)
+
+    def test_completion_knows_the_cells_before(self):
+        self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")
+        reply = self.kernel.ask("complete", "kettle.lit").reply
+        self.assertEqual(reply["matches"], ["litres"])
+        nothing = self.kernel.ask("complete", "no_such_name").reply
+        self.assertEqual((nothing["status"], nothing["matches"]), ("ok", []))
+
+    def test_inspection(self):
+        self.kernel.run("/// Twice as *much*.\nfn twice(number: i32) -> i32 { 2 * number }")
+        for code, cursor, signature, words in [
+            ("twice", 5, "fn twice(number: i32) -> i32", "Twice as much."),
+            ("let x = twice(21)", 10, "fn twice(number: i32) -> i32", "Twice as much."),
+            ("zeros((2, 3), &cpu())", 7, "pub fn zeros(", "f32 zeros in the given shape."),
+            ('"tea".to_uppercase()', 9, "pub fn to_uppercase(&self) -> String", "Returns the uppercase"),
+        ]:
+            for detail in (0, 1):
+                with self.subTest(code, detail=detail):
+                    reply = self.kernel.ask("inspect", code, cursor, detail).reply
+                    self.assertEqual((reply["status"], reply["found"]), ("ok", True))
+                    self.assertIn(signature, reply["data"]["text/plain"])
+                    self.assertIn(words, reply["data"]["text/plain"])
+                    self.assertIn("<p>", reply["data"]["text/html"])
+        page = self.kernel.ask("inspect", "twice", 5).reply["data"]["text/html"]
+        self.assertIn("<em>much</em>", page)
+        nothing = self.kernel.ask("inspect", "no_such_name", 5).reply
+        self.assertEqual(nothing, {"status": "ok", "found": False, "data": {}, "metadata": {}})
+
+    def test_is_complete(self):
+        for code, status, indent in [
+            ("let x = 1;", "complete", ""),
+            ("vec![1, 2]", "complete", ""),
+            ("fn f() {", "incomplete", "    "),
+            ("fn f()", "incomplete", ""),
+            ("impl X {\nfn f() {", "incomplete", "        "),
+            ("#[derive(Debug)]", "incomplete", ""),
+            ("/// A kettle.", "incomplete", ""),
+            ("f(1,", "incomplete", "    "),
+            ('"text', "incomplete", ""),
+            ("/* text", "incomplete", ""),
+            ("let x =", "incomplete", ""),
+            ("f(1]", "invalid", ""),
+            ("}", "invalid", ""),
+        ]:
+            with self.subTest(code):
+                reply = self.kernel.ask("is_complete", code).reply
+                self.assertEqual((reply["status"], reply.get("indent", "")), (status, indent))
+
+    def test_comms(self):
+        self.assertEqual(self.kernel.ask("comm_info").reply, {"status": "ok", "comms": {}})
+        client = self.kernel.client
+        content = {"comm_id": "1", "target_name": "jupyter.widget", "data": {}}
+        request = client.session.msg("comm_open", content)
+        client.shell_channel.send(request)
+        closed = self.kernel.wait_for_output(request["header"]["msg_id"], "comm_close")
+        self.assertEqual(closed["content"], {"comm_id": "1", "data": {}})
+
+
+class Cells(WithKernel):
+    """Running code."""
+
+    def test_everything_arrives_in_order(self):
+        cell = self.kernel.run(
+            'println!("a");\neprintln!("b");\ndisplay(&MimeBundle::text("c"));\nprint!("d");\n5'
+        )
+        count = cell.reply["execution_count"]
+        expected = [
+            ("execute_input", count),
+            ("stdout", "a\n"),
+            ("stderr", "b\n"),
+            ("display_data", "c"),
+            ("stdout", "d"),
+            ("execute_result", "5"),
+        ]
+        self.assertEqual(cell.outline(), expected)
+        expected = {"status": "ok", "execution_count": count, "user_expressions": {}, "payload": []}
+        self.assertEqual(cell.reply, expected)
+        self.assertEqual(self.kernel.run("1").reply["execution_count"], count + 1)
+
+    def test_an_error_is_in_the_reply_as_it_was_published(self):
+        for code, name, words in [
+            ("let x: i32 = true;", "CompileError", "mismatched types"),
+            ('panic!("cold tea");', "Panic", "cold tea"),
+            ('"two".parse::<i32>()?;', "Error", "invalid digit found in string"),
+        ]:
+            with self.subTest(code):
+                cell = self.kernel.run(code)
+                shown = cell.published[-1]["content"]
+                self.assertEqual(cell.reply["status"], "error")
+                self.assertIn(words, cell.reply["evalue"])
+                self.assertEqual({name: cell.reply[name] for name in shown}, shown)
+                self.assertEqual(shown["ename"], name)
+                self.assertTrue(shown["traceback"])
+
+    def test_a_silent_cell_is_run_and_not_heard(self):
+        before = self.kernel.run("1").reply["execution_count"]
+        silent = self.kernel.run('let quiet = 3;\nprintln!("never");\n7', silent=True)
+        self.assertEqual((silent.reply["status"], silent.outline()), ("ok", []))
+        after = self.kernel.run("quiet")
+        self.assertEqual((after.value(), after.reply["execution_count"]), ("3", before + 1))
+
+    def test_a_cell_that_is_not_to_be_kept(self):
+        before = self.kernel.run("1").reply["execution_count"]
+        unstored = self.kernel.run("40 + 2", store_history=False)
+        self.assertEqual(unstored.value(), "42")
+        self.assertEqual(unstored.reply["execution_count"], before + 1)
+        self.assertEqual(self.kernel.run("2").reply["execution_count"], before + 1)
+        tail = self.kernel.ask("history", hist_access_type="tail", n=2).reply["history"]
+        self.assertEqual([entry[2] for entry in tail], ["1", "2"])
+
+    def test_history(self):
+        first = self.kernel.run("let pot = 7;").reply["execution_count"]
+        for code in ["pot * 11", "pot * 12", "pot * 12"]:
+            self.kernel.run(code)
+        inputs = ["let pot = 7;", "pot * 11", "pot * 12", "pot * 12"]
+        entries = [[1, first + n, code] for n, code in enumerate(inputs)]
+
+        def history(kind: str, **options) -> list:
+            return self.kernel.ask("history", hist_access_type=kind, **options).reply["history"]
+
+        self.assertEqual(history("tail", n=4), entries)
+        with_values = [[*entries[1][:2], ["pot * 11", "77"]]]
+        self.assertEqual(history("range", start=first + 1, stop=first + 2, output=True), with_values)
+        self.assertEqual(history("range", session=0, start=first, stop=first + 3), entries[:3])
+        self.assertEqual(history("range", session=7, start=0, stop=99), [])
+        self.assertEqual(history("search", pattern="pot * 1?"), entries[1:])
+        self.assertEqual(history("search", pattern="pot * 1?", unique=True), [entries[1], entries[3]])
+        self.assertEqual(history("search", pattern="pot * 1?", n=1), [entries[3]])
+
+    def test_user_expressions(self):
+        expressions = {
+            "sum": "cups + 1",
+            "shown": 'println!("never");\ndisplay(&MimeBundle::text("never"));\n"tea"',
+            "nothing": "let unused = 1;",
+            "wrong": "no_such_name",
+            "panics": 'panic!("cold")',
+        }
+        cell = self.kernel.run("let cups = 2;\ncups", user_expressions=expressions)
+        count = cell.reply["execution_count"]
+        self.assertEqual(cell.outline(), [("execute_input", count), ("execute_result", "2")])
+        values = cell.reply["user_expressions"]
+        self.assertEqual(values.keys(), expressions.keys())
+        ok = {"status": "ok", "metadata": {}}
+        self.assertEqual(values["sum"], ok | {"data": {"text/plain": "3"}})
+        self.assertEqual(values["shown"], ok | {"data": {"text/plain": '"tea"'}})
+        self.assertEqual(values["nothing"], ok | {"data": {}})
+        self.assertEqual((values["wrong"]["status"], values["wrong"]["ename"]), ("error", "CompileError"))
+        self.assertIn("no_such_name", values["wrong"]["evalue"])
+        self.assertEqual((values["panics"]["ename"], values["panics"]["evalue"]), ("Panic", "cold"))
+        self.assertEqual(cell.reply["status"], "ok")
+
+        failed = self.kernel.run("no_such_name", user_expressions={"one": "1"}).reply
+        self.assertEqual((failed["status"], failed.get("user_expressions") or {}), ("error", {}))
+        silent = self.kernel.run("", silent=True, user_expressions={"cups": "cups"})
+        self.assertEqual(silent.reply["user_expressions"]["cups"]["data"], {"text/plain": "2"})
+        self.assertEqual(silent.outline(), [])
+
+    def test_input(self):
+        for kind, password in [("", False), ("_PASSWORD", True)]:
+            request = self.kernel.client.execute(ASK.format(kind=kind, prompt="Tea? "), allow_stdin=True)
+            question = self.kernel.client.get_stdin_msg(timeout=60)
+            self.assertEqual(question["msg_type"], "input_request")
+            self.assertEqual(question["parent_header"]["msg_id"], request)
+            self.assertEqual(question["content"], {"prompt": "Tea? ", "password": password})
+            self.kernel.client.input("green 🍵")
+            self.assertEqual(self.kernel.finish(request).value(), '"green 🍵"')
+        nobody = self.kernel.run(ASK.format(kind="", prompt="Tea? "), allow_stdin=False)
+        self.assertEqual((nobody.reply["status"], nobody.value()), ("ok", '""'))
+
+    def test_what_waits_behind_a_failure(self):
+        wait = "std::thread::sleep(std::time::Duration::from_millis(500));\n"
+        send = self.kernel.client.execute
+        failing, *waiting = [send(code) for code in [f'{wait}panic!("cold");', "1", "2"]]
+        failed = self.kernel.finish(failing)
+        self.assertEqual(failed.reply["status"], "error")
+        for request in waiting:
+            aborted = self.kernel.finish(request)
+            self.assertEqual((aborted.reply["status"], aborted.outline()), ("aborted", []))
+        count = self.kernel.run("3").reply["execution_count"]
+        self.assertEqual(count, failed.reply["execution_count"] + 1)
+
+        failing = send(f'{wait}panic!("cold");', stop_on_error=False)
+        waiting = send("4")
+        self.assertEqual(self.kernel.finish(failing).reply["status"], "error")
+        self.assertEqual(self.kernel.finish(waiting).value(), "4")
+
+    def test_an_interrupt_keeps_the_variables(self):
+        self.kernel.run("let kept = 5;")
+        self.assertEqual(KernelSpecManager().get_kernel_spec("taper").interrupt_mode, "message")
+        request = self.kernel.client.execute('println!("on");\nwhile !interrupted() {}')
+        self.kernel.wait_for_output(request, "stream")
+        self.kernel.manager.interrupt_kernel()
+        stopped = self.kernel.finish(request)
+        self.assertEqual((stopped.reply["status"], stopped.reply["ename"]), ("error", "Interrupted"))
+        self.assertEqual(self.kernel.run("kept").value(), "5")
+
+
+class Ends(unittest.TestCase):
+    """Shutdown and restart."""
+
+    def test_restart_forgets(self):
+        with Kernel() as kernel:
+            kernel.run("let x = 1;")
+            first = kernel.pid
+            kernel.manager.restart_kernel()
+            kernel.client.wait_for_ready(timeout=300)
+            cell = kernel.run("x")
+            self.assertEqual((cell.reply["status"], cell.reply["execution_count"]), ("error", 1))
+            self.assertNotEqual(kernel.pid, first)
+
+    def test_shutdown_on_either_channel(self):
+        for channel in ["control_channel", "shell_channel"]:
+            with self.subTest(channel), Kernel() as kernel:
+                client = kernel.client
+                request = client.session.msg("shutdown_request", {"restart": True})
+                getattr(client, channel).send(request)
+                reply = getattr(client, channel).get_msg(timeout=60)
+                self.assertEqual(reply["msg_type"], "shutdown_reply")
+                self.assertEqual(reply["parent_header"]["msg_id"], request["header"]["msg_id"])
+                self.assertEqual(reply["content"], {"status": "ok", "restart": True})
+                self.assertTrue(wait_until(lambda: not kernel.manager.is_alive()))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,174 @@
+"""What strangers send to a kernel's sockets: none of it is run, and the kernel goes on."""
+
+import copy
+import json
+import os
+import socket
+import tempfile
+import unittest
+from pathlib import Path
+
+import zmq
+from jupyter_client.session import Session
+
+from kernel_client import LIMIT, Kernel
+
+HUGE = 64 << 20
+DELIMITER = b"<IDS|MSG>"
+
+
+class Stranger:
+    """A socket of one's own to one of the kernel's channels."""
+
+    def __init__(self, info: dict, channel: str) -> None:
+        self.session = Session(key=info["key"])
+        self.socket = zmq.Context.instance().socket(zmq.DEALER)
+        self.socket.linger = 0
+        self.socket.rcvtimeo = int(LIMIT * 1000)
+        self.socket.connect(f"tcp://{info['ip']}:{info[f'{channel}_port']}")
+
+    def send(self, *frames: bytes) -> None:
+        self.socket.send_multipart(frames)
+
+    def message(self, kind: str, content: dict) -> list[bytes]:
+        """The frames of a message that is signed correctly."""
+        return self.session.serialize(self.session.msg(kind, content))
+
+    def cell(self, code: str) -> list[bytes]:
+        content = dict(code=code, silent=False, store_history=True, user_expressions={}, allow_stdin=False)
+        return self.message("execute_request", content)
+
+    def replies(self) -> list[str]:
+        """The types of the replies until now. The last one is to a request that is sent here, so
+        whatever was sent before has been read."""
+        self.send(*self.message("kernel_info_request", {}))
+        kinds = []
+        while not kinds or kinds[-1] != "kernel_info_reply":
+            kinds.append(self.receive())
+        return kinds[:-1]
+
+    def receive(self) -> str:
+        """The type of the next reply."""
+        _, frames = self.session.feed_identities(self.socket.recv_multipart())
+        return json.loads(frames[1])["msg_type"]
+
+
+class Strangers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = Kernel()
+        cls.addClassCleanup(cls.kernel.stop)
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.kernel.run("")
+
+    def setUp(self):
+        self.info = self.kernel.manager.get_connection_info()
+        self.count = self.kernel.run("1").reply["execution_count"]
+        self.evidence = self.folder / self.id()
+        self.evidence.touch()
+
+    def tearDown(self):
+        """The kernel is the same as before, and nobody else's cell was run."""
+        self.assertEqual(self.kernel.run("1").reply["execution_count"], self.count + 1)
+        self.assertTrue(self.kernel.client.is_alive())
+
+    def leave_evidence(self) -> str:
+        """A cell that says in a file that it was run."""
+        path = json.dumps(str(self.evidence))
+        return f'use std::io::Write;\nwriteln!(std::fs::File::options().append(true).open({path})?, "run")?;'
+
+    def times_run(self) -> int:
+        return len(self.evidence.read_text().splitlines())
+
+    def strangers(self) -> list[Stranger]:
+        strangers = [Stranger(self.info, channel) for channel in ("shell", "control")]
+        for stranger in strangers:
+            self.addCleanup(stranger.socket.close)
+        return strangers
+
+    def test_malformed_messages(self):
+        for stranger in self.strangers():
+            sign = stranger.session.sign
+            for frames in [
+                [b""],
+                [b"rubbish"],
+                [DELIMITER],
+                [DELIMITER, b""],
+                [DELIMITER, b"", b"{}", b"{}", b"{}"],
+                [DELIMITER, b"not hexadecimal", b"{}", b"{}", b"{}", b"{}"],
+                [b"a", b"b", DELIMITER, DELIMITER, b"{}", b"{}", b"{}", b"{}"],
+                *([DELIMITER, sign([part] * 4), *[part] * 4] for part in (b"", b"{", b"{}", b"[]", b"null", b"\xff\0")),
+                [os.urandom(1000) for _ in range(100)],
+            ]:
+                stranger.send(*frames)
+            self.assertEqual(stranger.replies(), [])
+
+    def test_malformed_content(self):
+        """It is signed, so whoever sent it gets an answer."""
+        for stranger in self.strangers():
+            for content in [{}, {"code": 7}, {"code": None, "silent": "yes"}]:
+                stranger.send(*stranger.message("execute_request", content))
+                self.assertEqual(stranger.replies(), ["execute_reply"])
+
+    def test_cells_that_are_not_signed(self):
+        for stranger in self.strangers():
+            cell = stranger.cell(self.leave_evidence())
+            another = Session(key=b"another key")
+            changed = copy.copy(cell)
+            changed[5] = cell[5].replace(b"run", b"RUN")
+            for frames in [
+                [DELIMITER, b"", *cell[2:]],
+                [DELIMITER, b"0" * 64, *cell[2:]],
+                [DELIMITER, another.sign(cell[2:]), *cell[2:]],
+                [DELIMITER, cell[1][:32], *cell[2:]],
+                [DELIMITER, *cell[2:]],
+                changed,
+            ]:
+                stranger.send(*frames)
+            self.assertEqual(stranger.replies(), [])
+        self.assertEqual(self.times_run(), 0)
+
+    def test_a_cell_that_comes_again(self):
+        shell, control = self.strangers()
+        cell = shell.cell(self.leave_evidence())
+        shell.send(*cell)
+        self.assertEqual(shell.receive(), "execute_reply")
+        # It was run. Now it comes again, also from somebody else.
+        another = Stranger(self.info, "shell")
+        self.addCleanup(another.socket.close)
+        for stranger in (shell, another, control):
+            stranger.send(*cell)
+        for stranger in (shell, another, control):
+            self.assertEqual(stranger.replies(), [])
+        self.kernel.run("1")
+        self.assertEqual(self.times_run(), 1)
+        self.count += 2
+
+    def test_huge_messages(self):
+        huge = b"x" * HUGE
+        for stranger in self.strangers():
+            cell = stranger.cell(f"// {huge.decode()}")
+            stranger.send(huge)
+            stranger.send(DELIMITER, b"", b"{}", b"{}", b"{}", huge)
+            stranger.send(DELIMITER, b"0" * 64, *cell[2:])
+            stranger.send(*([huge[: HUGE // 1000]] * 1000))
+            self.assertEqual(stranger.replies(), [])
+
+    def test_those_who_do_not_speak_the_protocol(self):
+        for channel in ("shell", "control", "stdin", "iopub", "hb"):
+            address = (self.info["ip"], self.info[f"{channel}_port"])
+            for noise in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\xff", os.urandom(1 << 20)):
+                with socket.create_connection(address, timeout=10) as connection:
+                    try:
+                        connection.sendall(noise)
+                    except OSError:
+                        pass  # It does not listen any more.
+        for stranger in self.strangers():
+            self.assertEqual(stranger.replies(), [])
+        self.assertTrue(self.kernel.client.hb_channel.is_beating())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
