@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Said, jupyter::Jupyter, run_within};
+use common::{Said, jupyter::Jupyter, notebook_of, run_within};
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Duration;
@@ -54,6 +54,12 @@ fn kernels_come_and_go_and_leave_nothing() {
 }
 
 #[test]
+fn a_spare_kernel_is_adopted() {
+    let jupyter = Jupyter::with_our_kernel();
+    passes(jupyter.script("standby.py"), LIMIT, 6);
+}
+
+#[test]
 fn the_console_holds_a_conversation() {
     let jupyter = Jupyter::with_our_kernel();
     passes(jupyter.script("console_session.py"), LIMIT, 1);
@@ -61,19 +67,9 @@ fn the_console_holds_a_conversation() {
 
 /// A notebook of these cells, in the folder of `jupyter`.
 fn notebook(jupyter: &Jupyter, cells: &[&str]) -> String {
-    let cells = (1..).zip(cells).map(|(number, source)| {
-        json!({
-            "cell_type": "code", "id": format!("cell-{number}"), "metadata": {},
-            "execution_count": null, "outputs": [], "source": source,
-        })
-    });
-    let kernel = json!({ "name": "taper", "display_name": "Rust (Taper)", "language": "rust" });
-    let notebook = json!({
-        "cells": cells.collect::<Vec<_>>(), "metadata": { "kernelspec": kernel },
-        "nbformat": 4, "nbformat_minor": 5,
-    });
     let file = jupyter.path().join("notebook.ipynb");
-    std::fs::write(&file, notebook.to_string()).expect("the folder can be written to");
+    let text = notebook_of(cells).to_string();
+    std::fs::write(&file, text).expect("the folder can be written to");
     file.to_str().expect("a plain path").to_owned()
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{python::python, root, run_within, taper};
+use common::{notebook_of, python::python, root, run_within, taper};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -15,14 +15,48 @@ const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
 
+/// One that makes `x`, one that draws for some seconds, one that uses `x`.
+const CELLS: [&str; 3] = [
+    "let x = zeros((2, 3), &cpu())?; // (2, 3)",
+    "let board = ProgressBoard::new().xlabel(\"step\");\n\
+     for step in 0..300 {\n    \
+         check_interrupt()?;\n    \
+         board.draw(step, (step as f64 / 20.0).sin(), \"sine\", 1);\n    \
+         std::thread::sleep(std::time::Duration::from_millis(25));\n\
+     }",
+    "x",
+];
+
+#[test]
+fn a_student_watches_stops_asks_and_begins_again() {
+    if !has_chromium() {
+        return;
+    }
+    let notebook = root().join("tests/output/student.ipynb");
+    std::fs::create_dir_all(notebook.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&notebook, notebook_of(&CELLS).to_string()).expect("the notebook is written");
+    let mut lab = Lab::start();
+    let url = lab.url();
+    let mut student = Command::new(python());
+    student
+        .arg("tests/python/lab_student.py")
+        .current_dir(root());
+    student.args(["--url", &url, "--notebook", "tests/output/student.ipynb"]);
+    student.args(["--screenshots", "tests/output/student"]);
+    let said = run_within(TO_RUN, student);
+    assert!(
+        said.status.success(),
+        "{}\nJupyterLab said:\n{}",
+        said.all(),
+        lab.said.join("\n")
+    );
+    assert_eq!(said.stdout.lines().count(), 5, "{}", said.all());
+    lab.ends_when_asked();
+}
+
 #[test]
 fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
-        // Not `eprintln`, which a test that passes keeps to itself.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"
-        );
         return;
     }
     let chapter = root().join("notebooks/gpus.ipynb");
@@ -69,7 +103,15 @@ fn has_chromium() -> bool {
             .output()
             .is_ok_and(|o| o.status.success())
     };
-    names.iter().any(is_there)
+    let found = names.iter().any(is_there);
+    if !found {
+        // Not `eprintln`, which a test that passes keeps to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"
+        );
+    }
+    found
 }
 
 /// `taper lab` on a port of its own; ended when dropped.
@@ -92,7 +134,9 @@ impl Lab {
             .stdin(Stdio::null())
             .stdout(writer.try_clone().expect("a pipe"))
             .stderr(writer)
-            .process_group(0);
+            .process_group(0)
+            // Half a minute: no spare stays behind for long.
+            .env("TAPER_STANDBY", "0.5");
         let process = command.spawn().expect("the command starts");
         drop(command);
         let (sender, lines) = channel();

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Said, python::python, root, run_within, taper};
+use common::{Said, notebook_of, python::python, root, run_within, taper};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,20 +46,6 @@ impl Drop for Beside {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
-}
-
-fn notebook_of(cells: &[&str]) -> Value {
-    let cells = (1..).zip(cells).map(|(number, source)| {
-        json!({
-            "cell_type": "code", "id": format!("cell-{number}"), "metadata": {},
-            "execution_count": null, "outputs": [], "source": source,
-        })
-    });
-    json!({
-        "cells": cells.collect::<Vec<_>>(),
-        "metadata": { "kernelspec": { "name": "taper", "display_name": "Rust (Taper)", "language": "rust" } },
-        "nbformat": 4, "nbformat_minor": 5,
-    })
 }
 
 fn with_client(kernel: &str, notebook: &str) -> Command {

@@ -7,6 +7,7 @@ pub mod events;
 pub mod jupyter;
 pub mod python;
 
+use serde_json::{Value, json};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,21 @@ pub fn taper(arguments: &[&str]) -> Command {
         .env_remove("RUST_BACKTRACE")
         .env_remove("LD_LIBRARY_PATH");
     command
+}
+
+/// A notebook for our kernel with these code cells.
+pub fn notebook_of(cells: &[&str]) -> Value {
+    let cells = (1..).zip(cells).map(|(number, source)| {
+        json!({
+            "cell_type": "code", "id": format!("cell-{number}"), "metadata": {},
+            "execution_count": null, "outputs": [], "source": source,
+        })
+    });
+    json!({
+        "cells": cells.collect::<Vec<_>>(),
+        "metadata": { "kernelspec": { "name": "taper", "display_name": "Rust (Taper)", "language": "rust" } },
+        "nbformat": 4, "nbformat_minor": 5,
+    })
 }
 
 /// How a program ended, and what it said.

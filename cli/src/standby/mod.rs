@@ -31,7 +31,7 @@ use std::time::Duration;
 
 /// `0`: no spare. Another number: so many minutes a spare waits.
 const VARIABLE: &str = "TAPER_STANDBY";
-const MINUTES: u64 = 10;
+const MINUTES: f64 = 10.0;
 
 /// How long a spare waits to be wanted; `None` when switched off.
 fn patience() -> Option<Duration> {
@@ -39,7 +39,7 @@ fn patience() -> Option<Duration> {
     let minutes = minutes
         .and_then(|text| text.trim().parse().ok())
         .unwrap_or(MINUTES);
-    (minutes > 0).then(|| Duration::from_secs(60 * minutes))
+    (minutes > 0.0).then(|| Duration::from_secs_f64(60.0 * minutes))
 }
 
 /// Starts a spare, unless there is one; it belongs to nobody.

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Do in JupyterLab, with headless Chromium, what a student does with a running cell.
+
+    lab_student.py --url 'http://127.0.0.1:PORT/lab?token=…' --notebook student.ipynb
+                   [--screenshots FOLDER] [--timeout S]
+
+The notebook has three cells: one that makes the tensor `x`, one that draws on a
+board for some seconds, and one that uses `x`. The student watches the plot change,
+presses the interrupt button, asks for completions (Tab) and documentation
+(Shift-Tab), and restarts and runs all cells.
+
+Exit status as in lab_run_all.py.
+"""
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+from playwright.sync_api import Error as BrowserError
+from playwright.sync_api import Locator, Page, sync_playwright
+
+from lab_run_all import NUMBERED, READ_CELLS, VIEWPORT, CannotBegin, Failed, Lab, launch
+
+PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+MAKES, DRAWS, USES = range(3)
+COMPLETER = ".jp-Completer:visible"
+TOOLTIP = ".jp-Tooltip:visible"
+
+
+def main() -> int:
+    args = parse_args()
+    try:
+        with sync_playwright() as playwright:
+            browser = launch(playwright)
+            try:
+                page = browser.new_page(viewport=VIEWPORT)
+                lab = Lab(page, args.url, args.notebook, deadline=time.monotonic() + args.timeout)
+                return check(Student(lab, page, args.screenshots))
+            finally:
+                browser.close()
+    except CannotBegin as why:
+        print(f"error: {why}", file=sys.stderr)
+        return 2
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Do what a student does in a running JupyterLab.")
+    parser.add_argument("--url", required=True, help="address of JupyterLab with its token, as it prints it")
+    parser.add_argument("--notebook", required=True, help="path of the notebook as JupyterLab sees it")
+    parser.add_argument("--screenshots", type=Path, help="folder for a picture of each step")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for everything (default: %(default)s)")
+    return parser.parse_args()
+
+
+def check(student: "Student") -> int:
+    steps = [
+        student.open,
+        student.watch_the_plot_and_interrupt,
+        student.complete,
+        student.read_documentation,
+        student.restart_and_run_all,
+    ]
+    for step in steps:
+        try:
+            step()
+        except (CannotBegin, Failed, BrowserError) as why:
+            student.picture("failed")
+            print(f"FAILED at {step.__name__}: {why}", file=sys.stderr)
+            return 1
+        print(f"ok {step.__name__}")
+    return 0
+
+
+class Student:
+    def __init__(self, lab: Lab, page: Page, screenshots: Path | None) -> None:
+        self.lab = lab
+        self.page = page
+        self.screenshots = screenshots
+
+    def open(self) -> None:
+        self.lab.open()
+
+    def watch_the_plot_and_interrupt(self) -> None:
+        self.run(MAKES)
+        self.lab.wait("the first cell", lambda: self.prompt(MAKES) and NUMBERED.fullmatch(self.prompt(MAKES)))
+        self.run(DRAWS)
+        seen: set[str] = set()
+        self.lab.wait("four states of the plot", lambda: len(seen := self.note_plot(seen)) >= 4)
+        if self.prompt(DRAWS) != "[*]:":
+            raise Failed(f"the plot changed, but the cell does not run: {self.prompt(DRAWS)}")
+        self.picture("running")
+        self.page.locator(f'{PANEL} .jp-Toolbar [data-command="notebook:interrupt-kernel"]').click()
+        self.lab.wait("the cell to stop", lambda: NUMBERED.fullmatch(self.prompt(DRAWS)))
+        outputs = self.cell(DRAWS).locator(".jp-OutputArea").inner_text()
+        if "Interrupted" not in outputs:
+            raise Failed(f"the interrupted cell shows\n{outputs}")
+        if not self.plot():
+            raise Failed("the plot is gone")
+        self.picture("interrupted")
+
+    def complete(self) -> None:
+        self.type_into(USES, "x.matm")
+        self.page.keyboard.press("Tab")
+        completer = self.page.locator(COMPLETER)
+        completer.wait_for(timeout=30_000)
+        proposal = completer.locator(".jp-Completer-item").filter(has_text="matmul").first
+        proposal.wait_for(timeout=10_000)
+        text = " ".join(completer.inner_text().split())
+        if not re.search(r"matmul.*Result<Tensor", text):
+            raise Failed(f"the completions show no type: {text}")
+        self.picture("completion")
+        self.page.keyboard.press("Escape")
+
+    def read_documentation(self) -> None:
+        self.type_into(USES, "x.matmul")
+        self.page.keyboard.press("Shift+Tab")
+        tooltip = self.page.locator(TOOLTIP)
+        tooltip.wait_for(timeout=30_000)
+        text = tooltip.inner_text()
+        for part in ["fn matmul", "matrix"]:
+            if part not in text:
+                raise Failed(f"`{part}` is missing in the documentation:\n{text}")
+        self.picture("documentation")
+        self.page.keyboard.press("Escape")
+
+    def restart_and_run_all(self) -> None:
+        self.type_into(USES, "x.dims().len()")
+        self.lab.choose("Run", "runmenu:restart-and-run-all")
+        self.page.locator(".jp-Dialog .jp-mod-accept").click(timeout=10_000)
+        wanted = ["[1]:", "[2]:", "[3]:"]
+        self.lab.wait("all cells to run again", lambda: [self.prompt(n) for n in range(3)] == wanted)
+        shown = self.cell(USES).locator(".jp-OutputArea-output").inner_text().strip()
+        if shown != "2":
+            raise Failed(f"the last cell shows {shown}")
+        self.picture("again")
+
+    def cell(self, number: int) -> Locator:
+        return self.page.locator(f"{PANEL} .jp-CodeCell").nth(number)
+
+    def prompt(self, number: int) -> str:
+        return self.page.evaluate(READ_CELLS)[number]["prompt"]
+
+    def run(self, number: int) -> None:
+        self.cell(number).locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+
+    def type_into(self, number: int, code: str) -> None:
+        self.cell(number).locator(".cm-content").click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(code)
+
+    def note_plot(self, seen: set[str]) -> set[str]:
+        if plot := self.plot():
+            seen.add(plot)
+        return seen
+
+    def plot(self) -> str | None:
+        picture = self.cell(DRAWS).locator(".jp-OutputArea-output img")
+        return picture.first.get_attribute("src") if picture.count() else None
+
+    def picture(self, name: str) -> None:
+        if self.screenshots:
+            self.screenshots.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=self.screenshots / f"{name}.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""The spare kernel: it is adopted at start and at restart, and keeps what Jupyter relies on."""
+
+import os
+import signal
+import tempfile
+import time
+import unittest
+
+import psutil
+
+from kernel_client import Kernel, wait_until
+from leftovers import processes, session_folders
+
+# A spare waits so many minutes.
+SHORT = 0.25
+
+
+def spares() -> list[psutil.Process]:
+    """The spares that wait, not those that have become kernels."""
+    return [p for p in processes() if "__standby" in p.cmdline() and not is_kernel(p)]
+
+
+def is_kernel(spare: psutil.Process) -> bool:
+    return any(connection.status == psutil.CONN_LISTEN for connection in spare.net_connections("tcp"))
+
+
+def ready() -> bool:
+    """Whether the one spare has come so far that it waits."""
+    waiting = spares()
+    return len(waiting) == 1 and len(session_folders()) > 0 and sleeps(waiting[0])
+
+
+def sleeps(process: psutil.Process) -> bool:
+    before = process.cpu_times()
+    time.sleep(0.5)
+    after = process.cpu_times()
+    children = process.children(recursive=True)
+    return after.user - before.user < 0.05 and len(children) >= 2
+
+
+def cells_process(kernel: Kernel) -> psutil.Process:
+    return psutil.Process(int(kernel.run("std::process::id()").value()))
+
+
+class Standby(unittest.TestCase):
+    def setUp(self):
+        os.environ["TAPER_STANDBY"] = str(SHORT)
+
+    def tearDown(self):
+        for spare in spares():
+            spare.terminate()
+        self.assertTrue(wait_until(lambda: not processes(), 60), processes())
+
+    def start_one(self) -> psutil.Process:
+        """Runs a kernel, so that there is a spare."""
+        with Kernel() as kernel:
+            kernel.run("let mine = 1;")
+            self.assertTrue(wait_until(ready, 120), spares())
+        return spares()[0]
+
+    def test_it_is_adopted_with_all_that_a_start_has(self):
+        spare = self.start_one()
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "TEA": "green"}
+            with Kernel(cwd=folder, env=environment) as kernel:
+                self.assertIn(spare, cells_process(kernel).parents())
+                here = kernel.run("std::env::current_dir()?.to_string_lossy().into_owned()").value()
+                self.assertEqual(here, f'"{folder}"')
+                self.assertEqual(kernel.run('std::env::var("TEA")?').value(), '"green"')
+                # Nothing of what warmed it is there.
+                self.assertEqual(kernel.run(":vars").published, [])
+                first = kernel.run("let mine = 2;")
+                self.assertEqual(first.reply["execution_count"], 4)
+                self.restart(kernel)
+        self.assertFalse(spare.is_running())
+
+    def restart(self, kernel: Kernel) -> None:
+        self.assertTrue(wait_until(ready, 120), spares())
+        spare = spares()[0]
+        kernel.manager.restart_kernel()
+        kernel.client.wait_for_ready(timeout=60)
+        self.assertIn(spare, cells_process(kernel).parents())
+        self.assertEqual(kernel.run("mine").reply["ename"], "CompileError")
+
+    def test_the_kernel_ends_with_its_door(self):
+        spare = self.start_one()
+        with Kernel() as kernel:
+            cells = cells_process(kernel)
+            request = kernel.client.execute('println!("on");\nloop {}')
+            kernel.wait_for_output(request, "stream")
+            os.kill(kernel.pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: not cells.is_running()))
+            self.assertTrue(wait_until(lambda: not spare.is_running()))
+
+    def test_the_door_ends_with_the_kernel(self):
+        spare = self.start_one()
+        with Kernel() as kernel:
+            kernel.run("1 + 1")
+            spare.kill()
+            self.assertTrue(wait_until(lambda: not kernel.manager.is_alive()))
+
+    def test_an_interrupt_reaches_the_cell(self):
+        self.start_one()
+        with Kernel() as kernel:
+            request = kernel.client.execute('println!("on");\nloop { check_interrupt()? }')
+            kernel.wait_for_output(request, "stream")
+            # As a terminal does it.
+            os.kill(kernel.pid, signal.SIGINT)
+            self.assertEqual(kernel.finish(request).reply["ename"], "Interrupted")
+
+    def test_there_is_one_at_most_and_it_leaves(self):
+        kernels = [Kernel() for _ in range(3)]
+        for kernel in kernels:
+            kernel.run("1 + 1")
+        self.assertTrue(wait_until(ready, 120), spares())
+        self.assertEqual(len(spares()), 1)
+        for kernel in kernels:
+            kernel.stop()
+        self.assertTrue(wait_until(lambda: not processes(), 60 * SHORT + 30), processes())
+
+    def test_it_is_switched_off(self):
+        os.environ["TAPER_STANDBY"] = "0"
+        with Kernel() as kernel:
+            kernel.run("1 + 1")
+            time.sleep(4)
+            self.assertEqual(spares(), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
