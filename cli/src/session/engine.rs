@@ -163,6 +163,7 @@ impl Engine {
 
     pub fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let (text, html) = self.context.hover_at(code, cursor).ok()?;
+        let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
         if text == "No documentation found" {
             return None;
         }
@@ -179,6 +180,12 @@ impl Engine {
     pub fn last_source(&self) -> String {
         self.context.last_source().unwrap_or_default()
     }
+}
+
+/// Lines of an example that rustdoc hides as well.
+fn without_hidden_lines(text: &str) -> String {
+    let is_shown = |line: &&str| !(*line == "#" || line.starts_with("# "));
+    text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
 /// The variable by which the system's loader finds libraries.

@@ -17,6 +17,7 @@ mod location;
 mod names;
 mod redefinition;
 mod shell;
+mod signatures;
 mod tokens;
 
 use crate::image::work::WorkFolder;
@@ -259,7 +260,12 @@ impl Evaluator for Session {
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
         let code = self.loaded.without_reloading(code);
-        self.engine.complete(&code, cursor)
+        let mut found = self.engine.complete(&code, cursor);
+        signatures::fill_in(&mut found, &code, |code, at| {
+            let shown = self.engine.inspect(code, at)?;
+            Some(shown.get("text/plain")?.as_str()?.to_owned())
+        });
+        found
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
