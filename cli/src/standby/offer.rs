@@ -108,22 +108,42 @@ impl Place {
                 let mut holder = String::new();
                 file.read_to_string(&mut holder)?;
                 match holder.split_once(' ') {
-                    Some((pid, other)) if other != name => send_away(pid),
+                    Some((pid, other)) if !other.starts_with(name) => send_away(pid),
                     _ => return Ok(None),
                 }
                 file.lock()?;
             }
         }
-        file.set_len(0)?;
-        file.rewind()?;
-        write!(file, "{} {name}", std::process::id())?;
-        Ok(Some(Right { _file: file }))
+        let mut right = Right { file };
+        right.say(&format!("{} {name}", std::process::id()))?;
+        Ok(Some(right))
     }
 }
 
 /// To be the one spare, until dropped.
 pub struct Right {
-    _file: File,
+    file: File,
+}
+
+impl Right {
+    /// The spare is warm. Nobody needs to know who only wants a kernel: the door waits.
+    pub fn is_ready(&mut self) -> Result<()> {
+        self.file.write_all(b" ready")?;
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(text.as_bytes())?;
+        Ok(())
+    }
+}
+
+impl Drop for Right {
+    fn drop(&mut self) {
+        let _ = self.say("");
+    }
 }
 
 fn open(path: &Path) -> Result<File> {

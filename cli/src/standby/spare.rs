@@ -101,7 +101,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let key = home::image_key()?;
     let name = offer::name(&key)?;
     let place = Place::open()?;
-    let Some(right) = place.take(&name)? else {
+    let Some(mut right) = place.take(&name)? else {
         return Ok(ExitCode::SUCCESS);
     };
     if Image::find(&key)?.0 != Condition::Ready {
@@ -114,6 +114,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let folder = work.path();
     let mut session = home::start_session(work, &mut Console::new())?;
     session.warm();
+    right.is_ready()?;
     let door = wait(&listener, patience)?;
     place.remove(&name);
     drop((listener, right));

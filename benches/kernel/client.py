@@ -1,0 +1,116 @@
+"""A kernel behind Jupyter's client, with a watch in hand."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from queue import Empty
+
+import psutil
+from jupyter_client.manager import KernelManager
+
+from peers import NOTEBOOK, Peer
+
+# The cold stock kernel compiles for minutes.
+LIMIT = 1800
+
+
+class Kernel:
+    """A running kernel. Use it in a `with` statement."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        peer.prepare(peer)
+        self.began = time.monotonic()
+        self.manager = KernelManager(kernel_name=peer.kernel)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.manager.start_kernel(cwd=NOTEBOOK.parent, env=os.environ | peer.environment, **quiet)
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.hears()
+
+    def __enter__(self) -> "Kernel":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=False)
+        self.manager.cleanup_resources()
+
+    def restart(self) -> None:
+        """As *Restart Kernel* does it."""
+        self.peer.prepare(self.peer)
+        self.began = time.monotonic()
+        self.manager.restart_kernel(now=False)
+        self.hears()
+
+    def hears(self) -> None:
+        """Asks who it is until an answer and something published have come: then nothing is missed."""
+        heard = False
+        while not heard:
+            self.client.kernel_info()
+            try:
+                self.client.get_iopub_msg(timeout=0.05)
+                self.client.get_shell_msg(timeout=LIMIT)
+                heard = True
+            except Empty:
+                self.manager.is_alive() or fail(f"{self.peer.name}: the kernel has ended")
+
+    def first_tensor(self) -> float:
+        """Seconds from start, or restart, to the first tensor that is printed."""
+        *setup, tensor = self.peer.first_cells
+        for code in setup:
+            self.run(code)
+        for message in self.messages(tensor):
+            if message["msg_type"] == "stream" and "tensor" in message["content"]["text"]:
+                taken = time.monotonic() - self.began
+        return taken
+
+    def run(self, code: str) -> float:
+        """Seconds from sending a cell to its end."""
+        began = time.monotonic()
+        for _ in self.messages(code):
+            pass
+        return time.monotonic() - began
+
+    def messages(self, code: str) -> Iterator[dict]:
+        """What a cell publishes, as it comes. A cell that fails ends the measurement."""
+        request = self.client.execute(code)
+        while True:
+            message = self.client.get_iopub_msg(timeout=LIMIT)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if message["msg_type"] == "error":
+                fail(f"{self.peer.name}: {code}\n" + "\n".join(message["content"]["traceback"]))
+            yield message
+            if message["content"].get("execution_state") == "idle":
+                return
+
+    def memory(self) -> int:
+        """Bytes that the kernel and all that it started hold once they have come to rest.
+
+        The sum of each process's PSS: a page that several processes share counts in parts.
+        """
+        for _ in range(30):
+            before = self.processor_seconds()
+            time.sleep(1)
+            if self.processor_seconds() - before < 0.05:
+                break
+        return sum(proportional_size(process.pid) for process in self.processes())
+
+    def processes(self) -> list[psutil.Process]:
+        kernel = psutil.Process(self.manager.provisioner.pid)
+        return [kernel, *kernel.children(recursive=True)]
+
+    def processor_seconds(self) -> float:
+        times = [process.cpu_times() for process in self.processes()]
+        return sum(time.user + time.system for time in times)
+
+
+def proportional_size(pid: int) -> int:
+    with open(f"/proc/{pid}/smaps_rollup") as rollup:
+        return sum(int(line.split()[1]) << 10 for line in rollup if line.startswith("Pss:"))
+
+
+def fail(why: str) -> None:
+    raise SystemExit(f"error: {why}")

@@ -1,0 +1,185 @@
+"""All measurements, one peer after the other within each run, and a table of them."""
+
+import argparse
+import json
+import platform
+import statistics
+import sys
+from pathlib import Path
+
+from client import Kernel
+from peers import Peer, all_peers, register
+from run import cache
+
+UPDATES = 10_000
+
+# As long as a training loop of small steps: a second or two.
+LOOP = """
+let began = std::time::Instant::now();
+let mut sum = 0.0;
+for step in 0..{updates} {{
+    let x = rand((64, 64), &cpu())?;
+    let loss = x.matmul(&x)?.mean_all()?.to_scalar::<f32>()?;
+    sum += loss;
+    {draw}
+}}
+println!("{{sum}} {{}}", began.elapsed().as_secs_f64());
+"""
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    environment = Path(sys.prefix)
+    folder = cache() / "bench-jupyter"
+    register(environment / "bin/jupyter", folder, sys.executable)
+    peers = [peer for peer in all_peers(arguments) if not arguments.only or arguments.only in peer.name]
+    fill_kept_target(peers)
+    results = {"machine": machine(), "runs": arguments.runs}
+    for title, measure in [("start", starts), ("cells", cells), ("memory", memory), ("board", board)]:
+        if title not in arguments.skip:
+            results[title] = measure(peers, arguments.runs)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    return 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure the kernel beside its peers. Never fails for a time.")
+    parser.add_argument("--runs", type=int, default=5, help="medians are over so many runs (default: %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was measured here")
+    parser.add_argument(
+        "--cold-stock",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="once, stock evcxr with an empty work directory, which takes minutes",
+    )
+    parser.add_argument("--skip", action="append", default=[], choices=["start", "cells", "memory", "board"])
+    parser.add_argument("--only", metavar="NAME", help="only the peers whose name contains this")
+    return parser.parse_args()
+
+
+def machine() -> str:
+    with open("/proc/cpuinfo") as info:
+        models = [line.split(":")[1].strip() for line in info if line.startswith("model name")]
+    return f"{len(models)} × {models[0] if models else platform.machine()}, {platform.system()} {platform.release()}"
+
+
+def fill_kept_target(peers: list[Peer]) -> None:
+    """The first start of a kept target is not one of a kept target."""
+    for peer in peers:
+        if "kept" in peer.name:
+            with Kernel(peer) as kernel:
+                kernel.first_tensor()
+
+
+def starts(peers: list[Peer], runs: int) -> dict:
+    """Seconds from start, and from restart, to the first printed tensor."""
+    taken = {peer.name: {"start": [], "restart": []} for peer in peers}
+    for run in range(runs):
+        for peer in peers:
+            if "cold" in peer.name and run > 0:
+                continue
+            with Kernel(peer) as kernel:
+                taken[peer.name]["start"].append(kernel.first_tensor())
+                kernel.restart()
+                taken[peer.name]["restart"].append(kernel.first_tensor())
+    for what in ("start", "restart"):
+        medians = {name: statistics.median(times[what]) for name, times in taken.items()}
+        print_table(f"Kernel {what} to the first printed tensor", medians, "s", taken_of(taken, what))
+    return taken
+
+
+def taken_of(taken: dict, what: str) -> dict[str, str]:
+    return {name: f"{min(t[what]):.2f} to {max(t[what]):.2f}, {len(t[what])} runs" for name, t in taken.items()}
+
+
+def cells(peers: list[Peer], runs: int) -> dict:
+    """Seconds for each cell of the chapter, in a kernel that has shown its first tensor."""
+    peers = [peer for peer in peers if peer.cells]
+    taken = {peer.name: [[] for _ in peer.cells] for peer in peers}
+    for _ in range(runs):
+        for peer in peers:
+            with Kernel(peer) as kernel:
+                kernel.first_tensor()
+                for times, code in zip(taken[peer.name], peer.cells):
+                    times.append(kernel.run(code))
+    each = {name: [statistics.median(times) for times in cells] for name, cells in taken.items()}
+    medians = {name: statistics.median(times) for name, times in each.items()}
+    notes = {name: f"90 %: {percentile(times, 90):.3f}, {len(times)} cells" for name, times in each.items()}
+    print_table("A cell of notebooks/gpus.ipynb (torch: lines like them)", medians, "s", notes)
+    return taken
+
+
+def percentile(values: list[float], percent: int) -> float:
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def memory(peers: list[Peer], runs: int) -> dict:
+    """Gigabytes (PSS, all processes) of a kernel at rest that has shown its first tensor."""
+    peers = [peer for peer in peers if "cold" not in peer.name]
+    held = {peer.name: [] for peer in peers}
+    for _ in range(runs):
+        for peer in peers:
+            with Kernel(peer) as kernel:
+                kernel.first_tensor()
+                held[peer.name].append(kernel.memory() / 1e9)
+    medians = {name: statistics.median(sizes) for name, sizes in held.items()}
+    print_table("Memory of an idle kernel after its first tensor (PSS of all its processes)", medians, "GB", {})
+    return held
+
+
+def board(peers: list[Peer], runs: int) -> dict:
+    """A board that is drawn on 10,000 times, beside the same loop without it."""
+    peer = next((peer for peer in peers if peer.kernel == "taper"), None)
+    results = {"loop": [], "loop and board": [], "updates": []}
+    if peer is None:
+        return results
+    for _ in range(runs):
+        with Kernel(peer) as kernel:
+            kernel.first_tensor()
+            try:
+                kernel.run("let board = ProgressBoard::new();")
+            except SystemExit as error:
+                print(f"\nThere is no ProgressBoard in this build: it is not measured.\n{error}")
+                return results
+            results["loop"].append(loop(kernel, "")[0])
+            seconds, shown = loop(kernel, 'board.draw(step as f64, loss, "loss", 1);')
+            results["loop and board"].append(seconds)
+            updates = [message for message in shown if message["msg_type"] == "update_display_data"]
+            results["updates"].append(len(updates))
+            check_last(kernel, [m["content"]["data"] for m in shown if "data" in m["content"]][-1])
+    medians = {name: statistics.median(values) for name, values in results.items()}
+    updates = medians.pop("updates")
+    rate = updates / medians["loop and board"]
+    title = f"A board drawn on {UPDATES:,} times: {updates:g} updates arrive, {rate:.1f} a second"
+    print_table(title, medians, "s", {})
+    return results
+
+
+def loop(kernel: Kernel, draw: str) -> tuple[float, list[dict]]:
+    """Seconds that the loop took, by its own watch, and the messages of its cell."""
+    shown = list(kernel.messages(LOOP.format(updates=UPDATES, draw=draw)))
+    text = "".join(m["content"]["text"] for m in shown if m["msg_type"] == "stream")
+    return float(text.split()[-1]), shown
+
+
+def check_last(kernel: Kernel, last: dict) -> None:
+    """What a front end has in the end is what the board is: the same text, the same picture."""
+    for mime, code in [("text/plain", "board.show_text()"), ("image/svg+xml", "board.svg()")]:
+        streams = [m["content"] for m in kernel.messages(f'print!("{{}}", {code});') if m["msg_type"] == "stream"]
+        expected = "".join(stream["text"] for stream in streams)
+        if last.get(mime) != expected:
+            raise SystemExit(f"error: the last update is not the board's last state\n{last.get(mime)}\n{expected}")
+
+
+def print_table(title: str, values: dict[str, float], unit: str, notes: dict[str, str]) -> None:
+    """The first one is what the others are divided by."""
+    first = next(iter(values.values()))
+    width = max(map(len, values))
+    print(f"\n{title}")
+    for name, value in values.items():
+        print(f"  {name:{width}}  {value:9.3f} {unit}  × {value / first:7.2f}  {notes.get(name, '')}".rstrip(), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""The kernels that are compared, and what each of them is asked to do."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from run import ROOT, cache
+
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
+# The clone whose `taper` the image holds, as the kernel sees it.
+HOME = Path(os.environ.get("TAPER_HOME", ROOT))
+NOTEBOOK = HOME / "notebooks/gpus.ipynb"
+
+RUST_TENSOR = [
+    ':dep taper = { path = ".." }\nuse taper::prelude::*;',
+    'println!("tensor {}", randn((2, 3), &cpu())?);',
+]
+TORCH_TENSOR = ["import torch", 'print("tensor", torch.randn(2, 3))']
+TORCH_CELLS = [
+    "x = torch.ones(2, 3)",
+    "x",
+    "x.device",
+    "y = torch.rand(2, 3)",
+    "x + y",
+    "y.tolist()",
+    "y.sum().item()",
+    "((x + 2).exp() * y)",
+    "net = torch.nn.Sequential(torch.nn.Linear(3, 1))",
+    "net(x)",
+    "torch.rand(512, 512) @ torch.rand(512, 512)",
+]
+
+
+@dataclass
+class Peer:
+    """A kernel in one of its conditions."""
+
+    name: str
+    kernel: str
+    first_cells: list[str]
+    """The last one prints a tensor, and the word `tensor` before it."""
+    cells: list[str] = field(default_factory=list)
+    """What a person runs then, cell by cell."""
+    environment: dict[str, str] = field(default_factory=dict)
+    prepare: callable = lambda peer: None
+    """Called before each start, and before each restart."""
+    note: str = ""
+
+
+def all_peers(arguments) -> list[Peer]:
+    cells = notebook_cells()
+    peers = [Peer("taper, no standby", "taper", RUST_TENSOR, cells, {"TAPER_STANDBY": "0"})]
+    standby = Peer("taper, standby", "taper", RUST_TENSOR, [], {}, lambda _: wait_for_standby())
+    if wait_for_standby():
+        peers.insert(0, standby)
+    else:
+        print("There is no standby in this build: it is left out.")
+    kept = cache() / "tests/stock-evcxr"
+    kept.mkdir(parents=True, exist_ok=True)
+    peers.append(Peer("stock evcxr, kept target", "stock", RUST_TENSOR, cells, {"EVCXR_TMPDIR": str(kept)}))
+    if arguments.cold_stock:
+        fresh = Path(tempfile.gettempdir()) / f"stock-evcxr-{os.getpid()}"
+        peers.append(
+            Peer("stock evcxr, cold", "stock", RUST_TENSOR, [], {"EVCXR_TMPDIR": str(fresh)}, lambda _: empty(fresh))
+        )
+    peers.append(Peer("ipykernel + torch", "python", TORCH_TENSOR, TORCH_CELLS))
+    return peers
+
+
+def wait_for_standby() -> bool:
+    """Waits until a spare kernel is ready; whether there is one at all. Starts one if need be."""
+    subprocess.run([TARGET / "taper", "__standby"], check=True)
+    lock = cache() / "standby/lock"
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        if lock.exists() and lock.read_text().endswith(" ready"):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def notebook_cells() -> list[str]:
+    """The code cells of the chapter, without the first one, which loads `taper`."""
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"][1:]
+
+
+def empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
+def register(jupyter: Path, folder: Path, python: str) -> None:
+    """Registers all three kernels below `folder`, where JUPYTER_PATH leads: ours by its own set-up."""
+    os.environ["JUPYTER_PATH"] = str(folder)
+    subprocess.run([TARGET / "taper", "setup", "--jupyter", jupyter], check=True)
+    libraries = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
+    stock = [str(TARGET / "examples/stock_evcxr_jupyter"), "--control_file", "{connection_file}"]
+    write_kernelspec(folder, "stock", stock, {"LD_LIBRARY_PATH": libraries.stdout.strip()})
+    write_kernelspec(folder, "python", [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"], {})
+
+
+def write_kernelspec(folder: Path, name: str, argv: list[str], environment: dict[str, str]) -> None:
+    spec = {"argv": argv, "display_name": name, "language": name, "env": environment, "interrupt_mode": "message"}
+    file = folder / "kernels" / name / "kernel.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(spec))

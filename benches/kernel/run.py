@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Builds what is to be measured, installs what it is measured with, and measures.
+
+    python3 benches/kernel/run.py [--runs N] [--json FILE] [--no-cold-stock] …
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def main() -> int:
+    if not {"-h", "--help"} & set(sys.argv):
+        build("--bin", "taper")
+        build("--example", "stock_evcxr_jupyter")
+    python = environment()
+    return subprocess.call([python, HERE / "measure.py", *sys.argv[1:]])
+
+
+def build(*what: str) -> None:
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--package", "taper-cli", *what], cwd=ROOT, check=True)
+
+
+def environment() -> Path:
+    """The Python in which it runs: one for each list of packages, in Taper's cache."""
+    packages = HERE / "requirements.txt"
+    name = hashlib.sha256(packages.read_bytes()).hexdigest()[:16]
+    folder = cache() / "bench-python" / name
+    python, complete = folder / "bin/python", folder / "complete"
+    if not complete.exists():
+        print("Installing Jupyter's client and PyTorch (4 GB) …", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", packages], check=True)
+        complete.touch()
+    return python
+
+
+def cache() -> Path:
+    """Where Taper keeps what it can make again."""
+    if "TAPER_CACHE" in os.environ:
+        return Path(os.environ["TAPER_CACHE"])
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Caches/taper"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "taper"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
