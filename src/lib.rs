@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
 //! | [`tensor`] | making tensors, seeded random numbers, copies |
+//! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`nn`] | layers, and what every model can do with its parameters |
 //! | [`plot`] | line charts, and the board on which training draws |
 //! | [`show`] | how a value looks below its cell |
@@ -38,6 +39,7 @@ extern crate self as taper;
 pub use candle_core;
 pub use candle_nn;
 
+pub mod data;
 pub mod device;
 pub mod display;
 mod error;

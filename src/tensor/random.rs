@@ -5,11 +5,12 @@
 
 use crate::error::explain;
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
-use rand::SeedableRng;
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
+use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::{Normal, StandardNormal};
+use std::cell::RefCell;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Starts the random numbers anew from a seed: the same seed, the same numbers.
@@ -136,9 +137,47 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
-    let mut order: Vec<i64> = (0..n as i64).collect();
-    order.shuffle(&mut *generator());
+    let order = permutation(n).into_iter().map(|i| i as i64).collect();
     Tensor::from_vec(order, n, device)
+}
+
+/// The numbers below `n` in random order.
+pub(crate) fn permutation(n: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    with_generator(|rng| order.shuffle(rng));
+    order
+}
+
+/// A seed for [`with_seed`], itself a random number.
+pub(crate) fn draw_seed() -> u64 {
+    with_generator(|rng| rng.next_u64())
+}
+
+/// While `work` runs, the random numbers of this thread are those of a seed of its own: they are
+/// the same wherever and whenever it runs, and nobody else's change.
+pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
+    /// Puts the one before back, also after a panic.
+    struct Restore(Option<ChaCha12Rng>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SCOPED.set(self.0.take());
+        }
+    }
+    let _restore = Restore(SCOPED.replace(Some(ChaCha12Rng::seed_from_u64(seed))));
+    work()
+}
+
+thread_local! {
+    /// See [`with_seed`].
+    static SCOPED: RefCell<Option<ChaCha12Rng>> = const { RefCell::new(None) };
+}
+
+/// All random numbers come from here.
+pub(crate) fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
+    SCOPED.with_borrow_mut(|scoped| match scoped {
+        Some(rng) => draw(rng),
+        None => draw(&mut generator()),
+    })
 }
 
 fn draw<N: WithDType>(
@@ -146,7 +185,7 @@ fn draw<N: WithDType>(
     shape: Shape,
     device: &Device,
 ) -> Result<Tensor> {
-    let numbers = sample(distribution, shape.elem_count(), &mut generator());
+    let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
     Tensor::from_vec(numbers, shape, device)
 }
 

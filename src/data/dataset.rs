@@ -1,0 +1,284 @@
+//! Examples by number.
+
+use crate::error::explain;
+use crate::show::Show;
+use candle_core::{Device, Result, Tensor};
+use std::sync::Arc;
+
+/// Some examples together: inputs and targets, one of each per example.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let batch = Batch { x: zeros((4, 20), &cpu())?, y: zeros((4, 1), &cpu())? };
+/// assert_eq!(batch.len(), 4);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The inputs: `(batch, …)`.
+    pub x: Tensor,
+    /// The targets: `(batch, …)`; for classes `(batch,)`, as `u32`.
+    pub y: Tensor,
+}
+
+impl Batch {
+    /// How many examples there are: the first dimension of the inputs.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = Batch { x: zeros((2, 1, 8, 8), &cpu())?, y: zeros(2, &cpu())? };
+    /// assert_eq!(batch.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.x.dims().first().copied().unwrap_or(0)
+    }
+
+    /// Whether there are no examples.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = Batch { x: zeros((0, 3), &cpu())?, y: zeros(0, &cpu())? };
+    /// assert!(batch.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Inputs and targets on `device`; no copy of what is there already.
+    ///
+    /// # Errors
+    /// If the device has not enough memory or cannot be reached.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = Batch { x: zeros((2, 3), &cpu())?, y: zeros(2, &cpu())? };
+    /// let batch = batch.to_device(&try_gpu(0))?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_device(&self, device: &Device) -> Result<Batch> {
+        Ok(Batch {
+            x: self.x.to_device(device)?,
+            y: self.y.to_device(device)?,
+        })
+    }
+}
+
+impl Show for Batch {
+    fn show_text(&self) -> String {
+        (&self.x, &self.y).show_text()
+    }
+}
+
+/// Examples that can be had by their number, from 0.
+///
+/// A loader asks for a whole batch at once, from a thread of its own, so `get` may read files. What
+/// it draws with Taper's random numbers follows the seed, as the loader gives each batch its own.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// /// The numbers from 0 to 9, and their squares.
+/// struct Squares;
+///
+/// impl Dataset for Squares {
+///     fn len(&self) -> usize {
+///         10
+///     }
+///
+///     fn get(&self, indices: &[usize]) -> Result<Batch> {
+///         let numbers: Vec<f32> = indices.iter().map(|&i| i as f32).collect();
+///         let x = tensor(numbers, &cpu())?.unsqueeze(1)?; // (batch, 1)
+///         Ok(Batch { y: x.sqr()?, x })
+///     }
+/// }
+///
+/// let batch = Squares.get(&[3, 2])?;
+/// assert_eq!(batch.y.to_vec2::<f32>()?, [[9.0], [4.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Dataset: Send + Sync {
+    /// How many examples there are.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = TensorDataset::new(zeros((5, 2), &cpu())?, zeros(5, &cpu())?)?;
+    /// assert_eq!(data.len(), 5);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn len(&self) -> usize;
+
+    /// The examples with these numbers, in this order.
+    ///
+    /// # Errors
+    /// If there is no example of such a number, or it cannot be read.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = TensorDataset::new(eye(3, &cpu())?, arange(0, 3, &cpu())?)?;
+    /// let batch = data.get(&[2, 0])?;
+    /// assert_eq!(batch.y.to_vec1::<i64>()?, [2, 0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn get(&self, indices: &[usize]) -> Result<Batch>;
+
+    /// Whether there are no examples.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = TensorDataset::new(zeros((0, 2), &cpu())?, zeros(0, &cpu())?)?;
+    /// assert!(data.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<D: Dataset + ?Sized> Dataset for Arc<D> {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn get(&self, indices: &[usize]) -> Result<Batch> {
+        (**self).get(indices)
+    }
+}
+
+impl<D: Dataset + ?Sized> Dataset for Box<D> {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn get(&self, indices: &[usize]) -> Result<Batch> {
+        (**self).get(indices)
+    }
+}
+
+/// Examples that lie in two tensors: inputs and targets, one row of each per example.
+///
+/// Batches are on the device on which the tensors are.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = rand((100, 2), &cpu())?;
+/// let y = x.sum_keepdim(1)?; // (100, 1)
+/// let data = TensorDataset::new(x, y)?;
+/// assert_eq!(data.get(&[5, 7, 99])?.x.dims(), [3, 2]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TensorDataset {
+    x: Tensor,
+    y: Tensor,
+}
+
+impl TensorDataset {
+    /// A data set of inputs `x`, `(n, …)`, and targets `y`, `(n, …)`.
+    ///
+    /// # Errors
+    /// If their first dimensions differ, or one of them has none.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let error = TensorDataset::new(zeros((4, 2), &cpu())?, zeros(5, &cpu())?).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "TensorDataset: x has the shape [4, 2] and y the shape [5]\n\
+    ///      Give both the same first dimension: the number of examples"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(x: Tensor, y: Tensor) -> Result<Self> {
+        if x.dims().is_empty() || x.dims().first() != y.dims().first() {
+            let (x, y) = (x.dims(), y.dims());
+            return Err(explain(
+                format_args!("TensorDataset: x has the shape {x:?} and y the shape {y:?}"),
+                "Give both the same first dimension: the number of examples",
+            ));
+        }
+        Ok(Self { x, y })
+    }
+}
+
+impl Dataset for TensorDataset {
+    fn len(&self) -> usize {
+        self.x.dims()[0]
+    }
+
+    fn get(&self, indices: &[usize]) -> Result<Batch> {
+        check_indices(indices, self.len())?;
+        Ok(Batch {
+            x: rows(&self.x, indices)?,
+            y: rows(&self.y, indices)?,
+        })
+    }
+}
+
+/// The rows with these numbers; where they follow each other, without a copy.
+fn rows(tensor: &Tensor, indices: &[usize]) -> Result<Tensor> {
+    let first = indices.first().copied().unwrap_or(0);
+    if indices.iter().enumerate().all(|(i, &n)| n == first + i) {
+        return tensor.narrow(0, first, indices.len());
+    }
+    let numbers: Vec<i64> = indices.iter().map(|&index| index as i64).collect();
+    let numbers = Tensor::from_vec(numbers, indices.len(), tensor.device())?;
+    tensor.index_select(&numbers, 0)
+}
+
+/// Refuses numbers for which there is no example.
+pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
+    match indices.iter().find(|&&index| index >= len) {
+        None => Ok(()),
+        Some(index) => Err(explain(
+            format_args!("there is no example {index}: the data set has {len}"),
+            "Numbers begin with 0 and end below the data set's len()",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{arange, zeros};
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn rows_come_in_the_order_in_which_they_are_asked_for() {
+        let x = arange(0.0, 12.0, &CPU).unwrap().reshape((6, 2)).unwrap();
+        let data = TensorDataset::new(x, arange(0, 6, &CPU).unwrap()).unwrap();
+        for indices in [&[5, 0, 0, 3][..], &[1, 2, 3], &[4], &[]] {
+            let batch = data.get(indices).unwrap();
+            let numbers: Vec<i64> = indices.iter().map(|&i| i as i64).collect();
+            assert_eq!(batch.y.to_vec1::<i64>().unwrap(), numbers);
+            assert_eq!(batch.x.dims(), [indices.len(), 2]);
+            let first: Vec<f32> = indices.iter().map(|&i| 2.0 * i as f32).collect();
+            let column = batch.x.narrow(1, 0, 1).unwrap().flatten_all().unwrap();
+            assert_eq!(column.to_vec1::<f32>().unwrap(), first);
+        }
+    }
+
+    #[test]
+    fn a_number_without_an_example_is_an_error() {
+        let data = TensorDataset::new(zeros((3, 2), &CPU).unwrap(), zeros(3, &CPU).unwrap());
+        let message = data.unwrap().get(&[0, 3]).unwrap_err().to_string();
+        assert!(message.starts_with("there is no example 3: the data set has 3\n"));
+    }
+
+    #[test]
+    fn tensors_without_rows_are_refused() {
+        let x = zeros((), &CPU).unwrap();
+        assert!(TensorDataset::new(x.clone(), x).is_err());
+    }
+}

@@ -1,0 +1,198 @@
+use super::*;
+use crate::data::TensorDataset;
+use crate::tensor::{arange, rand, with_seed, zeros};
+use candle_core::{Device, Tensor};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const CPU: Device = Device::Cpu;
+
+fn numbers(n: i64) -> TensorDataset {
+    let numbers = arange(0, n, &CPU).unwrap();
+    TensorDataset::new(numbers.clone(), numbers).unwrap()
+}
+
+fn read(loader: &DataLoader) -> Vec<Vec<i64>> {
+    let batches = loader.into_iter().map(|batch| batch.unwrap().x);
+    batches.map(|x| x.to_vec1().unwrap()).collect()
+}
+
+/// Counts what is asked of it, adds noise, and fails as told.
+struct Noisy {
+    asked: Arc<AtomicUsize>,
+    fails_at: usize,
+}
+
+impl Noisy {
+    fn new() -> Self {
+        Noisy {
+            asked: Arc::default(),
+            fails_at: usize::MAX,
+        }
+    }
+}
+
+impl Dataset for Noisy {
+    fn len(&self) -> usize {
+        100
+    }
+
+    fn get(&self, indices: &[usize]) -> Result<Batch> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if indices.contains(&self.fails_at) {
+            candle_core::bail!("example {} is torn", self.fails_at);
+        }
+        let x = rand((indices.len(), 2), &CPU)?;
+        Ok(Batch { y: x.clone(), x })
+    }
+}
+
+#[test]
+fn batches_come_in_order_and_the_last_is_smaller() {
+    let loader = DataLoader::new(numbers(5)).batch_size(2);
+    for prefetch in [0, 1, 2, 10] {
+        let loader = loader.clone().prefetch(prefetch);
+        assert_eq!(read(&loader), [vec![0, 1], vec![2, 3], vec![4]]);
+        assert_eq!(read(&loader.drop_last(true)), [[0, 1], [2, 3]]);
+    }
+}
+
+#[test]
+fn a_seed_fixes_order_and_noise_however_far_ahead_batches_are_made() {
+    let run = |prefetch| -> (Vec<Vec<i64>>, Vec<Vec<f32>>, f32) {
+        let shuffled = DataLoader::new(numbers(20)).batch_size(8).shuffle(true);
+        let noisy = DataLoader::new(Noisy::new()).prefetch(prefetch);
+        let order = read(&shuffled.prefetch(prefetch));
+        let noise = noisy.into_iter().map(|batch| {
+            let x: Tensor = batch.unwrap().x;
+            // What the loop draws must not mix with what the thread draws.
+            rand(3, &CPU).unwrap();
+            x.flatten_all().unwrap().to_vec1().unwrap()
+        });
+        let noise = noise.collect();
+        let after = rand((), &CPU).unwrap().to_scalar().unwrap();
+        (order, noise, after)
+    };
+    // Other tests draw from the program's own numbers meanwhile.
+    let run = |prefetch| with_seed(7, || run(prefetch));
+    let expected = run(0);
+    assert_ne!(expected.0[0], [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_ne!(expected.1[0], expected.1[1]);
+    for prefetch in [1, 3] {
+        assert_eq!(run(prefetch), expected);
+    }
+}
+
+#[test]
+fn every_loop_has_another_order_of_the_same_examples() {
+    let loader = DataLoader::new(numbers(50)).batch_size(50).shuffle(true);
+    let (first, second) = (read(&loader), read(&loader));
+    assert_ne!(first, second);
+    let mut sorted = second[0].clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..50).collect::<Vec<i64>>());
+}
+
+#[test]
+fn an_error_arrives_in_place_and_ends_the_loop() {
+    for prefetch in [0, 2] {
+        let data = Noisy {
+            fails_at: 25,
+            ..Noisy::new()
+        };
+        let loader = DataLoader::new(data).batch_size(10).prefetch(prefetch);
+        let batches: Vec<_> = loader.into_iter().collect();
+        assert_eq!(batches.len(), 3);
+        assert!(batches[0].is_ok() && batches[1].is_ok());
+        let message = batches[2].as_ref().unwrap_err().to_string();
+        assert!(message.contains("example 25 is torn"), "{message}");
+    }
+}
+
+#[test]
+fn a_loop_that_is_left_stops_its_thread() {
+    let data = Noisy::new();
+    let asked = data.asked.clone();
+    let loader = DataLoader::new(data).batch_size(1).prefetch(3);
+    let mut batches = loader.into_iter();
+    batches.next().unwrap().unwrap();
+    drop(batches);
+    let after = asked.load(Ordering::SeqCst);
+    assert!(after <= 5, "{after}");
+    // The thread is gone, and the data set with it: nobody else holds its counter.
+    assert_eq!(Arc::strong_count(&asked), 1);
+}
+
+#[test]
+fn a_panic_of_the_data_set_is_an_error_of_the_loop() {
+    struct Broken;
+    impl Dataset for Broken {
+        fn len(&self) -> usize {
+            3
+        }
+
+        fn get(&self, _: &[usize]) -> Result<Batch> {
+            panic!("this test panics on purpose")
+        }
+    }
+    let mut batches = DataLoader::new(Broken).into_iter();
+    let message = batches.next().unwrap().unwrap_err().to_string();
+    assert!(message.starts_with("the data set panicked"), "{message}");
+    assert!(batches.next().is_none());
+}
+
+#[test]
+fn a_loop_without_batches_says_why() {
+    let message = |loader: DataLoader| {
+        let mut batches = loader.into_iter();
+        let message = batches.next().unwrap().unwrap_err().to_string();
+        assert!(batches.next().is_none());
+        message
+    };
+    let loader = DataLoader::new(numbers(5));
+    assert_eq!(
+        message(loader.clone().batch_size(0)),
+        "DataLoader: the batch size is 0\n\
+         Ask for at least one example in a batch: .batch_size(32)"
+    );
+    assert_eq!(
+        message(loader.batch_size(8).drop_last(true)),
+        "DataLoader: 5 examples do not fill a batch of 8, and drop_last leaves out smaller ones\n\
+         Choose a smaller batch size, or .drop_last(false)"
+    );
+    let nothing = zeros((0, 1), &CPU).unwrap();
+    let empty = TensorDataset::new(nothing.clone(), nothing).unwrap();
+    assert_eq!(
+        message(DataLoader::new(empty)),
+        "DataLoader: the data set is empty\nGive it at least one example"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_loop() {
+    use crate::display::testing::records;
+    records("data::loader::tests::an_interrupt_ends_a_loop", || {
+        for prefetch in [0, 2] {
+            let loader = DataLoader::new(numbers(50))
+                .batch_size(5)
+                .prefetch(prefetch);
+            let mut batches = loader.into_iter();
+            assert!(batches.next().unwrap().is_ok());
+            // SAFETY: plain system call; the signal has a handler.
+            unsafe { libc::raise(libc::SIGINT) };
+            let message = batches.next().unwrap().unwrap_err().to_string();
+            assert!(message.starts_with("interrupted: "), "{message}");
+            assert!(batches.next().is_none());
+            crate::kernel::taper_begin_cell();
+        }
+    });
+}
+
+#[test]
+fn a_loader_describes_itself() {
+    let loader = DataLoader::new(numbers(50)).batch_size(8).shuffle(true);
+    assert_eq!(
+        loader.show_text(),
+        "DataLoader(50 examples, batch_size=8, 7 batches, shuffle)"
+    );
+}

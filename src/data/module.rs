@@ -1,0 +1,55 @@
+//! What a trainer takes.
+
+use super::DataLoader;
+use candle_core::Result;
+
+/// The data of a task, as loaders for training and validation.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// struct Waves;
+///
+/// impl DataModule for Waves {
+///     fn train_dataloader(&self) -> Result<DataLoader> {
+///         let x = linspace(0.0, 6.0, 100, &cpu())?.unsqueeze(1)?; // (100, 1)
+///         let y = x.sin()?;
+///         Ok(DataLoader::new(TensorDataset::new(x, y)?).batch_size(10).shuffle(true))
+///     }
+/// }
+///
+/// assert_eq!(Waves.train_dataloader()?.num_batches(), 10);
+/// assert!(Waves.val_dataloader()?.is_none());
+/// # Ok::<(), Error>(())
+/// ```
+pub trait DataModule {
+    /// The batches to learn from.
+    ///
+    /// # Errors
+    /// If the data cannot be had.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// fn first(data: &impl DataModule) -> Result<Option<Batch>> {
+    ///     data.train_dataloader()?.into_iter().next().transpose()
+    /// }
+    /// ```
+    fn train_dataloader(&self) -> Result<DataLoader>;
+
+    /// The batches on which to measure what was learned; none unless there are some.
+    ///
+    /// # Errors
+    /// If the data cannot be had.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// fn num_validation_batches(data: &impl DataModule) -> Result<usize> {
+    ///     Ok(data.val_dataloader()?.map_or(0, |loader| loader.num_batches()))
+    /// }
+    /// ```
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        Ok(None)
+    }
+}
