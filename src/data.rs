@@ -5,9 +5,21 @@
 //! - A [`DataModule`] is what a trainer takes: it gives the loaders for training and validation.
 
 mod dataset;
+mod digits;
+mod draw;
+mod folder;
+mod leaves;
 mod loader;
 mod module;
+mod shapes;
+mod synthetic;
+pub mod transforms;
 
 pub use dataset::{Batch, Dataset, TensorDataset};
+pub use digits::Digits;
+pub use folder::ImageFolder;
+pub use leaves::Leaves;
 pub use loader::{Batches, DataLoader};
 pub use module::DataModule;
+pub use shapes::Shapes;
+pub use synthetic::SyntheticRegression;

@@ -43,6 +43,7 @@ pub mod data;
 pub mod device;
 pub mod display;
 mod error;
+mod image;
 mod kernel;
 pub mod nn;
 pub mod plot;

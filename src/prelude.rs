@@ -2,7 +2,14 @@
 //!
 //! Candle's `Module` comes along unnamed, so that `x.apply(&layer)` works with Candle's own layers.
 
-pub use crate::data::{Batch, DataLoader, DataModule, Dataset, TensorDataset};
+pub use crate::compose;
+pub use crate::data::transforms::{
+    CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor, Transform,
+};
+pub use crate::data::{
+    Batch, DataLoader, DataModule, Dataset, Digits, ImageFolder, Leaves, Shapes,
+    SyntheticRegression, TensorDataset,
+};
 pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, Stopwatch, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi,
     synchronize, try_all_gpus, try_gpu,

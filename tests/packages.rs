@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Raising it needs a reason in the commit.
-const CEILING: usize = 135;
+const CEILING: usize = 140;
 
 #[test]
 fn taper_stays_below_its_ceiling() {

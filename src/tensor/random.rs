@@ -148,6 +148,11 @@ pub(crate) fn permutation(n: usize) -> Vec<usize> {
     order
 }
 
+/// A number from 0 up to, and without, 1.
+pub(crate) fn random_unit() -> f64 {
+    with_generator(|rng| StandardUniform.sample(rng))
+}
+
 /// A seed for [`with_seed`], itself a random number.
 pub(crate) fn draw_seed() -> u64 {
     with_generator(|rng| rng.next_u64())
@@ -173,7 +178,7 @@ thread_local! {
 }
 
 /// All random numbers come from here.
-pub(crate) fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
+fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     SCOPED.with_borrow_mut(|scoped| match scoped {
         Some(rng) => draw(rng),
         None => draw(&mut generator()),

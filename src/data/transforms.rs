@@ -1,0 +1,151 @@
+//! What happens to a picture on its way into a batch.
+//!
+//! A picture begins as `(height, width, 3)` of `u8`, as it lies in its file. [`Resize`],
+//! [`CenterCrop`], [`RandomHorizontalFlip`] and [`ColorJitter`] give such a picture again,
+//! [`ToTensor`] makes it `(3, height, width)` of `f32` from 0 to 1, and [`Normalize`] shifts and
+//! scales that. [`compose!`](crate::compose) makes one of several.
+
+mod color;
+mod geometry;
+
+pub use color::{ColorJitter, Normalize, ToTensor};
+pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
+
+use crate::error::explain;
+use candle_core::{DType, Result, Tensor};
+use std::fmt;
+
+/// A step that makes one picture of another.
+///
+/// What is random in it follows Taper's random numbers; a [`DataLoader`](super::DataLoader) gives
+/// each batch its own.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// /// Dark becomes light.
+/// struct Invert;
+///
+/// impl Transform for Invert {
+///     fn apply(&self, image: &Tensor) -> Result<Tensor> {
+///         1.0 - image
+///     }
+/// }
+///
+/// let steps = compose![ToTensor, Invert];
+/// let white = Tensor::full(255u8, (2, 2, 3), &cpu())?; // (height, width, 3)
+/// let black = steps.apply(&white)?; // (3, height, width)
+/// assert_eq!(black.sum_all()?.to_scalar::<f32>()?, 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Transform: Send + Sync {
+    /// The picture after this step. Each step says which shapes it takes and gives.
+    ///
+    /// # Errors
+    /// If the picture has another shape or type than the step takes.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let image = Tensor::zeros((30, 40, 3), DType::U8, &cpu())?; // (height, width, 3)
+    /// assert_eq!(Resize::new(15).apply(&image)?.dims(), [15, 20, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn apply(&self, image: &Tensor) -> Result<Tensor>;
+}
+
+impl<T: Transform + ?Sized> Transform for Box<T> {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        (**self).apply(image)
+    }
+}
+
+/// Several steps, one after the other. [`compose!`](crate::compose) writes it shorter.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let steps: Compose = compose![Resize::new(20), CenterCrop::new(16), ToTensor];
+/// let image = Tensor::zeros((30, 40, 3), DType::U8, &cpu())?; // (height, width, 3)
+/// assert_eq!(steps.apply(&image)?.dims(), [3, 16, 16]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Default)]
+pub struct Compose {
+    steps: Vec<Box<dyn Transform>>,
+}
+
+impl Compose {
+    /// These steps in this order.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let steps = Compose::new(vec![Box::new(CenterCrop::new(4)), Box::new(ToTensor)]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(steps: Vec<Box<dyn Transform>>) -> Self {
+        Compose { steps }
+    }
+}
+
+impl Transform for Compose {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let mut image = image.clone();
+        for step in &self.steps {
+            image = step.apply(&image)?;
+        }
+        Ok(image)
+    }
+}
+
+impl fmt::Debug for Compose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Compose({} steps)", self.steps.len())
+    }
+}
+
+/// Chains [`Transform`]s into a [`Compose`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let training = compose![
+///     Resize::new(224),
+///     CenterCrop::new(128),
+///     RandomHorizontalFlip::new(),
+///     ColorJitter::new().contrast(0.05),
+///     ToTensor,
+///     Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+/// ];
+/// ```
+#[macro_export]
+macro_rules! compose {
+    ($($step:expr),* $(,)?) => {
+        $crate::data::transforms::Compose::new(vec![$(Box::new($step)),*])
+    };
+}
+
+/// The bytes, height and width of a picture as it comes from a file.
+fn pixels(step: &str, image: &Tensor) -> Result<(Vec<u8>, usize, usize)> {
+    match image.dims() {
+        &[height, width, 3] if image.dtype() == DType::U8 && height > 0 && width > 0 => {
+            Ok((image.flatten_all()?.to_vec1()?, height, width))
+        }
+        dims => Err(explain(
+            format_args!(
+                "{step} takes a picture (height, width, 3) of u8, not {dims:?} of {}",
+                image.dtype().as_str()
+            ),
+            "Put it before ToTensor, which changes shape and type",
+        )),
+    }
+}
+
+/// The picture that these bytes are, on the device of the one it was made of.
+fn image(pixels: Vec<u8>, height: usize, width: usize, like: &Tensor) -> Result<Tensor> {
+    Tensor::from_vec(pixels, (height, width, 3), like.device())
+}
+
+#[cfg(test)]
+mod tests;

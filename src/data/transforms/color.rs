@@ -1,0 +1,208 @@
+//! Steps that change colours, and the one that makes numbers of them.
+
+use super::{Transform, image, pixels};
+use crate::error::explain;
+use crate::tensor::random_unit;
+use candle_core::{DType, Result, Tensor};
+
+/// How bright red, green and blue look.
+const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
+
+/// Changes brightness, contrast and saturation a little, each by a random factor. Takes and gives
+/// `(height, width, 3)` of `u8`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let image = Tensor::full(100u8, (4, 4, 3), &cpu())?;
+/// let jittered = ColorJitter::new().brightness(0.1).apply(&image)?;
+/// let value = jittered.to_vec3::<u8>()?[0][0][0];
+/// assert!((90..=110).contains(&value));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ColorJitter {
+    brightness: f64,
+    contrast: f64,
+    saturation: f64,
+}
+
+impl ColorJitter {
+    /// Changes nothing unless told what.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let step = ColorJitter::new().brightness(0.2).contrast(0.2).saturation(0.2);
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lightens or darkens, by a factor from `1 - amount` to `1 + amount`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let step = ColorJitter::new().brightness(0.2);
+    /// ```
+    pub fn brightness(mut self, amount: f64) -> Self {
+        self.brightness = amount;
+        self
+    }
+
+    /// Moves all pixels away from the picture's mean grey, or towards it, by such a factor.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let step = ColorJitter::new().contrast(0.05);
+    /// ```
+    pub fn contrast(mut self, amount: f64) -> Self {
+        self.contrast = amount;
+        self
+    }
+
+    /// Moves each pixel away from its own grey, or towards it, by such a factor.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let step = ColorJitter::new().saturation(0.2);
+    /// ```
+    pub fn saturation(mut self, amount: f64) -> Self {
+        self.saturation = amount;
+        self
+    }
+}
+
+impl Transform for ColorJitter {
+    fn apply(&self, picture: &Tensor) -> Result<Tensor> {
+        let (mut bytes, height, width) = pixels("ColorJitter", picture)?;
+        // All three are drawn in any case: what is switched on does not change the others.
+        let [brightness, contrast, saturation] =
+            [self.brightness, self.contrast, self.saturation].map(factor);
+        let grey = |pixel: &[u8]| -> f32 {
+            pixel
+                .iter()
+                .zip(LUMA)
+                .map(|(&value, part)| f32::from(value) * part)
+                .sum()
+        };
+        let mean = bytes.chunks(3).map(grey).sum::<f32>() / (height * width) as f32 * brightness;
+        for pixel in bytes.chunks_mut(3) {
+            let own = mean + (grey(pixel) * brightness - mean) * contrast;
+            for value in pixel {
+                let contrasted = mean + (f32::from(*value) * brightness - mean) * contrast;
+                let saturated = own + (contrasted - own) * saturation;
+                *value = saturated.round().clamp(0.0, 255.0) as u8;
+            }
+        }
+        image(bytes, height, width, picture)
+    }
+}
+
+fn factor(amount: f64) -> f32 {
+    (1.0 + amount * (2.0 * random_unit() - 1.0)).max(0.0) as f32
+}
+
+/// Makes numbers of a picture: `(height, width, 3)` of `u8` becomes `(3, height, width)` of `f32`
+/// from 0 to 1.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let image = Tensor::full(51u8, (2, 5, 3), &cpu())?;
+/// let x = ToTensor.apply(&image)?; // (3, 2, 5)
+/// assert_eq!(x.dims(), [3, 2, 5]);
+/// assert!((x.mean_all()?.to_scalar::<f32>()? - 0.2).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ToTensor;
+
+impl Transform for ToTensor {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        pixels("ToTensor", image)?;
+        let channels = image.permute((2, 0, 1))?.contiguous()?;
+        channels.to_dtype(DType::F32)? / 255.0
+    }
+}
+
+/// Subtracts a mean from each channel and divides it by a standard deviation. Takes and gives
+/// `(channels, height, width)` of a float type.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = full((1, 2, 2), 0.75, &cpu())?;
+/// let y = Normalize::new([0.5], [0.25]).apply(&x)?;
+/// assert_eq!(y.to_vec3::<f32>()?, [[[1.0; 2]; 2]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Normalize {
+    mean: Vec<f64>,
+    std: Vec<f64>,
+}
+
+impl Normalize {
+    /// One mean and one standard deviation for each channel.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// // Those of ImageNet's pictures.
+    /// let step = Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+    /// ```
+    pub fn new(mean: impl Into<Vec<f64>>, std: impl Into<Vec<f64>>) -> Self {
+        Normalize {
+            mean: mean.into(),
+            std: std.into(),
+        }
+    }
+}
+
+impl Transform for Normalize {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let channels = self.mean.len();
+        let &[found, _, _] = image.dims() else {
+            return Err(self.misfit(image));
+        };
+        if found != channels || self.std.len() != channels || !image.dtype().is_float() {
+            return Err(self.misfit(image));
+        }
+        if let Some(std) = self
+            .std
+            .iter()
+            .find(|std| !(std.is_finite() && **std > 0.0))
+        {
+            return Err(explain(
+                format_args!("Normalize: {std} is no standard deviation"),
+                "Give finite numbers above 0",
+            ));
+        }
+        let row = |numbers: &[f64]| {
+            Tensor::new(numbers, image.device())?
+                .to_dtype(image.dtype())?
+                .reshape((channels, 1, 1))
+        };
+        let centered = image.broadcast_sub(&row(&self.mean)?)?;
+        centered.broadcast_div(&row(&self.std)?)
+    }
+}
+
+impl Normalize {
+    fn misfit(&self, image: &Tensor) -> candle_core::Error {
+        explain(
+            format_args!(
+                "Normalize has {} means and {} standard deviations, but gets {:?} of {}",
+                self.mean.len(),
+                self.std.len(),
+                image.dims(),
+                image.dtype().as_str(),
+            ),
+            "Give one of each per channel, and put it after ToTensor",
+        )
+    }
+}

@@ -1,0 +1,238 @@
+//! Steps that move pixels.
+
+use super::{Transform, image, pixels};
+use crate::error::explain;
+use crate::tensor::random_unit;
+use candle_core::{Result, Tensor};
+
+/// Makes a picture smaller or larger. Takes and gives `(height, width, 3)` of `u8`.
+///
+/// Each new pixel is the weighted mean of those around its place (bilinear); a picture that gets
+/// smaller is smoothed as well, so that no pattern appears that was not there.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let image = Tensor::zeros((300, 400, 3), DType::U8, &cpu())?;
+/// assert_eq!(Resize::new(150).apply(&image)?.dims(), [150, 200, 3]);
+/// assert_eq!(Resize::exact(50, 60).apply(&image)?.dims(), [50, 60, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Resize {
+    size: Size,
+}
+
+#[derive(Clone, Debug)]
+enum Size {
+    ShortSide(usize),
+    Exact(usize, usize),
+}
+
+impl Resize {
+    /// Keeps the ratio: the shorter side gets `size` pixels.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let image = Tensor::zeros((100, 60, 3), DType::U8, &cpu())?;
+    /// assert_eq!(Resize::new(30).apply(&image)?.dims(), [50, 30, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(size: usize) -> Self {
+        Resize {
+            size: Size::ShortSide(size),
+        }
+    }
+
+    /// Gives every picture this height and width, in pixels, whatever its ratio.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let image = Tensor::zeros((100, 60, 3), DType::U8, &cpu())?;
+    /// assert_eq!(Resize::exact(32, 32).apply(&image)?.dims(), [32, 32, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn exact(height: usize, width: usize) -> Self {
+        Resize {
+            size: Size::Exact(height, width),
+        }
+    }
+
+    /// What a picture of this height and width becomes.
+    fn target(&self, height: usize, width: usize) -> (usize, usize) {
+        let scaled = |long: usize, short: usize, size: usize| (long * size / short).max(1);
+        match self.size {
+            Size::Exact(height, width) => (height, width),
+            Size::ShortSide(size) if height < width => (size, scaled(width, height, size)),
+            Size::ShortSide(size) => (scaled(height, width, size), size),
+        }
+    }
+}
+
+impl Transform for Resize {
+    fn apply(&self, picture: &Tensor) -> Result<Tensor> {
+        let (bytes, height, width) = pixels("Resize", picture)?;
+        let (new_height, new_width) = self.target(height, width);
+        if new_height == 0 || new_width == 0 {
+            return Err(explain(
+                "Resize: the size is 0",
+                "Ask for at least one pixel",
+            ));
+        }
+        if (new_height, new_width) == (height, width) {
+            return Ok(picture.clone());
+        }
+        let samples: Vec<f32> = bytes.into_iter().map(f32::from).collect();
+        // A row of the picture is a line of pixels; so is a column, whose elements are rows.
+        let wide = resample(&samples, height, width, 3, new_width);
+        let both = resample(&wide, 1, height, 3 * new_width, new_height);
+        let bytes = both
+            .into_iter()
+            .map(|sample| sample.round() as u8)
+            .collect();
+        image(bytes, new_height, new_width, picture)
+    }
+}
+
+/// Brings `lines` lines from `old` to `new` elements of `depth` numbers each.
+fn resample(samples: &[f32], lines: usize, old: usize, depth: usize, new: usize) -> Vec<f32> {
+    let weights: Vec<(usize, Vec<f32>)> = (0..new).map(|i| weights(i, old, new)).collect();
+    let mut result = vec![0.0; lines * new * depth];
+    for (line, target) in samples
+        .chunks(old * depth)
+        .zip(result.chunks_mut(new * depth))
+    {
+        for ((first, weights), target) in weights.iter().zip(target.chunks_mut(depth)) {
+            for (weight, source) in weights.iter().zip(line[first * depth..].chunks(depth)) {
+                for (target, source) in target.iter_mut().zip(source) {
+                    *target += weight * source;
+                }
+            }
+        }
+    }
+    result
+}
+
+/// How much of which old elements is in the new one: the number of the first, and the parts.
+fn weights(index: usize, old: usize, new: usize) -> (usize, Vec<f32>) {
+    let scale = old as f32 / new as f32;
+    let reach = scale.max(1.0);
+    let center = (index as f32 + 0.5) * scale;
+    let first = ((center - reach).max(0.0)) as usize;
+    let last = ((center + reach).ceil() as usize).min(old);
+    let part = |i: usize| (1.0 - (i as f32 + 0.5 - center).abs() / reach).max(0.0);
+    let parts: Vec<f32> = (first..last).map(part).collect();
+    let sum: f32 = parts.iter().sum();
+    (first, parts.into_iter().map(|part| part / sum).collect())
+}
+
+/// Cuts out the middle. Takes and gives `(height, width, 3)` of `u8`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let image = Tensor::zeros((300, 400, 3), DType::U8, &cpu())?;
+/// assert_eq!(CenterCrop::new(128).apply(&image)?.dims(), [128, 128, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CenterCrop {
+    size: usize,
+}
+
+impl CenterCrop {
+    /// Keeps a square of `size` by `size` pixels.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let small = Tensor::zeros((100, 60, 3), DType::U8, &cpu())?;
+    /// let error = CenterCrop::new(64).apply(&small).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "CenterCrop: the picture of 100 by 60 pixels is smaller than 64 by 64\n\
+    ///      Put Resize::new(64) before it"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(size: usize) -> Self {
+        CenterCrop { size }
+    }
+}
+
+impl Transform for CenterCrop {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let (_, height, width) = pixels("CenterCrop", image)?;
+        let size = self.size;
+        if size > height || size > width || size == 0 {
+            return Err(explain(
+                format_args!(
+                    "CenterCrop: the picture of {height} by {width} pixels is smaller than {size} by {size}"
+                ),
+                format_args!("Put Resize::new({size}) before it"),
+            ));
+        }
+        let rows = image.narrow(0, (height - size) / 2, size)?;
+        rows.narrow(1, (width - size) / 2, size)?.contiguous()
+    }
+}
+
+/// Mirrors every second picture, left to right. Takes and gives `(height, width, 3)` of `u8`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let image = tensor(&[[[1u8, 1, 1], [2, 2, 2]]], &cpu())?; // (1, 2, 3)
+/// let mirrored = RandomHorizontalFlip::new().p(1.0).apply(&image)?;
+/// assert_eq!(mirrored.to_vec3::<u8>()?, [[[2, 2, 2], [1, 1, 1]]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RandomHorizontalFlip {
+    p: f64,
+}
+
+impl Default for RandomHorizontalFlip {
+    fn default() -> Self {
+        RandomHorizontalFlip { p: 0.5 }
+    }
+}
+
+impl RandomHorizontalFlip {
+    /// Mirrors with a probability of 0.5.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let step = RandomHorizontalFlip::new();
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Mirrors with this probability, from 0 to 1.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let never = RandomHorizontalFlip::new().p(0.0);
+    /// ```
+    pub fn p(mut self, probability: f64) -> Self {
+        self.p = probability;
+        self
+    }
+}
+
+impl Transform for RandomHorizontalFlip {
+    fn apply(&self, picture: &Tensor) -> Result<Tensor> {
+        let (bytes, height, width) = pixels("RandomHorizontalFlip", picture)?;
+        if random_unit() >= self.p {
+            return Ok(picture.clone());
+        }
+        let rows = bytes.chunks(width * 3);
+        let mirrored = rows.flat_map(|row| row.chunks(3).rev().flatten().copied());
+        image(mirrored.collect(), height, width, picture)
+    }
+}

@@ -1,0 +1,128 @@
+use super::*;
+use crate::tensor::{tensor, with_seed};
+use candle_core::Device;
+
+const CPU: Device = Device::Cpu;
+
+/// A picture whose red grows to the right and green downwards.
+fn ramp(height: usize, width: usize) -> Tensor {
+    let mut bytes = Vec::new();
+    for y in 0..height {
+        for x in 0..width {
+            bytes.extend([(x * 10) as u8, (y * 10) as u8, 7]);
+        }
+    }
+    Tensor::from_vec(bytes, (height, width, 3), &CPU).unwrap()
+}
+
+fn channel(image: &Tensor, number: usize) -> Vec<Vec<u8>> {
+    image
+        .narrow(2, number, 1)
+        .unwrap()
+        .squeeze(2)
+        .unwrap()
+        .to_vec2()
+        .unwrap()
+}
+
+/// The numbers are those of Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same picture.
+#[test]
+fn a_smaller_picture_is_smoothed_as_pillow_does() {
+    let small = Resize::exact(2, 3).apply(&ramp(4, 6)).unwrap();
+    assert_eq!(channel(&small, 0), [[7, 25, 43]; 2]);
+    assert_eq!(channel(&small, 1), [[7; 3], [23; 3]]);
+    assert_eq!(channel(&small, 2), [[7; 3]; 2]);
+}
+
+/// Likewise: `Image.resize((4, 4), BILINEAR)` of 2 by 2.
+#[test]
+fn a_larger_picture_is_interpolated_as_pillow_does() {
+    let large = Resize::new(4).apply(&ramp(2, 2)).unwrap();
+    assert_eq!(channel(&large, 0), [[0, 3, 8, 10]; 4]);
+}
+
+#[test]
+fn the_ratio_is_kept_also_of_long_pictures() {
+    let dims = |height, width, size| {
+        let image = Resize::new(size).apply(&ramp(height, width)).unwrap();
+        (image.dims()[0], image.dims()[1])
+    };
+    assert_eq!(dims(10, 25, 4), (4, 10));
+    assert_eq!(dims(25, 10, 4), (10, 4));
+    assert_eq!(dims(20, 1, 2), (40, 2));
+    assert_eq!(dims(7, 7, 7), (7, 7));
+}
+
+#[test]
+fn the_middle_is_cut_out() {
+    let middle = CenterCrop::new(2).apply(&ramp(5, 6)).unwrap();
+    assert_eq!(channel(&middle, 0), [[20, 30]; 2]);
+    assert_eq!(channel(&middle, 1), [[10, 10], [20, 20]]);
+}
+
+#[test]
+fn about_half_of_the_pictures_are_mirrored_and_a_seed_says_which() {
+    let flips = || -> Vec<bool> {
+        let flip = RandomHorizontalFlip::new();
+        let mirrored = |_| channel(&flip.apply(&ramp(1, 2)).unwrap(), 0) == [[10, 0]];
+        (0..100).map(mirrored).collect()
+    };
+    let (first, again) = (with_seed(1, flips), with_seed(1, flips));
+    assert_eq!(first, again);
+    let count = first.iter().filter(|&&mirrored| mirrored).count();
+    assert!((35..65).contains(&count), "{count}");
+}
+
+#[test]
+fn jitter_stays_within_its_bounds_and_changes_what_it_should() {
+    with_seed(2, || {
+        let grey = Tensor::full(100u8, (2, 2, 3), &CPU).unwrap();
+        let same = ColorJitter::new().contrast(0.5).saturation(0.5);
+        assert_eq!(channel(&same.apply(&grey).unwrap(), 0), [[100; 2]; 2]);
+        let values = |step: ColorJitter, image: &Tensor| -> Vec<u8> {
+            let first = |_| channel(&step.apply(image).unwrap(), 0)[0][0];
+            (0..50).map(first).collect()
+        };
+        let bright = values(ColorJitter::new().brightness(0.2), &grey);
+        assert!(bright.iter().all(|value| (80..=120).contains(value)));
+        assert!(bright.iter().any(|&v| v < 90) && bright.iter().any(|&v| v > 110));
+        let red = tensor(&[[[200u8, 0, 0]]], &CPU).unwrap();
+        let pale = values(ColorJitter::new().saturation(1.0), &red);
+        assert!(
+            pale.iter().any(|&v| v < 120) && pale.iter().any(|&v| v > 240),
+            "{pale:?}"
+        );
+    });
+}
+
+#[test]
+fn steps_in_the_wrong_order_are_explained() {
+    let x = ToTensor.apply(&ramp(3, 4)).unwrap();
+    let steps: [(&str, Box<dyn Transform>); 5] = [
+        ("Resize", Box::new(Resize::new(2))),
+        ("CenterCrop", Box::new(CenterCrop::new(2))),
+        (
+            "RandomHorizontalFlip",
+            Box::new(RandomHorizontalFlip::new()),
+        ),
+        ("ColorJitter", Box::new(ColorJitter::new())),
+        ("ToTensor", Box::new(ToTensor)),
+    ];
+    for (name, step) in steps {
+        assert_eq!(
+            step.apply(&x).unwrap_err().to_string(),
+            format!(
+                "{name} takes a picture (height, width, 3) of u8, not [3, 3, 4] of f32\n\
+                 Put it before ToTensor, which changes shape and type"
+            )
+        );
+    }
+    let message = |step: Normalize, x: &Tensor| step.apply(x).unwrap_err().to_string();
+    let text = message(Normalize::new([0.5], [0.5]), &x);
+    assert!(
+        text.starts_with("Normalize has 1 means and 1 standard deviations, but gets [3, 3, 4]")
+    );
+    assert!(message(Normalize::new([0.5; 3], [0.0; 3]), &x).contains("0 is no standard deviation"));
+    assert!(message(Normalize::new([0.5; 3], [1.0; 3]), &ramp(3, 3)).contains("after ToTensor"));
+    assert!(Resize::new(0).apply(&ramp(2, 2)).is_err());
+}

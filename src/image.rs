@@ -1,0 +1,174 @@
+//! Pictures of pixels: reading PNG and JPEG, writing PNG.
+
+use crate::Result;
+use candle_core::{Device, Tensor};
+use png::{BitDepth, ColorType, Transformations};
+use std::io::Cursor;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+/// Rows of pixels, three bytes each: red, green, blue.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pixels {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) rgb: Vec<u8>,
+}
+
+impl Pixels {
+    /// A picture of one colour, ready to be painted on.
+    pub(crate) fn filled(width: usize, height: usize, color: [u8; 3]) -> Self {
+        Pixels {
+            width,
+            height,
+            rgb: color.repeat(width * height),
+        }
+    }
+
+    /// Reads a PNG or JPEG file's contents, whichever they are; says in a few words if it cannot.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', ..] => decode_png(bytes).map_err(|error| error.to_string()),
+            [0xff, 0xd8, ..] => decode_jpeg(bytes),
+            _ => Err("neither PNG nor JPEG".to_owned()),
+        }
+    }
+
+    /// The contents of a PNG file.
+    pub(crate) fn encode_png(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
+        encoder.set_color(ColorType::Rgb);
+        encoder.set_depth(BitDepth::Eight);
+        let written = encoder
+            .write_header()
+            .and_then(|mut writer| writer.write_image_data(&self.rgb));
+        written.expect("a vector takes every picture that has pixels");
+        bytes
+    }
+
+    /// As a tensor `(height, width, 3)` of `u8`.
+    pub(crate) fn to_tensor(&self) -> Result<Tensor> {
+        let shape = (self.height, self.width, 3);
+        Tensor::from_slice(&self.rgb, shape, &Device::Cpu)
+    }
+}
+
+fn decode_png(bytes: &[u8]) -> Result<Pixels, png::DecodingError> {
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
+    let mut reader = decoder.read_info()?;
+    let size = reader.output_buffer_size();
+    let mut samples = vec![0; size.ok_or(png::DecodingError::LimitsExceeded)?];
+    let frame = reader.next_frame(&mut samples)?;
+    samples.truncate(frame.buffer_size());
+    let rgb = match frame.color_type {
+        ColorType::Grayscale => samples.iter().flat_map(|&grey| [grey; 3]).collect(),
+        ColorType::GrayscaleAlpha => samples.chunks(2).flat_map(|pixel| [pixel[0]; 3]).collect(),
+        ColorType::Rgba => samples.chunks(4).flat_map(|p| [p[0], p[1], p[2]]).collect(),
+        ColorType::Rgb | ColorType::Indexed => samples,
+    };
+    Ok(Pixels {
+        width: frame.width as usize,
+        height: frame.height as usize,
+        rgb,
+    })
+}
+
+fn decode_jpeg(bytes: &[u8]) -> Result<Pixels, String> {
+    // Strict: what is cut off would otherwise come out grey, and nobody would notice.
+    let options = DecoderOptions::default()
+        .jpeg_set_out_colorspace(ColorSpace::RGB)
+        .set_strict_mode(true);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    let rgb = decoder.decode().map_err(|error| format!("{error:?}"))?;
+    let (width, height) = decoder.dimensions().ok_or("it has no size")?;
+    Ok(Pixels { width, height, rgb })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_png_comes_back_as_it_was_written() {
+        let mut pixels = Pixels::filled(3, 2, [10, 20, 30]);
+        pixels.rgb[4] = 255;
+        assert_eq!(Pixels::decode(&pixels.encode_png()).unwrap(), pixels);
+        let tensor = pixels.to_tensor().unwrap();
+        assert_eq!(tensor.dims(), [2, 3, 3]);
+    }
+
+    #[test]
+    fn every_kind_of_png_becomes_red_green_and_blue() {
+        let written = |color, depth, data: &[u8]| {
+            let mut bytes = Vec::new();
+            let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
+            encoder.set_color(color);
+            encoder.set_depth(depth);
+            if color == ColorType::Indexed {
+                encoder.set_palette(vec![1, 2, 3, 4, 5, 6]);
+            }
+            let mut writer = encoder.write_header().unwrap();
+            writer.write_image_data(data).unwrap();
+            drop(writer);
+            Pixels::decode(&bytes).unwrap().rgb
+        };
+        use BitDepth::{Eight, One, Sixteen};
+        assert_eq!(
+            written(ColorType::Grayscale, Eight, &[7, 9]),
+            [7, 7, 7, 9, 9, 9]
+        );
+        assert_eq!(
+            written(ColorType::Grayscale, One, &[0x40]),
+            [0, 0, 0, 255, 255, 255]
+        );
+        assert_eq!(
+            written(ColorType::Grayscale, Sixteen, &[7, 1, 9, 1]),
+            [7, 7, 7, 9, 9, 9]
+        );
+        assert_eq!(
+            written(ColorType::GrayscaleAlpha, Eight, &[7, 1, 9, 1]),
+            [7, 7, 7, 9, 9, 9]
+        );
+        assert_eq!(
+            written(ColorType::Rgba, Eight, &[1, 2, 3, 0, 4, 5, 6, 0]),
+            [1, 2, 3, 4, 5, 6]
+        );
+        assert_eq!(
+            written(ColorType::Indexed, One, &[0x40]),
+            [1, 2, 3, 4, 5, 6]
+        );
+    }
+
+    #[test]
+    fn a_jpeg_is_read() {
+        let pixels = Pixels::decode(include_bytes!("image/orange.jpg")).unwrap();
+        assert_eq!((pixels.width, pixels.height), (20, 12));
+        let near = |got: u8, want: u8| got.abs_diff(want) <= 3;
+        for pixel in pixels.rgb.chunks(3) {
+            assert!(
+                near(pixel[0], 230) && near(pixel[1], 159) && near(pixel[2], 0),
+                "{pixel:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_or_no_picture_is_refused() {
+        let png = Pixels::filled(30, 20, [1, 2, 3]).encode_png();
+        let jpeg = include_bytes!("image/orange.jpg");
+        for bytes in [
+            &png[..png.len() / 2],
+            &png[..20],
+            &jpeg[..jpeg.len() - 20],
+            &jpeg[..100],
+            b"GIF89a",
+            b"",
+        ] {
+            assert!(Pixels::decode(bytes).is_err(), "{} bytes", bytes.len());
+        }
+    }
+}
