@@ -4,9 +4,11 @@
 //! tensor that takes part in an operation must be on the same one.
 
 mod backend;
+mod benchmark;
 mod gpu_info;
 mod stopwatch;
 
+pub use benchmark::{Timing, Timings, benchmark};
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 pub use stopwatch::{Stopwatch, synchronize};
 

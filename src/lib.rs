@@ -24,7 +24,7 @@
 //! | [`tensor`] | making tensors, seeded random numbers, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`nn`] | layers, and what every model can do with its parameters |
-//! | [`plot`] | line charts, and the board on which training draws |
+//! | [`plot`] | charts, heat maps, images, and the board on which training draws |
 //! | [`show`] | how a value looks below its cell |
 //! | [`display`] | how figures and values get from a cell to the page |
 //!
@@ -50,8 +50,10 @@ pub mod plot;
 pub mod prelude;
 mod progress;
 pub mod show;
+mod summary;
 pub mod tensor;
 
 pub use error::Result;
 pub use kernel::{check_interrupt, interrupted};
 pub use progress::{Progress, progress};
+pub use summary::SummaryWriter;

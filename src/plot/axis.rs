@@ -49,6 +49,8 @@ pub(super) struct AxisSpec {
     pub(super) scale: Scale,
     /// What the user fixed; the data decide otherwise.
     pub(super) limits: Option<(f64, f64)>,
+    /// Names for the places 0, 1, 2, … instead of numbers.
+    pub(super) categories: Vec<String>,
 }
 
 /// An axis with its ends, as plotters wants it.
@@ -68,6 +70,9 @@ impl Axis {
     /// The axis on which all values that have a place are seen, with about `most` ticks or fewer.
     pub(super) fn new(spec: &AxisSpec, values: impl Iterator<Item = f64>, most: usize) -> Axis {
         let scale = spec.scale;
+        if !spec.categories.is_empty() {
+            return Axis::of_names(&spec.categories, most);
+        }
         let (low, high) = spec
             .limits
             .filter(|&(a, b)| scale.holds(a) && scale.holds(b) && a != b)
@@ -86,6 +91,27 @@ impl Axis {
             high,
             ticks,
         }
+    }
+
+    /// A place for each name. Where they would run into each other, only every second, third, …
+    /// is written.
+    fn of_names(names: &[String], most: usize) -> Axis {
+        let letters = names.iter().map(|name| name.chars().count()).max();
+        // A tick has room for about seven letters.
+        let room = (most * 8 / letters.unwrap_or(1).max(1)).max(1);
+        let stride = names.len().div_ceil(room);
+        let ticks = names.iter().enumerate().step_by(stride);
+        Axis {
+            scale: Scale::Linear,
+            low: -0.55,
+            high: names.len() as f64 - 0.45,
+            ticks: ticks.map(|(i, name)| (i as f64, name.clone())).collect(),
+        }
+    }
+
+    /// Where the ticks are, and what is written there.
+    pub(super) fn into_ticks(self) -> Vec<(f64, String)> {
+        self.ticks
     }
 
     /// What is written at the ticks.

@@ -3,9 +3,10 @@
 use super::axis::Scale;
 use super::chart::{Chart, Series};
 use super::number::Number;
+use super::save::save_svg;
 use crate::display::MimeBundle;
 use crate::display::live::{Live, Picture};
-use crate::error::{Result, explain};
+use crate::error::Result;
 use crate::show::Show;
 use std::path::Path;
 
@@ -180,7 +181,8 @@ impl ProgressBoard {
         self.live.read().chart.svg()
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`.
+    /// Writes the picture to a file whose name ends in `.svg`. There is no PNG: a browser, Inkscape
+    /// or `rsvg-convert` makes one of the SVG.
     ///
     /// # Errors
     /// If the name ends differently, or the file cannot be written.
@@ -199,25 +201,7 @@ impl ProgressBoard {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        if path
-            .extension()
-            .is_none_or(|ending| !ending.eq_ignore_ascii_case("svg"))
-        {
-            return Err(explain(
-                format_args!(
-                    "cannot save a picture as {}: only SVG is known",
-                    path.display()
-                ),
-                format_args!("Name the file {}", path.with_extension("svg").display()),
-            ));
-        }
-        std::fs::write(path, self.svg()).map_err(|error| {
-            explain(
-                format_args!("cannot write {}: {error}", path.display()),
-                "Choose a folder that exists and that you may write to",
-            )
-        })
+        save_svg(path.as_ref(), &self.svg())
     }
 }
 
@@ -229,10 +213,7 @@ impl Board {
             .iter()
             .position(|s| s.label == label)
             .unwrap_or_else(|| {
-                series.push(Series {
-                    label: label.to_owned(),
-                    points: Vec::new(),
-                });
+                series.push(Series::new(label, Vec::new()));
                 self.waiting.push(Group::default());
                 series.len() - 1
             });

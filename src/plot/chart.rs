@@ -1,19 +1,20 @@
-//! A chart of lines: what it shows, and how that becomes a picture and a text.
+//! A chart over two axes: what it shows, and how that becomes a picture and a text.
 
-use super::axis::{Axis, AxisSpec};
+mod shapes;
+
+use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
-use super::palette::{self, INK, Stroke};
+use super::palette::INK;
 use super::svg::{self, Svg, UNIT};
-use super::trace::{Place, trace};
+use super::trace::Place;
 use crate::display::MimeBundle;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
-use plotters::element::{Drawable, PointCollection};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, TextStyle};
-use plotters_backend::{BackendCoord, DrawingErrorKind};
+use shapes::Drawing;
 use std::convert::Infallible;
 use std::fmt::Write;
 
@@ -22,11 +23,42 @@ use std::fmt::Write;
 pub(super) struct Series {
     pub(super) label: String,
     pub(super) points: Vec<(f64, f64)>,
+    pub(super) mark: Mark,
+}
+
+/// How the points of a series are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Mark {
+    Line,
+    /// A line with a mark on every point.
+    Marked,
+    Points,
+    /// Bars that stand on 0, in the x axis' own units; `offset` is from a point to its bar's middle.
+    Bars {
+        offset: f64,
+        width: f64,
+    },
+}
+
+impl Series {
+    /// A line.
+    pub(super) fn new(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Series {
+            label: label.into(),
+            points,
+            mark: Mark::Line,
+        }
+    }
+
+    fn is_bars(&self) -> bool {
+        matches!(self.mark, Mark::Bars { .. })
+    }
 }
 
 /// What a chart shows. Sizes are in pixels (CSS's, 96 to the inch).
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
+    pub(super) title: String,
     pub(super) x: AxisSpec,
     pub(super) y: AxisSpec,
     pub(super) series: Vec<Series>,
@@ -49,6 +81,7 @@ impl Default for Chart {
     /// An empty chart of 3.5 by 2.5 inches at 100 pixels each.
     fn default() -> Self {
         Chart {
+            title: String::new(),
             x: AxisSpec::default(),
             y: AxisSpec::default(),
             series: Vec::new(),
@@ -65,32 +98,52 @@ impl Chart {
 
     /// One line that says what the axes are, and one for each series with its last point.
     pub(super) fn text(&self) -> String {
-        let mut text = self.title();
-        for Series { label, points } in &self.series {
-            let Some(&(x, y)) = points.last() else {
+        let mut text = self.heading();
+        for (i, series) in self.series.iter().enumerate() {
+            let Some(&(x, y)) = series.points.last() else {
                 continue;
             };
-            let (x, y) = (short(x), short(y));
-            let count = match points.len() {
-                1 => "1 point".to_owned(),
-                n => format!("{n} points"),
+            let label = match series.label.as_str() {
+                "" => format!("series {}", i + 1),
+                label => label.to_owned(),
             };
-            let _ = write!(text, "\n{label}: {y} at {x} ({count})");
+            let _ = write!(text, "\n{label}: ");
+            let _ = match series.points.len() {
+                _ if series.is_bars() => write!(text, "{}", self.bars_in_words(&series.points)),
+                1 => write!(text, "{} at {} (1 point)", short(y), short(x)),
+                n => write!(text, "{} at {} ({n} points)", short(y), short(x)),
+            };
         }
         text
     }
 
-    fn title(&self) -> String {
+    /// Each bar's place and height, of the first ones.
+    fn bars_in_words(&self, points: &[(f64, f64)]) -> String {
+        const MOST: usize = 12;
+        let bars = points.iter().enumerate().take(MOST).map(|(i, &(x, y))| {
+            let place = self.x.categories.get(i).cloned();
+            format!("{} {}", place.unwrap_or_else(|| short(x)), short(y))
+        });
+        let mut words = bars.collect::<Vec<_>>().join(", ");
+        if points.len() > MOST {
+            let _ = write!(words, ", … ({} bars)", points.len());
+        }
+        words
+    }
+
+    fn heading(&self) -> String {
         let name = |axis: &AxisSpec, other: &str| match axis.label.as_str() {
             "" => other.to_owned(),
             label => label.to_owned(),
         };
         let (x, y) = (name(&self.x, "x"), name(&self.y, "y"));
         let empty = self.series.iter().all(|series| series.points.is_empty());
-        format!(
-            "{y} over {x}{}",
-            if empty { " (no points yet)" } else { "" }
-        )
+        let title = match self.title.as_str() {
+            "" => String::new(),
+            title => format!("{title}: "),
+        };
+        let remark = if empty { " (no points yet)" } else { "" };
+        format!("{title}{y} over {x}{remark}")
     }
 
     /// The chart as an SVG picture.
@@ -105,33 +158,78 @@ impl Chart {
     }
 
     fn draw(&self, picture: Svg) -> Drawn {
-        let points = || self.series.iter().flat_map(|series| &series.points);
         let (width, height) = self.size;
-        let x = Axis::new(&self.x, points().map(|p| p.0), width as usize / 55);
-        let y = Axis::new(&self.y, points().map(|p| p.1), height as usize / 40);
+        let (x, y) = self.ends();
+        let x = Axis::new(&self.x, x.into_iter(), width as usize / 55);
+        let y_spec = AxisSpec {
+            limits: self.y.limits.or_else(|| self.standing_on_zero(&y)),
+            ..self.y.clone()
+        };
+        let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
         let widest = y
             .labels()
             .map(|label| svg::text_width(label, f64::from(FONT)));
-        let y_room = widest.max().unwrap_or(0) + 3 * TICK + room_for(&self.y);
+        let y_room = widest.max().unwrap_or(0) + 3 * TICK + room_for(&self.y.label);
         let legend = self.legend(UNIT + y_room);
-        let legend_room = legend.last().map_or(0, |(_, top)| top + ROW);
+        let legend_room = legend
+            .last()
+            .map_or(self.title_room(), |(_, top)| top + ROW);
 
         let area = picture.into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin(UNIT)
             .margin_top(legend_room + 7 * UNIT)
             .margin_right(12 * UNIT)
-            .x_label_area_size(ROW + TICK + room_for(&self.x))
+            .x_label_area_size(ROW + TICK + room_for(&self.x.label))
             .y_label_area_size(y_room)
             .build_cartesian_2d(x, y)?;
         self.draw_axes(&mut chart)?;
-        let lines = self.lines(&chart);
+        let shapes = self.shapes(&chart);
         let clip = Some(chart_area(&chart));
-        area.draw(&Lines {
-            lines: &lines,
+        area.draw(&Drawing {
+            shapes: &shapes,
             clip,
         })?;
+        let (left, right) = (chart_area(&chart).0.0, chart_area(&chart).1.0);
+        let title = font().pos(Pos::new(HPos::Center, VPos::Center));
+        area.draw_text(
+            &self.title,
+            &title,
+            ((left + right) / 2, 4 * UNIT + ROW / 2),
+        )?;
         self.draw_legend(&area, &legend)
+    }
+
+    /// All that the two axes should reach.
+    fn ends(&self) -> (Vec<f64>, Vec<f64>) {
+        let (mut xs, mut ys) = (Vec::new(), Vec::new());
+        for series in &self.series {
+            let half = match series.mark {
+                Mark::Bars { width, .. } => width / 2.0,
+                _ => 0.0,
+            };
+            for &(x, y) in &series.points {
+                xs.extend([x - half, x + half]);
+                ys.push(y);
+            }
+            if series.is_bars() {
+                ys.push(0.0);
+            }
+        }
+        (xs, ys)
+    }
+
+    /// Where bars and nothing else are drawn, they stand on the axis.
+    fn standing_on_zero(&self, ys: &[f64]) -> Option<(f64, f64)> {
+        let lowest = ys.iter().copied().fold(0.0, f64::min);
+        let highest = ys.iter().copied().fold(0.0, f64::max);
+        let only_bars = self.y.scale == Scale::Linear && self.series.iter().all(Series::is_bars);
+        let limits = (lowest * 1.05, highest * 1.05);
+        (only_bars && limits.0 < limits.1).then_some(limits)
+    }
+
+    fn title_room(&self) -> i32 {
+        room_for(&self.title)
     }
 
     fn draw_axes(&self, chart: &mut Context) -> Drawn {
@@ -146,28 +244,11 @@ impl Chart {
             .draw()
     }
 
-    /// Where each series' line runs.
-    fn lines(&self, chart: &Context) -> Vec<Line> {
-        let series = self.series.iter().enumerate();
-        series
-            .map(|(i, series)| {
-                let places = series.points.iter().map(|&(x, y)| {
-                    let seen = self.x.scale.holds(x) && self.y.scale.holds(y);
-                    seen.then(|| chart.backend_coord(&(x, y)))
-                });
-                Line {
-                    stroke: palette::stroke(i),
-                    pieces: trace(places, UNIT),
-                }
-            })
-            .collect()
-    }
-
     /// Above the plot, where it never hides a line: the upper left corners of the names, in rows
     /// that begin at `left`. Names that would take more than a third of the picture are left out.
     fn legend(&self, left: i32) -> Vec<Place> {
         let (right, lowest) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT / 3);
-        let (mut x, mut y) = (left, 4 * UNIT);
+        let (mut x, mut y) = (left, 4 * UNIT + self.title_room());
         let named = self.series.iter().filter(|series| !series.label.is_empty());
         let places = named.map(|series| {
             let width = SAMPLE + svg::text_width(&series.label, f64::from(FONT)) + ROW;
@@ -185,54 +266,10 @@ impl Chart {
         let named = all.filter(|(_, series)| !series.label.is_empty());
         for ((index, series), &(x, top)) in named.zip(places) {
             let y = top + ROW / 2;
-            let lines = &[Line {
-                stroke: palette::stroke(index),
-                pieces: vec![vec![(x, y), (x + SAMPLE - 5 * UNIT, y)]],
-            }];
-            area.draw(&Lines { lines, clip: None })?;
+            let shapes = &[series.sample(index, (x, y), SAMPLE - 5 * UNIT)];
+            area.draw(&Drawing { shapes, clip: None })?;
             let style = font().pos(Pos::new(HPos::Left, VPos::Center));
             area.draw_text(&series.label, &style, (x + SAMPLE, y))?;
-        }
-        Ok(())
-    }
-}
-
-/// A series on the page: pieces between gaps.
-struct Line {
-    stroke: Stroke,
-    pieces: Vec<Vec<Place>>,
-}
-
-/// Lines as an element of plotters'. Their places are absolute.
-struct Lines<'a> {
-    lines: &'a [Line],
-    clip: Option<(Place, Place)>,
-}
-
-impl<'a> PointCollection<'a, BackendCoord> for &'a Lines<'_> {
-    type Point = BackendCoord;
-    type IntoIter = std::iter::Empty<BackendCoord>;
-
-    fn point_iter(self) -> Self::IntoIter {
-        std::iter::empty()
-    }
-}
-
-impl Drawable<Svg<'_>> for Lines<'_> {
-    fn draw<I: Iterator<Item = BackendCoord>>(
-        &self,
-        _points: I,
-        picture: &mut Svg,
-        _size: (u32, u32),
-    ) -> Result<(), DrawingErrorKind<Infallible>> {
-        if let Some((from, to)) = self.clip {
-            picture.begin_clip(from, to);
-        }
-        for line in self.lines {
-            picture.draw_pieces(&line.pieces, line.stroke);
-        }
-        if self.clip.is_some() {
-            picture.end_clip();
         }
         Ok(())
     }
@@ -242,9 +279,9 @@ fn font() -> TextStyle<'static> {
     ("sans-serif", FONT).into_font().color(&INK)
 }
 
-/// Room for an axis' name, if it has one.
-fn room_for(axis: &AxisSpec) -> i32 {
-    if axis.label.is_empty() { 0 } else { ROW }
+/// Room for a row of text, if there is any.
+fn room_for(text: &str) -> i32 {
+    if text.is_empty() { 0 } else { ROW }
 }
 
 /// Upper left and lower right corner of where the lines are.

@@ -5,6 +5,8 @@
 
 use super::palette::Stroke;
 use super::trace::Place;
+use crate::image::Pixels as Pictured;
+use plotters::style::RGBColor;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
@@ -87,9 +89,110 @@ impl<'a> Svg<'a> {
         }
     }
 
+    /// A series' marks: discs, squares, triangles, …; which, the series' number says.
+    pub(super) fn draw_marks(&mut self, places: &[Place], number: usize, stroke: Stroke) {
+        if places.is_empty() {
+            return;
+        }
+        let mut path = String::new();
+        for &(x, y) in places {
+            put(&mut path, format_args!("M{} {}", Pixels(x), Pixels(y)));
+            path.push_str(MARKS[number % MARKS.len()]);
+        }
+        let color = Color(backend_color(stroke));
+        self.put(format_args!("<path d=\"{path}\" fill=\"{color}\"/>\n"));
+    }
+
+    /// Bars, given by two corners of each.
+    pub(super) fn draw_bars(&mut self, bars: &[(Place, Place)], stroke: Stroke) {
+        let color = Color(backend_color(stroke));
+        for &((left, top), (right, bottom)) in bars {
+            // Neighbours do not touch, however narrow they are.
+            let gap = ((right - left) / 8).min(UNIT / 2);
+            let (x, y) = (Pixels(left + gap), Pixels(top.min(bottom)));
+            let (w, h) = (Pixels(right - left - 2 * gap), Pixels((bottom - top).abs()));
+            self.put(format_args!(
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{color}\"/>\n"
+            ));
+        }
+    }
+
+    /// Pixels, each of which stays a sharp rectangle however large it becomes.
+    pub(super) fn draw_image(&mut self, pixels: &Pictured, (left, top): Place, size: Place) {
+        let [x, y, w, h] = [left, top, size.0, size.1].map(Pixels);
+        let data = base64(&pixels.encode_png());
+        self.put(format_args!(
+            "<image x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" preserveAspectRatio=\"none\" \
+             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n"
+        ));
+    }
+
+    /// Text of 11 pixels around, before or after a place, in the middle of its height.
+    pub(super) fn write(&mut self, text: &str, (x, y): Place, anchor: Anchor, color: RGBColor) {
+        let (x, y) = (Pixels(x), Pixels(y));
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let (RGBColor(r, g, b), text) = (color, Escaped(text));
+        self.put(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" dy=\"0.35em\" text-anchor=\"{anchor}\" font-size=\"11\" \
+             fill=\"#{r:02x}{g:02x}{b:02x}\">{text}</text>\n"
+        ));
+    }
+
+    /// The same from below upwards, around a place.
+    pub(super) fn write_upwards(&mut self, text: &str, (x, y): Place, color: RGBColor) {
+        if text.is_empty() {
+            return;
+        }
+        let (x, y) = (Pixels(x), Pixels(y));
+        self.put(format_args!(
+            "<g transform=\"translate({x} {y}) rotate(-90)\">\n"
+        ));
+        self.write(text, (0, 0), Anchor::Middle, color);
+        self.put(format_args!("</g>\n"));
+    }
+
     fn put(&mut self, arguments: std::fmt::Arguments) {
         put(self.text, arguments);
     }
+}
+
+/// Which part of a text is at its place.
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Closed outlines around the current point, about six pixels wide.
+const MARKS: [&str; 6] = [
+    "m-2.8 0a2.8 2.8 0 1 0 5.6 0a2.8 2.8 0 1 0-5.6 0z",
+    "m-2.5-2.5h5v5h-5z",
+    "m0-3.4l3.2 5.6h-6.4z",
+    "m0-3.6l3.3 3.6l-3.3 3.6l-3.3-3.6z",
+    "m0 3.4l3.2-5.6h-6.4z",
+    "m-1.1-3.3h2.2v2.2h2.2v2.2h-2.2v2.2h-2.2v-2.2h-2.2v-2.2h2.2z",
+];
+
+/// Bytes as text that a `data:` address takes (RFC 4648).
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            match i <= three.len() {
+                true => text.push(LETTERS[(bits >> (18 - 6 * i)) as usize & 63] as char),
+                false => text.push('='),
+            }
+        }
+    }
+    text
 }
 
 /// The last thing drawn has ended.
@@ -340,6 +443,13 @@ mod tests {
     fn units_are_tenths_of_a_pixel() {
         let shown = [0, 7, 120, -35, 1234].map(|tenths| Pixels(tenths).to_string());
         assert_eq!(shown, ["0", "0.7", "12", "-3.5", "123.4"]);
+    }
+
+    /// The examples of RFC 4648.
+    #[test]
+    fn bytes_become_base64() {
+        let texts = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
+        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
     }
 
     #[test]

@@ -6,10 +6,9 @@ const INFINITY: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
 fn chart(series: &[(&str, &[(f64, f64)])]) -> Chart {
-    let series = series.iter().map(|(label, points)| Series {
-        label: (*label).to_owned(),
-        points: points.to_vec(),
-    });
+    let series = series
+        .iter()
+        .map(|(label, points)| Series::new(*label, points.to_vec()));
     Chart {
         series: series.collect(),
         ..Chart::default()

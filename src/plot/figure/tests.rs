@@ -1,0 +1,89 @@
+use super::*;
+use crate::tensor::tensor;
+use candle_core::Device;
+use roxmltree::Document;
+
+fn count(svg: &str, tag: &str) -> usize {
+    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
+    let found = document.descendants().filter(|node| node.has_tag_name(tag));
+    found.count()
+}
+
+#[test]
+fn every_source_of_numbers_gives_the_same_picture() {
+    let xs = tensor(&[0.0, 1.0, 2.0], &Device::Cpu).unwrap();
+    let expected = plot(&vec![0.0, 1.0, 2.0], &[&[1_u8, 4, 9]]).svg();
+    let slice: &[f32] = &[1.0, 4.0, 9.0];
+    assert_eq!(plot(&xs, &[&slice]).svg(), expected);
+    assert_eq!(plot(&(0..3), &[&vec![1_i64, 4, 9]]).svg(), expected);
+    let column = tensor(&[[1.0], [4.0], [9.0]], &Device::Cpu).unwrap();
+    assert_eq!(plot(&[0, 1, 2], &[&column]).svg(), expected);
+}
+
+#[test]
+fn titles_and_names_are_in_the_picture_and_in_its_text() {
+    let figure = plot(&(0..2), &[&[1, 2], &[2, 1]])
+        .title("two <lines>")
+        .legend(["up", "down"])
+        .xlabel("x axis");
+    let svg = figure.svg();
+    for text in ["two &lt;lines&gt;", ">up<", ">down<", ">x axis<"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    assert_eq!(
+        figure.show_text(),
+        "two <lines>: y over x axis\nup: 2 at 1 (2 points)\ndown: 1 at 1 (2 points)"
+    );
+    let bundle = figure.show_bundle();
+    assert_eq!(bundle.get("image/svg+xml"), Some(&*svg));
+}
+
+#[test]
+fn points_have_marks_and_those_on_one_pixel_are_drawn_once() {
+    let ones = vec![1.0; 10_000];
+    let svg = scatter(&ones, &[&ones]).svg();
+    assert!(svg.len() < 10_000, "{}", svg.len());
+    let marked = plot(&(0..3), &[&[1, 2, 3]]).markers().svg();
+    assert_eq!(
+        count(&marked, "path"),
+        count(&plot(&(0..3), &[&[1, 2, 3]]).svg(), "path") + 1
+    );
+}
+
+#[test]
+fn each_label_has_a_bar_of_each_series() {
+    let figure = bar(["a", "b", "c"], &[&[1.0, 2.0, 3.0], &[3.0, f64::NAN, 1.0]]);
+    let svg = figure.svg();
+    // One rectangle is the clip's; a height that is no number has no bar.
+    assert_eq!(count(&svg, "rect"), 1 + 5);
+    assert!(figure.show_text().ends_with("series 2: a 3, b NaN, c 1"));
+    for label in [">a<", ">b<", ">c<", ">0<"] {
+        assert!(svg.contains(label), "{label}");
+    }
+    let names: Vec<String> = (0..200).map(|i| format!("class {i}")).collect();
+    let svg = bar(names, &[&(0..200)]).svg();
+    assert!(svg.matches("class ").count() < 30);
+}
+
+#[test]
+fn a_histogram_counts_everything_that_is_finite() {
+    let figure = histogram(&[0.0, 0.1, 0.9, 1.0, 1.0, f64::NAN, f64::INFINITY], 2);
+    assert_eq!(figure.show_text(), "count over x\nseries 1: 0.25 2, 0.75 3");
+    assert_eq!(
+        histogram(&[3, 3], 1).show_text(),
+        "count over x\nseries 1: 3 2"
+    );
+    let nothing: [f64; 0] = [];
+    assert!(histogram(&nothing, 3).show_text().contains("0.1667 0"));
+}
+
+#[test]
+fn what_does_not_fit_is_said_in_the_place_of_the_picture() {
+    let figure = bar(["a"], &[&[1.0, 2.0]]);
+    let message = "bar: x has 1 values, but series 1 has 2\n\
+                   Give as many values as there are places on the x axis";
+    assert_eq!(figure.show_text(), message);
+    assert_eq!(figure.show_bundle().get("image/svg+xml"), None);
+    assert_eq!(figure.save("x.svg").unwrap_err().to_string(), message);
+    assert!(histogram(&[1.0], 0).save("x.svg").is_err());
+}

@@ -1,0 +1,342 @@
+//! Images beside each other.
+
+use super::palette::INK;
+use super::save::save_svg;
+use super::svg::{self, Anchor, Svg, UNIT};
+use crate::display::{self, MimeBundle};
+use crate::error::{Result, explain};
+use crate::image::Pixels;
+use crate::show::Show;
+use candle_core::{DType, Device, Error, Tensor};
+use std::path::Path;
+
+/// In plotters' units, as everything below.
+const FONT: f64 = 11.0 * UNIT as f64;
+const ROW: i32 = 15 * UNIT;
+const GAP: i32 = 6 * UNIT;
+/// More images than this are not drawn.
+const MOST: usize = 100;
+
+/// Images for [`show_images`]: a tensor that holds a batch of them, or a list of tensors with one
+/// each.
+///
+/// An image is `(height, width)`, `(1, height, width)`, `(3, height, width)`, all of numbers from 0
+/// to 1 or `u8`, or `(height, width, 3)` of `u8`. Numbers that are not from 0 to 1, as in a
+/// normalised image, are brought there, its lowest to 0 and its highest to 1.
+///
+/// ```
+/// use taper::prelude::*;
+/// use taper::plot::Images;
+///
+/// assert_eq!(rand((5, 1, 8, 8), &cpu())?.images()?.len(), 5);
+/// assert_eq!(vec![rand((8, 8), &cpu())?].images()?.len(), 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Images {
+    /// One tensor for each image.
+    ///
+    /// # Errors
+    /// If a tensor has no first dimension to take images from.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    /// use taper::plot::Images;
+    ///
+    /// let batch = rand((2, 3, 32, 32), &cpu())?;
+    /// assert_eq!(batch.images()?[1].dims(), [3, 32, 32]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn images(&self) -> Result<Vec<Tensor>>;
+}
+
+impl Images for Tensor {
+    fn images(&self) -> Result<Vec<Tensor>> {
+        match self.dims().len() {
+            3 | 4 => (0..self.dims()[0]).map(|i| self.get(i)).collect(),
+            _ => Err(explain(
+                format_args!(
+                    "show_images: a tensor of shape {:?} holds no images",
+                    self.dims()
+                ),
+                "Give (n, height, width) or (n, channels, height, width); or a list: &[x]",
+            )),
+        }
+    }
+}
+
+impl Images for [Tensor] {
+    fn images(&self) -> Result<Vec<Tensor>> {
+        Ok(self.to_vec())
+    }
+}
+
+impl<const N: usize> Images for [Tensor; N] {
+    fn images(&self) -> Result<Vec<Tensor>> {
+        Ok(self.to_vec())
+    }
+}
+
+impl Images for Vec<Tensor> {
+    fn images(&self) -> Result<Vec<Tensor>> {
+        Ok(self.clone())
+    }
+}
+
+/// Images in rows, with titles above them. Made by [`show_images`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let batch = Digits::new().train()?.get(&[0, 1, 2])?;
+/// let grid: ImageGrid = show_images(&batch.x).columns(3);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a picture is shown as the value of a cell, or by .show()"]
+pub struct ImageGrid {
+    images: Vec<Pixels>,
+    /// How many there were before some were left out.
+    given: usize,
+    titles: Vec<String>,
+    columns: usize,
+    /// How wide an image is drawn, in pixels.
+    width: u32,
+    problem: Option<String>,
+}
+
+/// Shows images beside each other, in as many rows as they need; of more than 100, the first ones.
+///
+/// See [`Images`] for what counts as an image. Pixels stay sharp however large they are drawn.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let batch = Digits::new().val()?.get(&[0, 1, 2, 3])?;
+/// let labels = batch.y.to_vec1::<u32>()?;
+/// let grid = show_images(&batch.x).titles(&labels);
+/// assert!(grid.show_text().starts_with("4 images of 8 by 8 pixels: "));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn show_images<I: Images + ?Sized>(images: &I) -> ImageGrid {
+    let read = images.images().and_then(|images| {
+        let pixels = images
+            .iter()
+            .take(MOST)
+            .map(pixels)
+            .collect::<Result<Vec<_>>>()?;
+        Ok((images.len(), pixels))
+    });
+    let ((given, images), problem) = match read {
+        Ok(read) => (read, None),
+        Err(error) => ((0, Vec::new()), Some(error.to_string())),
+    };
+    let widest = images.iter().map(|image| image.width).max().unwrap_or(1);
+    ImageGrid {
+        images,
+        given,
+        titles: Vec::new(),
+        columns: 8,
+        width: (widest as u32 * 2).clamp(64, 160),
+        problem,
+    }
+}
+
+impl ImageGrid {
+    /// Writes a title above each image: texts, or numbers such as labels.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let images = rand((2, 8, 8), &cpu())?;
+    /// let grid = show_images(&images).titles(["noise", "more noise"]);
+    /// assert_eq!(grid.show_text(), "2 images of 8 by 8 pixels: noise, more noise");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn titles<T: ToString>(mut self, titles: impl IntoIterator<Item = T>) -> Self {
+        self.titles = titles.into_iter().map(|title| title.to_string()).collect();
+        self
+    }
+
+    /// How many images stand in a row; 8 at first.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let grid = show_images(&rand((9, 8, 8), &cpu())?).columns(3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn columns(mut self, columns: usize) -> Self {
+        self.columns = columns.max(1);
+        self
+    }
+
+    /// How wide each image is drawn, in pixels; twice its own width at first, from 64 to 160.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let grid = show_images(&rand((1, 8, 8), &cpu())?).width(200);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn width(mut self, pixels: u32) -> Self {
+        self.width = pixels.clamp(8, 1000);
+        self
+    }
+
+    /// The picture as the text of an SVG file.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(show_images(&rand((1, 8, 8), &cpu())?).svg().starts_with("<svg "));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn svg(&self) -> String {
+        let width = self.width as i32 * UNIT;
+        let height = |image: &Pixels| width * image.height as i32 / image.width as i32;
+        let tallest = self.images.iter().map(height).max().unwrap_or(0);
+        let title_room = if self.titles.is_empty() { 0 } else { ROW };
+        let step = (width + GAP, tallest + title_room + GAP);
+        let columns = self.columns.min(self.images.len()).max(1);
+        let rows = self.images.len().div_ceil(columns) as i32;
+        let size = (step.0 * columns as i32 + GAP, step.1 * rows + GAP);
+        let size = ((size.0 / UNIT) as u32, (size.1 / UNIT) as u32);
+
+        let mut text = String::new();
+        let mut picture = Svg::begin(&mut text, size, &self.show_text());
+        for (i, image) in self.images.iter().enumerate() {
+            let (column, row) = ((i % columns) as i32, (i / columns) as i32);
+            let (left, top) = (GAP + column * step.0, GAP + row * step.1);
+            if let Some(title) = self.titles.get(i) {
+                let place = (left + width / 2, top + ROW / 2 - UNIT);
+                picture.write(&shortened(title, width), place, Anchor::Middle, INK);
+            }
+            picture.draw_image(image, (left, top + title_room), (width, height(image)));
+        }
+        svg::end(&mut text);
+        text
+    }
+
+    /// Writes the picture to a file whose name ends in `.svg`; see [`Figure::save`](super::Figure::save).
+    ///
+    /// # Errors
+    /// If the tensors are no images, the name ends differently, or the file cannot be written.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let error = show_images(&zeros((1, 2, 8, 8), &cpu())?).save("x.svg").unwrap_err();
+    /// assert!(error.to_string().starts_with("show_images: a tensor of shape [2, 8, 8]"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        match &self.problem {
+            Some(problem) => Err(Error::Msg(problem.clone())),
+            None => save_svg(path.as_ref(), &self.svg()),
+        }
+    }
+
+    /// Shows the picture now, where it is not the value of its cell.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// show_images(&rand((3, 8, 8), &cpu())?).show();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn show(&self) {
+        display::display(&self.show_bundle());
+    }
+}
+
+impl Show for ImageGrid {
+    fn show_text(&self) -> String {
+        if let Some(problem) = &self.problem {
+            return problem.clone();
+        }
+        let shown = self.images.len();
+        let mut text = match (self.given, self.images.first()) {
+            (_, None) => "no images".to_owned(),
+            (1, Some(image)) => format!("1 image of {} by {} pixels", image.height, image.width),
+            (n, Some(image)) => format!("{n} images of {} by {} pixels", image.height, image.width),
+        };
+        if shown < self.given {
+            text += &format!(", of which the first {shown} are shown");
+        }
+        if !self.titles.is_empty() {
+            let titles = &self.titles[..self.titles.len().min(shown)];
+            text += &format!(": {}", titles.join(", "));
+        }
+        text
+    }
+
+    fn show_bundle(&self) -> MimeBundle {
+        let bundle = MimeBundle::text(self.show_text());
+        match self.problem {
+            Some(_) => bundle,
+            None => bundle.with("image/svg+xml", self.svg()),
+        }
+    }
+}
+
+/// As much of a title as an image is wide.
+fn shortened(title: &str, width: i32) -> String {
+    let room = width + GAP / 2;
+    if svg::text_width(title, FONT) <= room {
+        return title.to_owned();
+    }
+    let letter = svg::text_width("n", FONT).max(1);
+    let most = (room / letter - 1).max(1) as usize;
+    format!("{}…", title.chars().take(most).collect::<String>())
+}
+
+/// An image as bytes; see [`Images`].
+pub(crate) fn pixels(image: &Tensor) -> Result<Pixels> {
+    let unfit = || {
+        explain(
+            format_args!(
+                "show_images: a tensor of shape {:?} is no image",
+                image.dims()
+            ),
+            "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8",
+        )
+    };
+    let channels = match *image.dims() {
+        [_, _, 3] if image.dtype() == DType::U8 => image.clone(), // (height, width, 3)
+        [_, _] => image.unsqueeze(2)?,                            // (height, width, 1)
+        [1 | 3, _, _] => image.permute((1, 2, 0))?,
+        _ => return Err(unfit()),
+    };
+    let (height, width, depth) = channels.dims3()?;
+    if height == 0 || width == 0 {
+        return Err(unfit());
+    }
+    let bytes = bytes(&channels)?;
+    let rgb = match depth {
+        1 => bytes.into_iter().flat_map(|grey| [grey; 3]).collect(),
+        _ => bytes,
+    };
+    Ok(Pixels { width, height, rgb })
+}
+
+fn bytes(image: &Tensor) -> Result<Vec<u8>> {
+    let image = image.to_device(&Device::Cpu)?.flatten_all()?;
+    if image.dtype() == DType::U8 {
+        return image.to_vec1();
+    }
+    let values: Vec<f32> = image.to_dtype(DType::F32)?.to_vec1()?;
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let (low, high) = (finite().fold(0.0, f32::min), finite().fold(0.0, f32::max));
+    let (low, range) = match low < -1e-3 || high > 1.001 {
+        true => {
+            let low = finite().fold(f32::INFINITY, f32::min);
+            (low, (high.max(low) - low).max(f32::MIN_POSITIVE))
+        }
+        false => (0.0, 1.0),
+    };
+    let byte = |value: &f32| ((value - low) / range * 255.0).round().clamp(0.0, 255.0) as u8;
+    Ok(values.iter().map(byte).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+use super::*;
+use crate::tensor::{rand, tensor, zeros};
+use roxmltree::Document;
+
+const CPU: Device = Device::Cpu;
+
+#[test]
+fn every_kind_of_image_becomes_bytes() {
+    let grey = tensor(&[[0.0, 0.5], [1.0, 1.0]], &CPU).unwrap();
+    let expected = [0, 0, 0, 128, 128, 128, 255, 255, 255, 255, 255, 255];
+    assert_eq!(pixels(&grey).unwrap().rgb, expected);
+    assert_eq!(pixels(&grey.unsqueeze(0).unwrap()).unwrap().rgb, expected);
+    let stacked = Tensor::stack(&[&grey, &grey, &grey], 0).unwrap();
+    assert_eq!(pixels(&stacked).unwrap().rgb, expected);
+    let bytes = Tensor::from_slice(&expected, (2, 2, 3), &CPU).unwrap();
+    assert_eq!(
+        pixels(&bytes.to_dtype(DType::U8).unwrap()).unwrap().rgb,
+        expected
+    );
+    // Normalised: the lowest becomes black, the highest white.
+    let normalised = ((&grey - 0.5).unwrap() * 6.0).unwrap();
+    assert_eq!(pixels(&normalised).unwrap().rgb, expected);
+}
+
+#[test]
+fn rows_and_titles_are_as_asked() {
+    let grid = show_images(&rand((5, 3, 4, 6), &CPU).unwrap())
+        .columns(2)
+        .titles(0..5);
+    let svg = grid.svg();
+    let document = Document::parse(&svg).unwrap();
+    let images: Vec<_> = document
+        .descendants()
+        .filter(|n| n.has_tag_name("image"))
+        .collect();
+    assert_eq!(images.len(), 5);
+    let mut lefts: Vec<_> = images.iter().map(|image| image.attribute("x")).collect();
+    lefts.sort();
+    lefts.dedup();
+    assert_eq!(lefts.len(), 2);
+    assert_eq!(grid.show_text(), "5 images of 4 by 6 pixels: 0, 1, 2, 3, 4");
+}
+
+#[test]
+fn of_very_many_images_the_first_are_shown() {
+    let grid = show_images(&zeros((500, 2, 2), &CPU).unwrap());
+    assert_eq!(
+        grid.show_text(),
+        "500 images of 2 by 2 pixels, of which the first 100 are shown"
+    );
+    assert_eq!(grid.svg().matches("<image").count(), 100);
+}
+
+#[test]
+fn what_is_no_image_is_explained() {
+    let message = |shape: &[usize]| {
+        let grid = show_images(&zeros(shape, &CPU).unwrap());
+        grid.save("x.svg").unwrap_err().to_string()
+    };
+    assert!(message(&[4]).starts_with("show_images: a tensor of shape [4] holds no images\n"));
+    assert!(message(&[1, 2, 8, 8]).starts_with("show_images: a tensor of shape [2, 8, 8] is no"));
+    assert!(show_images(&Vec::<Tensor>::new()).svg().starts_with("<svg"));
+}

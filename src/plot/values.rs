@@ -1,0 +1,71 @@
+//! What can be drawn.
+
+use super::number::Number;
+use candle_core::{DType, Device, Result, Tensor};
+use std::ops::Range;
+
+/// A row of numbers for a picture: a vector, an array, a slice or a range of any of Rust's numbers,
+/// or a tensor of any shape, on any device, whose elements are taken in order.
+///
+/// ```
+/// use taper::prelude::*;
+/// use taper::plot::Values;
+///
+/// let squares = tensor(&[[1.0, 4.0], [9.0, 16.0]], &cpu())?;
+/// assert_eq!(squares.values()?, [1.0, 4.0, 9.0, 16.0]);
+/// assert_eq!((0..3).values()?, [0.0, 1.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Values {
+    /// The numbers as `f64`.
+    ///
+    /// # Errors
+    /// If a tensor cannot be fetched from its device.
+    ///
+    /// ```
+    /// use taper::plot::Values;
+    ///
+    /// assert_eq!(vec![1_u8, 2].values().ok(), Some(vec![1.0, 2.0]));
+    /// ```
+    fn values(&self) -> Result<Vec<f64>>;
+}
+
+impl<V: Values + ?Sized> Values for &V {
+    fn values(&self) -> Result<Vec<f64>> {
+        (**self).values()
+    }
+}
+
+impl<N: Number> Values for [N] {
+    fn values(&self) -> Result<Vec<f64>> {
+        Ok(self.iter().map(|number| number.to_f64()).collect())
+    }
+}
+
+impl<N: Number> Values for Vec<N> {
+    fn values(&self) -> Result<Vec<f64>> {
+        self.as_slice().values()
+    }
+}
+
+impl<N: Number, const LEN: usize> Values for [N; LEN] {
+    fn values(&self) -> Result<Vec<f64>> {
+        self.as_slice().values()
+    }
+}
+
+impl<N: Number> Values for Range<N>
+where
+    Range<N>: Iterator<Item = N>,
+{
+    fn values(&self) -> Result<Vec<f64>> {
+        Ok((self.start..self.end).map(Number::to_f64).collect())
+    }
+}
+
+impl Values for Tensor {
+    fn values(&self) -> Result<Vec<f64>> {
+        let row = self.flatten_all()?.to_device(&Device::Cpu)?;
+        row.to_dtype(DType::F64)?.to_vec1()
+    }
+}

@@ -1,0 +1,24 @@
+"""Lists every scalar, histogram and image in an event file, as TensorBoard's own reader sees them.
+
+    python tests/python/tensorboard_scalars.py FOLDER_OR_FILE
+
+One line each: kind, tag, step and value. Needs the package tensorboard.
+"""
+
+import sys
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0})
+events.Reload()
+tags = events.Tags()
+for tag in tags["scalars"]:
+    for event in events.Scalars(tag):
+        print("scalar", tag, event.step, event.value)
+for tag in tags["histograms"]:
+    for event in events.Histograms(tag):
+        value = event.histogram_value
+        print("histogram", tag, event.step, value.num, value.min, value.max, value.sum)
+for tag in tags["images"]:
+    for event in events.Images(tag):
+        print("image", tag, event.step, event.width, event.height)
