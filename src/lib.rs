@@ -23,7 +23,9 @@
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
 //! | [`tensor`] | making tensors, seeded random numbers, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
-//! | [`nn`] | layers, and what every model can do with its parameters |
+//! | [`nn`] | layers, losses, and what every model can do with its parameters |
+//! | [`optim`] | optimisers, and schedules for the learning rate |
+//! | [`train`] | the training loop, on one device or several |
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
 //! | [`show`] | how a value looks below its cell |
 //! | [`display`] | how figures and values get from a cell to the page |
@@ -46,12 +48,14 @@ mod error;
 mod image;
 mod kernel;
 pub mod nn;
+pub mod optim;
 pub mod plot;
 pub mod prelude;
 mod progress;
 pub mod show;
 mod summary;
 pub mod tensor;
+pub mod train;
 
 pub use error::Result;
 pub use kernel::{check_interrupt, interrupted};

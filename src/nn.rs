@@ -2,35 +2,66 @@
 //!
 //! - [`Parameter`] is a tensor that training changes; [`Mode`] is the switch between training and
 //!   evaluation.
-//! - [`Parameters`] is what a model has: a walk over its fields, from which come
-//!   `named_parameters`, `to_device`, `train`, `eval` and its description. Derive it.
+//! - [`Parameters`] is what a model has: a walk over its fields. Derive it. [`ParametersExt`] has what
+//!   comes from it: `named_parameters`, `to_device`, `replicate`, `train`, `eval`, `summary`,
+//!   `save_parameters`, `load_parameters` and so on.
 //! - [`Layer`] is a model that maps one tensor to one tensor; [`Sequential`] chains layers.
 //!
 //! A layer is a struct in a file of its own: parameters in fields of type [`Parameter`], settings
 //! in fields of plain types, `Parameters` derived or written by hand, and one `forward`.
 
 mod activation;
+mod batch_norm;
+mod buffer;
+mod candle_layers;
+pub(crate) mod check;
 mod containers;
+mod conv;
+mod dropout;
+mod embedding;
+pub(crate) mod files;
 mod flatten;
+mod init;
 mod layer;
+mod layer_norm;
+mod lazy;
 mod lazy_linear;
 mod linear;
+mod loss;
 mod mode;
 mod parameter;
 mod parameters;
+mod parameters_ext;
+mod pool;
+mod replicate;
 mod sequential;
+mod summary;
 
-pub use activation::{ReLU, Sigmoid, Tanh};
+pub use activation::{GELU, ReLU, SiLU, Sigmoid, Softmax, Tanh};
+pub use batch_norm::{BatchNorm1d, BatchNorm2d};
+pub use buffer::Buffer;
+pub use conv::Conv2d;
+pub use dropout::Dropout;
+pub use embedding::Embedding;
 pub use flatten::Flatten;
+pub use init::Init;
 pub use layer::Layer;
+pub use layer_norm::LayerNorm;
+pub use lazy::{LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d};
 pub use lazy_linear::LazyLinear;
 pub use linear::Linear;
+pub use loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use mode::Mode;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 #[doc(hidden)]
-pub use parameters::describe_model;
+pub use parameters::{StateEntry, describe_model};
+pub use parameters_ext::ParametersExt;
+pub(crate) use parameters_ext::state_of;
+pub use pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d};
+pub use replicate::{Copier, Replicate};
 pub use sequential::Sequential;
+pub use summary::Summary;
 pub use taper_macros::Parameters;
 
 /// Prints a layer, in `{:?}` and below a cell, as it describes itself.

@@ -17,9 +17,13 @@ pub use crate::device::{
 pub use crate::display::{LiveDisplay, MimeBundle, clear_output, display, display_live};
 pub use crate::error::Result;
 pub use crate::nn::{
-    Flatten, Layer, LazyLinear, Linear, Mode, Parameter, Parameters, ReLU, Sequential, Sigmoid,
-    Tanh,
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv2d, Dropout, Embedding,
+    Flatten, GELU, Init, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d,
+    LazyLinear, Linear, MaxPool2d, Mode, Parameter, Parameters, ParametersExt, ReLU, Sequential,
+    SiLU, Sigmoid, Softmax, Summary, Tanh, bce_with_logits, cross_entropy, huber_loss, l1_loss,
+    mse_loss,
 };
+pub use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
 pub use crate::plot::{
     Figure, Heatmap, ImageGrid, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram,
     plot, scatter, show_images,
@@ -29,6 +33,10 @@ pub use crate::show::Show;
 pub use crate::tensor::{
     TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
     randperm, tensor, uniform, zeros,
+};
+pub use crate::train::{
+    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd, Flow,
+    Gradients, History, Interval, Module, Split, Trainer, accuracy, split_and_load,
 };
 pub use crate::{Progress, SummaryWriter, check_interrupt, interrupted, progress};
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

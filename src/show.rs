@@ -5,6 +5,9 @@
 //! tuples, lists, options and maps of them. A type without it is shown with `{:?}`.
 
 mod containers;
+mod table;
+
+pub(crate) use table::Table;
 
 use crate::device::DeviceExt;
 use crate::display::{self, MimeBundle};

@@ -9,5 +9,7 @@ mod random;
 
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
-pub(crate) use random::{draw_seed, permutation, random_unit, with_seed};
+pub(crate) use random::{
+    draw_seed, generator_state, permutation, random_unit, restore_generator, with_seed,
+};
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform};

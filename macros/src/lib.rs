@@ -6,12 +6,14 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Error, Field, Member, Result, parse_macro_input, parse_quote};
+use syn::{
+    Data, DataStruct, DeriveInput, Error, Field, Member, Result, parse_macro_input, parse_quote,
+};
 
 /// Finds the parameters of a model in the fields of its struct, and shows the model below a cell.
 ///
 /// Every field must itself have parameters or be plain data; mark one of another type with
-/// `#[parameters(skip)]`.
+/// `#[parameters(skip)]`; it is then cloned, not copied to the device, when the model is replicated.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -51,18 +53,12 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
         let message = "Parameters can be derived for a struct only";
         return Err(Error::new_spanned(&input.ident, message));
     };
-    let mut fields = Vec::new();
-    for (field, member) in data.fields.iter().zip(data.fields.members()) {
-        if !is_skipped(field)? {
-            let name = field_name(&member);
-            // The span puts an error about the field's type where that type stands.
-            fields.push(quote_spanned! {field.ty.span()=>
-                (::std::string::String::from(#name), &self.#member as &dyn ::taper::nn::Parameters)
-            });
-        }
-    }
+    let fields = Fields::of(data)?;
+    let (refs, places, copies) = (&fields.refs, &fields.places, &fields.copies);
     for parameter in input.generics.type_params_mut() {
-        parameter.bounds.push(parse_quote!(::taper::nn::Parameters));
+        let bounds = &mut parameter.bounds;
+        bounds.push(parse_quote!(::taper::nn::Parameters));
+        bounds.push(parse_quote!(::taper::nn::Replicate));
     }
     let model = &input.ident;
     let name = model.unraw().to_string();
@@ -73,11 +69,23 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
             fn fields(
                 &self,
             ) -> ::std::vec::Vec<(::std::string::String, &dyn ::taper::nn::Parameters)> {
-                ::std::vec![#(#fields),*]
+                ::std::vec![#(#refs),*]
+            }
+
+            fn place(&mut self, device: &::taper::candle_core::Device) -> ::taper::Result<()> {
+                #(#places)*
+                ::std::result::Result::Ok(())
             }
 
             fn describe(&self) -> ::std::string::String {
                 ::taper::nn::describe_model(#name, &::taper::nn::Parameters::fields(self))
+            }
+        }
+
+        #[automatically_derived]
+        impl #generics ::taper::nn::Replicate for #model #arguments #bounds {
+            fn replicate_with(&self, copier: &mut ::taper::nn::Copier) -> ::taper::Result<Self> {
+                ::std::result::Result::Ok(Self { #(#copies),* })
             }
         }
 
@@ -88,6 +96,41 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
             }
         }
     })
+}
+
+/// What is written for each field.
+#[derive(Default)]
+struct Fields {
+    refs: Vec<TokenStream>,
+    places: Vec<TokenStream>,
+    copies: Vec<TokenStream>,
+}
+
+impl Fields {
+    fn of(data: &DataStruct) -> Result<Self> {
+        let mut found = Self::default();
+        for (field, member) in data.fields.iter().zip(data.fields.members()) {
+            // The span puts an error about the field's type where that type stands.
+            let span = field.ty.span();
+            if is_skipped(field)? {
+                found.copies.push(quote_spanned! {span=>
+                    #member: ::std::clone::Clone::clone(&self.#member)
+                });
+                continue;
+            }
+            let name = field_name(&member);
+            found.refs.push(quote_spanned! {span=>
+                (::std::string::String::from(#name), &self.#member as &dyn ::taper::nn::Parameters)
+            });
+            found.places.push(quote_spanned! {span=>
+                ::taper::nn::Parameters::place(&mut self.#member, device)?;
+            });
+            found.copies.push(quote_spanned! {span=>
+                #member: ::taper::nn::Replicate::replicate_with(&self.#member, copier)?
+            });
+        }
+        Ok(found)
+    }
 }
 
 /// Whether the field is marked `#[parameters(skip)]`.

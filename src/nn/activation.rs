@@ -1,7 +1,8 @@
 //! The functions between layers, element by element.
 
+use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters};
-use candle_core::{Result, Tensor};
+use candle_core::{D, Result, Tensor};
 use std::fmt;
 
 macro_rules! activation {
@@ -12,7 +13,7 @@ macro_rules! activation {
 
         impl Layer for $name {
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                $function(input)
+                seen(self, $function(input)?)
             }
         }
 
@@ -35,7 +36,7 @@ activation!(
     /// # Ok::<(), Error>(())
     /// ```
     ReLU,
-    Tensor::relu
+    relu
 );
 
 activation!(
@@ -66,6 +67,71 @@ activation!(
     Tensor::tanh
 );
 
+activation!(
+    /// `x` times the probability that a normal number is below it. From Hendrycks and Gimpel, 2016.
+    /// Any shape, which stays.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = GELU.forward(&tensor(&[0.0, 10.0], &cpu())?)?;
+    /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 10.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    GELU,
+    gelu
+);
+
+activation!(
+    /// `x · sigmoid(x)`, also called Swish. Any shape, which stays.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = SiLU.forward(&tensor(&[0.0], &cpu())?)?;
+    /// assert_eq!(y.to_vec1::<f32>()?, [0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    SiLU,
+    Tensor::silu
+);
+
+activation!(
+    /// Probabilities from scores: positive numbers that sum to 1 along the last dimension. From d2l's
+    /// chapter *Softmax Regression*. Any shape, which stays.
+    ///
+    /// A model for [`cross_entropy`](crate::nn::cross_entropy) ends without it.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Softmax.forward(&tensor(&[[3.0, 3.0]], &cpu())?)?;
+    /// assert_eq!(y.to_vec2::<f32>()?, [[0.5, 0.5]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    Softmax,
+    softmax
+);
+
+/// As PyTorch's: its gradient at 0 is 0, where Candle's own has 1, and NaN stays NaN, which Candle's
+/// own would hide.
+pub(super) fn relu(x: &Tensor) -> Result<Tensor> {
+    x.le(0.0)?.where_cond(&x.zeros_like()?, x)
+}
+
+/// Candle's own gradient of it is right to six digits only.
+fn gelu(x: &Tensor) -> Result<Tensor> {
+    let below = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
+    x * (below * 0.5)?
+}
+
+fn softmax(x: &Tensor) -> Result<Tensor> {
+    let x = x
+        .broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?
+        .exp()?;
+    x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +160,19 @@ mod tests {
         check(&ReLU, &|x| x.max(0.0), &|x| if x > 0.0 { 1.0 } else { 0.0 });
         check(&Sigmoid, &sigmoid, &|x| sigmoid(x) * (1.0 - sigmoid(x)));
         check(&Tanh, &f64::tanh, &|x| 1.0 - x.tanh().powi(2));
+        check(&SiLU, &|x| x * sigmoid(x), &|x| {
+            sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)))
+        });
+    }
+
+    #[test]
+    fn no_activation_hides_a_nan() {
+        let x = tensor(&[f64::NAN], &Device::Cpu).unwrap();
+        let layers: [&dyn Layer; 6] = [&ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Softmax];
+        for layer in layers {
+            let y = layer.forward(&x).unwrap().to_vec1::<f32>().unwrap();
+            assert!(y[0].is_nan(), "{layer:?}");
+        }
     }
 
     #[test]

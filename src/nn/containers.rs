@@ -1,7 +1,7 @@
 //! Where the walk over a model's fields passes through: lists, options, tuples, plain data.
 
-use crate::nn::{Parameter, Parameters, describe_model};
-use candle_core::{DType, Device, Shape};
+use crate::nn::{Copier, Layer, Parameters, Replicate, StateEntry, describe_model};
+use candle_core::{DType, Device, Result, Shape};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +9,12 @@ use std::time::Duration;
 macro_rules! without_parameters {
     ($($plain:ty),* $(,)?) => {$(
         impl Parameters for $plain {}
+
+        impl Replicate for $plain {
+            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+                Ok(self.clone())
+            }
+        }
     )*};
 }
 
@@ -16,7 +22,7 @@ without_parameters!(
     (),
     bool,
     char,
-    &str,
+    &'static str,
     String,
     PathBuf,
     Duration,
@@ -41,6 +47,12 @@ without_parameters!(
 
 impl<T> Parameters for PhantomData<T> {}
 
+impl<T> Replicate for PhantomData<T> {
+    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+        Ok(PhantomData)
+    }
+}
+
 impl<P: Parameters> Parameters for [P] {
     fn fields(&self) -> Vec<(String, &dyn Parameters)> {
         let numbered = self.iter().enumerate();
@@ -52,6 +64,10 @@ impl<P: Parameters> Parameters for [P] {
     fn describe(&self) -> String {
         describe_list("Vec", &self.fields())
     }
+
+    fn place(&mut self, device: &Device) -> Result<()> {
+        self.iter_mut().try_for_each(|part| part.place(device))
+    }
 }
 
 impl<P: Parameters> Parameters for Vec<P> {
@@ -62,6 +78,18 @@ impl<P: Parameters> Parameters for Vec<P> {
     fn describe(&self) -> String {
         self.as_slice().describe()
     }
+
+    fn place(&mut self, device: &Device) -> Result<()> {
+        self.as_mut_slice().place(device)
+    }
+}
+
+impl<P: Replicate> Replicate for Vec<P> {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        self.iter()
+            .map(|part| part.replicate_with(copier))
+            .collect()
+    }
 }
 
 impl<P: Parameters, const N: usize> Parameters for [P; N] {
@@ -71,6 +99,22 @@ impl<P: Parameters, const N: usize> Parameters for [P; N] {
 
     fn describe(&self) -> String {
         self.as_slice().describe()
+    }
+
+    fn place(&mut self, device: &Device) -> Result<()> {
+        self.as_mut_slice().place(device)
+    }
+}
+
+impl<P: Replicate, const N: usize> Replicate for [P; N] {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        let parts: Vec<P> = self
+            .iter()
+            .map(|part| part.replicate_with(copier))
+            .collect::<Result<_>>()?;
+        Ok(parts
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("as many as there were")))
     }
 }
 
@@ -83,6 +127,17 @@ macro_rules! tuple_parameters {
 
             fn describe(&self) -> String {
                 describe_list("Tuple", &self.fields())
+            }
+
+            fn place(&mut self, device: &Device) -> Result<()> {
+                $(self.$index.place(device)?;)*
+                Ok(())
+            }
+        }
+
+        impl<$($part: Replicate),*> Replicate for ($($part,)*) {
+            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+                Ok(($(self.$index.replicate_with(copier)?,)*))
             }
         }
     };
@@ -97,23 +152,50 @@ tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
+macro_rules! pass_through {
+    () => {
+        fn fields(&self) -> Vec<(String, &dyn Parameters)> {
+            (**self).fields()
+        }
+
+        fn describe(&self) -> String {
+            (**self).describe()
+        }
+
+        fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+            (**self).collect_state(path, found);
+        }
+
+        fn set_training(&self, training: bool) {
+            (**self).set_training(training);
+        }
+
+        fn place(&mut self, device: &Device) -> Result<()> {
+            (**self).place(device)
+        }
+    };
+}
+
 /// A box is what it holds: it adds no name of its own.
 impl<P: Parameters + ?Sized> Parameters for Box<P> {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        (**self).fields()
-    }
+    pass_through!();
+}
 
-    fn describe(&self) -> String {
-        (**self).describe()
+impl<P: Replicate> Replicate for Box<P> {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        (**self).replicate_with(copier).map(Box::new)
     }
+}
 
-    fn collect_parameters(&self, path: &str, found: &mut Vec<(String, Parameter)>) {
-        (**self).collect_parameters(path, found);
+impl Replicate for Box<dyn Layer> {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        (**self).replicate_layer(copier)
     }
+}
 
-    fn set_training(&self, training: bool) {
-        (**self).set_training(training);
-    }
+/// So that what a function borrows answers as the model itself does.
+impl<P: Parameters + ?Sized> Parameters for &mut P {
+    pass_through!();
 }
 
 /// An option is what it holds, if anything: it adds no name of its own.
@@ -126,9 +208,9 @@ impl<P: Parameters> Parameters for Option<P> {
         self.as_ref().map(Parameters::describe).unwrap_or_default()
     }
 
-    fn collect_parameters(&self, path: &str, found: &mut Vec<(String, Parameter)>) {
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
         if let Some(part) = self {
-            part.collect_parameters(path, found);
+            part.collect_state(path, found);
         }
     }
 
@@ -136,6 +218,18 @@ impl<P: Parameters> Parameters for Option<P> {
         if let Some(part) = self {
             part.set_training(training);
         }
+    }
+
+    fn place(&mut self, device: &Device) -> Result<()> {
+        self.iter_mut().try_for_each(|part| part.place(device))
+    }
+}
+
+impl<P: Replicate> Replicate for Option<P> {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        self.as_ref()
+            .map(|part| part.replicate_with(copier))
+            .transpose()
     }
 }
 

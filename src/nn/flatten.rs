@@ -1,6 +1,7 @@
 //! From pictures to rows.
 
-use crate::nn::{Layer, Parameters, print_as_described};
+use crate::nn::summary::seen;
+use crate::nn::{Copier, Layer, Parameters, Replicate, print_as_described};
 use candle_core::{Result, Tensor};
 
 /// Makes one dimension of all but the first, the batch.
@@ -20,16 +21,23 @@ pub struct Flatten;
 
 impl Layer for Flatten {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        match input.rank() {
-            1 => input.unsqueeze(1),
-            _ => input.flatten_from(1),
-        }
+        let output = match input.rank() {
+            1 => input.unsqueeze(1)?,
+            _ => input.flatten_from(1)?,
+        };
+        seen(self, output)
     }
 }
 
 impl Parameters for Flatten {
     fn describe(&self) -> String {
         "Flatten(start_dim=1, end_dim=-1)".to_owned()
+    }
+}
+
+impl Replicate for Flatten {
+    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+        Ok(Self)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The trait that all layers have.
 
-use crate::nn::{Parameters, print_as_described};
+use crate::nn::{Copier, Parameters, Replicate, print_as_described};
 use candle_core::{Result, Tensor};
 
 /// A model that maps one tensor to one tensor.
@@ -23,7 +23,7 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 6.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Layer: Parameters + Send + Sync {
+pub trait Layer: Parameters + ReplicateLayer + Send + Sync {
     /// The layer's output for this input. Each layer says which shapes it takes and gives.
     ///
     /// # Errors
@@ -39,9 +39,21 @@ pub trait Layer: Parameters + Send + Sync {
     fn forward(&self, input: &Tensor) -> Result<Tensor>;
 }
 
-impl<L: Layer + ?Sized> Layer for Box<L> {
+impl Layer for Box<dyn Layer> {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         (**self).forward(input)
+    }
+}
+
+/// [`Replicate`] for a layer whose type is not known. Every layer with `Replicate` has it.
+#[doc(hidden)]
+pub trait ReplicateLayer {
+    fn replicate_layer(&self, copier: &mut Copier) -> Result<Box<dyn Layer>>;
+}
+
+impl<L: Layer + Replicate + 'static> ReplicateLayer for L {
+    fn replicate_layer(&self, copier: &mut Copier) -> Result<Box<dyn Layer>> {
+        Ok(Box::new(self.replicate_with(copier)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The fully connected layer that finds out its input's size by itself.
 
-use crate::nn::{Layer, Linear, Parameters, print_as_described};
+use crate::nn::{Copier, Layer, Linear, Parameters, Replicate, print_as_described};
 use candle_core::{Result, Tensor};
 
 /// A [`Linear`] layer that takes its number of input features from the first input.
@@ -65,11 +65,21 @@ impl Parameters for LazyLinear {
     }
 }
 
+impl Replicate for LazyLinear {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        Ok(Self {
+            linear: self.linear.replicate_with(copier)?,
+            out_features: self.out_features,
+        })
+    }
+}
+
 print_as_described!(LazyLinear);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::ParametersExt;
     use crate::tensor::{ones, zeros};
     use candle_core::Device;
 

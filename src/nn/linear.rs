@@ -1,8 +1,8 @@
 //! The fully connected layer.
 
-use crate::device::DeviceExt;
 use crate::error::explain;
-use crate::nn::{Layer, Parameter, Parameters, print_as_described};
+use crate::nn::summary::seen;
+use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
@@ -101,37 +101,15 @@ impl Linear {
 
     /// Refuses, in plain words, what the multiplication would refuse less plainly.
     fn check(&self, input: &Tensor, weight: &Tensor) -> Result<()> {
-        let layer = self.describe();
         let (outputs, inputs) = weight.dims2()?;
         if input.dims().last() != Some(&inputs) {
-            let got = input.dims();
-            return Err(explain(
-                format!("{layer} cannot take an input of shape {got:?}"),
-                format!(
-                    "Its last dimension must be {inputs}; \
-                     or build the layer for it: LazyLinear::new({outputs})"
-                ),
-            ));
+            let wanted = format!(
+                "Its last dimension must be {inputs}; \
+                 or build the layer for it: LazyLinear::new({outputs})"
+            );
+            return Err(check::refused(self, input, wanted));
         }
-        if !input.device().same_device(weight.device()) {
-            let (x, w) = (input.device().label(), weight.device().label());
-            return Err(explain(
-                format!("{layer} is on {w}, but its input is on {x}"),
-                "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
-            ));
-        }
-        if input.dtype() != weight.dtype() {
-            let (x, w) = (input.dtype(), weight.dtype());
-            return Err(explain(
-                format!(
-                    "{layer} computes in {}, but its input is {}",
-                    w.as_str(),
-                    x.as_str()
-                ),
-                format!("Convert the input: x.to_dtype(DType::{w:?})?"),
-            ));
-        }
-        Ok(())
+        check::same_place(self, input, weight)
     }
 }
 
@@ -148,7 +126,7 @@ impl Layer for Linear {
         };
         let mut shape = input.dims().to_vec();
         shape[input.rank() - 1] = outputs;
-        output.reshape(shape) // (…, out)
+        seen(self, output.reshape(shape)?) // (…, out)
     }
 }
 
@@ -168,6 +146,15 @@ impl Parameters for Linear {
             }
             Err(_) => format!("Linear(bias={bias})"),
         }
+    }
+}
+
+impl Replicate for Linear {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        Ok(Self {
+            weight: self.weight.replicate_with(copier)?,
+            bias: self.bias.replicate_with(copier)?,
+        })
     }
 }
 

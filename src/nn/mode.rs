@@ -1,6 +1,7 @@
 //! The switch between training and evaluation.
 
-use crate::nn::Parameters;
+use crate::nn::{Copier, Parameters, Replicate};
+use candle_core::Result;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -82,5 +83,11 @@ impl fmt::Debug for Mode {
 impl Parameters for Mode {
     fn set_training(&self, training: bool) {
         self.training.store(training, Ordering::Relaxed);
+    }
+}
+
+impl Replicate for Mode {
+    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+        Ok(self.clone())
     }
 }

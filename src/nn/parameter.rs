@@ -1,8 +1,9 @@
 //! A tensor that training changes.
 
 use crate::error::explain;
-use crate::nn::Parameters;
+use crate::nn::{Copier, Parameters, Replicate, StateEntry};
 use crate::show::Show;
+use crate::tensor::TensorExt;
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -232,6 +233,36 @@ impl Parameter {
         Ok(())
     }
 
+    /// The parameter behind a variable that a layer of Candle's holds.
+    pub(crate) fn of_var(var: Var) -> Self {
+        Self::from_state(State::Ready(var))
+    }
+
+    /// Lists it, unless it is there already under another name.
+    pub(crate) fn add_to(&self, path: &str, trained: bool, found: &mut Vec<StateEntry>) {
+        if !found.iter().any(|entry| entry.parameter.is_same(self)) {
+            found.push(StateEntry {
+                name: path.to_owned(),
+                parameter: self.clone(),
+                trained,
+            });
+        }
+    }
+
+    /// Whether both are the same parameter, and not two with equal values.
+    pub(crate) fn is_same(&self, other: &Parameter) -> bool {
+        let ids = || Some(self.var().ok()?.id() == other.var().ok()?.id());
+        Arc::ptr_eq(&self.state, &other.state) || ids() == Some(true)
+    }
+
+    /// Another type for its values, for tests in double precision.
+    #[cfg(test)]
+    pub(crate) fn convert(&self, dtype: DType) -> Result<()> {
+        let converted = variable(&self.tensor()?.to_dtype(dtype)?)?;
+        *self.write() = State::Ready(converted);
+        Ok(())
+    }
+
     fn from_state(state: State) -> Self {
         let state = Arc::new(RwLock::new(state));
         Self { state }
@@ -259,11 +290,21 @@ fn not_initialized() -> Error {
 }
 
 impl Parameters for Parameter {
-    fn collect_parameters(&self, path: &str, found: &mut Vec<(String, Parameter)>) {
-        let known = |(_, p): &(String, Parameter)| Arc::ptr_eq(&p.state, &self.state);
-        if !found.iter().any(known) {
-            found.push((path.to_owned(), self.clone()));
-        }
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+        self.add_to(path, true, found);
+    }
+}
+
+impl Replicate for Parameter {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        copier.copy_once(Arc::as_ptr(&self.state).addr(), |device| {
+            match &*self.read() {
+                State::Ready(var) => Self::new(&var.copy_to(device)?),
+                State::Lazy { .. } => Ok(Self::from_state(State::Lazy {
+                    device: Some(device.clone()),
+                })),
+            }
+        })
     }
 }
 
@@ -285,7 +326,7 @@ impl Show for Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{TensorExt, full, zeros};
+    use crate::tensor::{full, zeros};
 
     const CPU: Device = Device::Cpu;
 

@@ -1,6 +1,5 @@
 //! What every model can do with its parameters.
 
-use crate::error::explain;
 use crate::nn::Parameter;
 use candle_core::{Device, Result};
 
@@ -72,11 +71,12 @@ pub trait Parameters {
         String::new()
     }
 
-    /// Adds every parameter below `path` to `found`. [`Parameter`] adds itself, all else its fields.
+    /// Adds every parameter and buffer below `path` to `found`. [`Parameter`] adds itself, all else
+    /// its fields.
     #[doc(hidden)]
-    fn collect_parameters(&self, path: &str, found: &mut Vec<(String, Parameter)>) {
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
         for (name, field) in self.fields() {
-            field.collect_parameters(&joined(path, &name), found);
+            field.collect_state(&joined(path, &name), found);
         }
     }
 
@@ -88,123 +88,23 @@ pub trait Parameters {
         }
     }
 
-    /// All parameters with PyTorch's dotted names, such as `"0.weight"`; one used twice is listed
-    /// once, under its first name.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 1)?];
-    /// for (name, parameter) in net.named_parameters() {
-    ///     println!("{name}: {:?}", parameter.shape()?);
-    /// }
-    /// assert_eq!(net.named_parameters()[2].0, "2.weight");
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn named_parameters(&self) -> Vec<(String, Parameter)> {
+    /// Moves all that is below to the device, in place.
+    #[doc(hidden)]
+    fn place(&mut self, device: &Device) -> Result<()> {
         let mut found = Vec::new();
-        self.collect_parameters("", &mut found);
-        found
+        self.collect_state("", &mut found);
+        found.iter().try_for_each(|e| e.parameter.move_to(device))
     }
+}
 
-    /// All parameters, in the order of the fields.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 8)?.parameters().len(), 2);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn parameters(&self) -> Vec<Parameter> {
-        let named = self.named_parameters();
-        named.into_iter().map(|(_, parameter)| parameter).collect()
-    }
-
-    /// The parameter with this name.
-    ///
-    /// # Errors
-    /// If there is none; the message lists those there are.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let net = seq![Linear::new(4, 8)?, ReLU];
-    /// assert_eq!(net.parameter("0.bias")?.shape()?.dims(), [8]);
-    /// assert_eq!(net[0].parameter("bias")?.device()?.label(), "cpu");
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn parameter(&self, name: &str) -> Result<Parameter> {
-        let named = self.named_parameters();
-        if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
-            return Ok(parameter.clone());
-        }
-        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-        Err(explain(
-            format!("there is no parameter named {name:?}"),
-            match names[..] {
-                [] => "This model has no parameters".to_owned(),
-                _ => format!("Choose one of: {}", names.join(", ")),
-            },
-        ))
-    }
-
-    /// How many numbers training can change. Parameters that wait for a first input count as 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Linear::new(4, 8)?.num_parameters(), 4 * 8 + 8);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn num_parameters(&self) -> usize {
-        let shapes = self.parameters().into_iter().filter_map(|p| p.shape().ok());
-        shapes.map(|shape| shape.elem_count()).sum()
-    }
-
-    /// Moves every parameter to a device, in place. Lazy ones will be made there.
-    ///
-    /// # Errors
-    /// If the device has not enough memory.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let device = try_gpu(0);
-    /// let mut net = seq![LazyLinear::new(1)];
-    /// net.to_device(&device)?;
-    /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn to_device(&mut self, device: &Device) -> Result<()> {
-        self.parameters().iter().try_for_each(|p| p.move_to(device))
-    }
-
-    /// Makes every layer behave as in training. A new model does.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = seq![Linear::new(4, 8)?];
-    /// net.eval(); // before measuring
-    /// net.train(); // before training goes on
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn train(&mut self) {
-        self.set_training(true);
-    }
-
-    /// Makes every layer behave as in use: dropout lets all pass, and so on.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mut net = seq![Linear::new(4, 8)?];
-    /// net.eval();
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn eval(&mut self) {
-        self.set_training(false);
-    }
+/// One tensor of a model's state, with its dotted name.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct StateEntry {
+    pub name: String,
+    pub parameter: Parameter,
+    /// Whether training changes it by a gradient; a [`Buffer`](crate::nn::Buffer) is changed otherwise.
+    pub trained: bool,
 }
 
 /// A model's name and those of its fields that have something to say, as PyTorch prints them.
@@ -231,7 +131,7 @@ fn joined(path: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::{Linear, Mode, ReLU};
+    use crate::nn::{Linear, Mode, ParametersExt, ReLU};
     use crate::show::Show;
     use crate::tensor::zeros;
     use taper_macros::Parameters;

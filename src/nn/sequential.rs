@@ -1,7 +1,10 @@
 //! Layers one after the other.
 
-use crate::nn::{Layer, Parameters, describe_model, print_as_described};
-use candle_core::{Result, Tensor};
+use crate::nn::summary::watched;
+use crate::nn::{
+    Copier, Layer, Parameters, Replicate, StateEntry, describe_model, print_as_described,
+};
+use candle_core::{Device, Result, Tensor};
 use std::ops::{Index, IndexMut};
 
 /// Layers one after the other: each takes what the one before it gives.
@@ -96,7 +99,7 @@ impl Layer for Sequential {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let mut value = input.clone();
         for layer in &self.layers {
-            value = layer.forward(&value)?;
+            value = watched(&**layer, &value)?;
         }
         Ok(value)
     }
@@ -109,6 +112,21 @@ impl Parameters for Sequential {
 
     fn describe(&self) -> String {
         describe_model("Sequential", &self.fields())
+    }
+
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+        self.layers.collect_state(path, found);
+    }
+
+    fn place(&mut self, device: &Device) -> Result<()> {
+        self.layers.place(device)
+    }
+}
+
+impl Replicate for Sequential {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        let layers = self.layers.replicate_with(copier)?;
+        Ok(Self { layers })
     }
 }
 

@@ -172,6 +172,20 @@ pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Where the random numbers of the program stand: the seed, the stream, and the position in it.
+pub(crate) fn generator_state() -> ([u8; 32], u64, u128) {
+    let rng = generator();
+    (rng.get_seed(), rng.get_stream(), rng.get_word_pos())
+}
+
+/// Puts the random numbers back to where [`generator_state`] found them.
+pub(crate) fn restore_generator(seed: [u8; 32], stream: u64, position: u128) {
+    let mut rng = ChaCha12Rng::from_seed(seed);
+    rng.set_stream(stream);
+    rng.set_word_pos(position);
+    *generator() = rng;
+}
+
 thread_local! {
     /// See [`with_seed`].
     static SCOPED: RefCell<Option<ChaCha12Rng>> = const { RefCell::new(None) };

@@ -1,0 +1,96 @@
+//! What a layer remembers without a gradient.
+
+use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
+use candle_core::{Device, Result, Tensor};
+
+/// A tensor that belongs to a model's state but that no optimiser changes, such as the running mean
+/// of a batch normalisation. It is moved, copied, saved and loaded with the model.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(Parameters)]
+/// struct Counter { count: Buffer }
+///
+/// let counter = Counter { count: Buffer::new(&zeros(1, &cpu())?)? };
+/// counter.count.set(&(counter.count.tensor()? + 1.0)?)?;
+/// assert_eq!(counter.num_parameters(), 0);
+/// assert_eq!(counter.state_dict()?[0].0, "count");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Buffer(Parameter);
+
+impl Buffer {
+    /// A buffer with a copy of these values, on their device.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mean = Buffer::new(&zeros(3, &cpu())?)?; // (3,)
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(values: &Tensor) -> Result<Self> {
+        Parameter::new(values).map(Self)
+    }
+
+    /// A buffer that gets its values later, by [`Parameter::init`]'s rules.
+    pub(crate) fn lazy() -> Self {
+        Self(Parameter::lazy())
+    }
+
+    /// See [`Parameter::init`].
+    pub(crate) fn init(
+        &self,
+        default: &Device,
+        values: impl FnOnce(&Device) -> Result<Tensor>,
+    ) -> Result<()> {
+        self.0.init(default, values)
+    }
+
+    /// Its values; no gradient flows back to them.
+    ///
+    /// # Errors
+    /// If it has no values yet.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Buffer::new(&ones(3, &cpu())?)?.tensor()?.dims(), [3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn tensor(&self) -> Result<Tensor> {
+        Ok(self.0.tensor()?.detach())
+    }
+
+    /// Replaces its values, in place and on its own device.
+    ///
+    /// # Errors
+    /// If the shape or the type differs from that of its values.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mean = Buffer::new(&zeros(3, &cpu())?)?;
+    /// assert!(mean.set(&zeros(4, &cpu())?).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn set(&self, values: &Tensor) -> Result<()> {
+        self.0.set(&values.detach())
+    }
+}
+
+impl Parameters for Buffer {
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+        self.0.add_to(path, false, found);
+    }
+}
+
+impl Replicate for Buffer {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        self.0.replicate_with(copier).map(Self)
+    }
+}

@@ -1,0 +1,89 @@
+//! Dropout.
+
+use crate::error::explain;
+use crate::nn::summary::seen;
+use crate::nn::{Copier, Layer, Mode, Parameters, Replicate, print_as_described};
+use crate::tensor::rand;
+use candle_core::{Result, Tensor};
+
+/// In training sets each number to 0 with this probability, and makes the others larger by so much
+/// that their mean stays. In evaluation it lets all pass.
+///
+/// From Srivastava et al., 2014, and d2l's chapter *Dropout*.
+///
+/// # Shapes
+/// Any, which stays.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let mut dropout = Dropout::new(0.5)?;
+/// let x = ones(1000, &cpu())?;
+/// let kept = dropout.forward(&x)?.to_vec1::<f32>()?.iter().filter(|x| **x == 2.0).count();
+/// assert!((400..600).contains(&kept));
+/// dropout.eval();
+/// assert_eq!(dropout.forward(&x)?.to_vec1::<f32>()?, [1.0; 1000]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Dropout {
+    p: f64,
+    mode: Mode,
+}
+
+impl Dropout {
+    /// A layer that drops with probability `p`.
+    ///
+    /// # Errors
+    /// If `p` is not between 0 and 1.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Dropout::new(50.0).is_err());
+    /// ```
+    pub fn new(p: f64) -> Result<Self> {
+        if !(0.0..=1.0).contains(&p) {
+            return Err(explain(
+                format!("Dropout: {p} is no probability"),
+                "Give a number from 0 (drop none) to 1 (drop all)",
+            ));
+        }
+        let mode = Mode::new();
+        Ok(Self { p, mode })
+    }
+}
+
+impl Layer for Dropout {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        if !self.mode.is_training() || self.p == 0.0 {
+            return seen(self, input.clone());
+        }
+        if self.p == 1.0 {
+            return seen(self, input.zeros_like()?);
+        }
+        let keep = rand(input.shape(), input.device())?.ge(self.p)?;
+        let scale = keep
+            .to_dtype(input.dtype())?
+            .affine(1.0 / (1.0 - self.p), 0.0)?;
+        seen(self, input.mul(&scale)?)
+    }
+}
+
+impl Parameters for Dropout {
+    fn describe(&self) -> String {
+        format!("Dropout(p={})", self.p)
+    }
+
+    fn set_training(&self, training: bool) {
+        self.mode.set_training(training);
+    }
+}
+
+impl Replicate for Dropout {
+    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+        Ok(self.clone())
+    }
+}
+
+print_as_described!(Dropout);

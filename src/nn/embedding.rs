@@ -1,0 +1,140 @@
+//! A vector for each token.
+
+use crate::device::DeviceExt;
+use crate::error::explain;
+use crate::nn::summary::seen;
+use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::tensor::randn;
+use candle_core::{DType, Device, Result, Tensor};
+
+/// A table with a learned vector for each token number; they begin with normal random numbers.
+///
+/// `weight` has the shape `(num_embeddings, embedding_dim)`. From d2l's chapter *Word Embedding*.
+///
+/// # Shapes
+/// Whole numbers `(…)` to `(…, embedding_dim)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = Embedding::new(100, 8)?;
+/// let y = layer.forward(&tensor(&[[1, 5, 99]], &cpu())?)?; // (1, 3, 8)
+/// assert_eq!(y.dims(), [1, 3, 8]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Embedding {
+    weight: Parameter,
+}
+
+impl Embedding {
+    /// A table for this many tokens, with vectors of this length, on the CPU.
+    ///
+    /// # Errors
+    /// If one of them is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Embedding::new(10, 3)?.num_parameters(), 30);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(num_embeddings: usize, embedding_dim: usize) -> Result<Self> {
+        let sizes = [
+            ("num_embeddings", num_embeddings),
+            ("embedding_dim", embedding_dim),
+        ];
+        check::positive("Embedding", &sizes)?;
+        let weight = randn((num_embeddings, embedding_dim), &Device::Cpu)?;
+        let weight = Parameter::new(&weight)?;
+        Ok(Self { weight })
+    }
+}
+
+impl Layer for Embedding {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let weight = self.weight.tensor()?; // (tokens, length)
+        if !matches!(input.dtype(), DType::I64 | DType::U32 | DType::U8) {
+            return Err(explain(
+                format!(
+                    "{} takes token numbers, but its input is {}",
+                    self.describe(),
+                    input.dtype().as_str()
+                ),
+                "Convert the input: x.to_dtype(DType::I64)?",
+            ));
+        }
+        if !input.device().same_device(weight.device()) {
+            let (x, w) = (input.device().label(), weight.device().label());
+            return Err(explain(
+                format!("{} is on {w}, but its input is on {x}", self.describe()),
+                "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
+            ));
+        }
+        check_numbers(input, weight.dim(0)?, "token", "Embedding")?;
+        let mut shape = input.dims().to_vec();
+        shape.push(weight.dim(1)?);
+        let rows = weight.index_select(&input.flatten_all()?, 0)?;
+        seen(self, rows.reshape(shape)?)
+    }
+}
+
+/// Refuses numbers outside `0..count`. Only on the CPU: elsewhere a look at them would make every
+/// step wait for the device.
+pub(crate) fn check_numbers(numbers: &Tensor, count: usize, what: &str, place: &str) -> Result<()> {
+    if !numbers.device().is_cpu() || numbers.elem_count() == 0 {
+        return Ok(());
+    }
+    let values: Vec<i64> = numbers.to_dtype(DType::I64)?.flatten_all()?.to_vec1()?;
+    let Some(wrong) = values
+        .iter()
+        .find(|value| !(0..count as i64).contains(value))
+    else {
+        return Ok(());
+    };
+    Err(explain(
+        format!("{place}: {what} {wrong} is out of range: there are {count}, counted from 0"),
+        format!("Use numbers from 0 to {}, or make room for more", count - 1),
+    ))
+}
+
+impl Parameters for Embedding {
+    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
+        vec![("weight".to_owned(), &self.weight)]
+    }
+
+    fn describe(&self) -> String {
+        match self.weight.tensor().and_then(|weight| weight.dims2()) {
+            Ok((tokens, length)) => format!("Embedding({tokens}, {length})"),
+            Err(_) => "Embedding()".to_owned(),
+        }
+    }
+}
+
+impl Replicate for Embedding {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        let weight = self.weight.replicate_with(copier)?;
+        Ok(Self { weight })
+    }
+}
+
+print_as_described!(Embedding);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{tensor, zeros};
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let layer = Embedding::new(3, 2).unwrap();
+        let message = |x: Tensor| layer.forward(&x).unwrap_err().to_string();
+        assert_eq!(
+            message(tensor(&[0, 3], &Device::Cpu).unwrap()),
+            "Embedding: token 3 is out of range: there are 3, counted from 0\n\
+             Use numbers from 0 to 2, or make room for more"
+        );
+        let message = message(zeros(1, &Device::Cpu).unwrap());
+        assert!(message.contains("takes token numbers, but its input is f32"));
+        assert!(Embedding::new(3, 0).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! First weights.
+
+use crate::error::explain;
+use crate::tensor::{full, normal, uniform};
+use candle_core::{DType, Device, Result, Shape, Tensor};
+
+/// How weights begin. Layers choose PyTorch's defaults by themselves; this is for other choices.
+///
+/// The number of inputs and outputs of a weight is read from its shape, `(outputs, inputs, …)`,
+/// where dimensions after the second, a kernel's, multiply both.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// manual_seed(1);
+/// let w = Init::XavierUniform.tensor((200, 100), &cpu())?; // (200, 100)
+/// let bound = (6.0f32 / 300.0).sqrt();
+/// assert!(w.abs()?.max_all()?.to_scalar::<f32>()? <= bound);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    /// The same value everywhere.
+    Constant(f64),
+    /// Normal numbers with mean 0 and this standard deviation, as d2l's `init_normal`.
+    Normal(f64),
+    /// Uniform numbers between minus this bound and this bound.
+    Uniform(f64),
+    /// Uniform, between ±√(6 / (inputs + outputs)). From Glorot and Bengio, 2010.
+    XavierUniform,
+    /// Normal, with standard deviation √(2 / (inputs + outputs)). From Glorot and Bengio, 2010.
+    XavierNormal,
+    /// Uniform, between ±√(6 / inputs), for layers before ReLU. From He et al., 2015.
+    KaimingUniform,
+    /// Normal, with standard deviation √(2 / inputs), for layers before ReLU. From He et al., 2015.
+    KaimingNormal,
+}
+
+impl Init {
+    /// Numbers for a weight of this shape, `f32`.
+    ///
+    /// # Errors
+    /// If the shape has fewer than two dimensions and the rule needs them, or the bound or deviation
+    /// is not a positive number.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let w = Init::Constant(0.5).tensor((1, 2), &cpu())?; // (1, 2)
+    /// assert_eq!(w.to_vec2::<f32>()?, [[0.5, 0.5]]);
+    /// assert!(Init::KaimingNormal.tensor(3, &cpu()).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn tensor(self, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
+        let shape = shape.into();
+        let spread = match self {
+            Self::Constant(value) => return full(shape, value, device),
+            Self::Normal(std) => return normal(0.0, std, shape, device),
+            Self::Uniform(bound) => return uniform(-bound, bound, shape, device),
+            Self::XavierUniform | Self::XavierNormal => {
+                let (inputs, outputs) = fans(&shape)?;
+                2.0 / (inputs + outputs)
+            }
+            Self::KaimingUniform | Self::KaimingNormal => 2.0 / fans(&shape)?.0,
+        };
+        match self {
+            Self::XavierUniform | Self::KaimingUniform => {
+                let bound = (3.0 * spread).sqrt();
+                uniform(-bound, bound, shape, device)
+            }
+            _ => normal(0.0, spread.sqrt(), shape, device),
+        }
+    }
+
+    /// Numbers in the place of these.
+    pub(super) fn tensor_like(self, values: &Tensor) -> Result<Tensor> {
+        let dtype: DType = values.dtype();
+        self.tensor(values.shape(), values.device())?
+            .to_dtype(dtype)
+    }
+}
+
+/// The number of inputs and of outputs of a weight.
+fn fans(shape: &Shape) -> Result<(f64, f64)> {
+    let [outputs, inputs, kernel @ ..] = shape.dims() else {
+        return Err(explain(
+            format!(
+                "a weight of shape {:?} has no inputs and outputs",
+                shape.dims()
+            ),
+            "Give two dimensions or more, or use Init::Normal, Init::Uniform or Init::Constant",
+        ));
+    };
+    let kernel: usize = kernel.iter().product();
+    Ok(((inputs * kernel) as f64, (outputs * kernel) as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn std(init: Init) -> f64 {
+        let w = init.tensor((300, 50, 2, 2), &Device::Cpu).unwrap();
+        let square = w.sqr().unwrap().mean_all().unwrap();
+        f64::from(square.to_scalar::<f32>().unwrap()).sqrt()
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_papers() {
+        let xavier = (2.0f64 / (4.0 * 350.0)).sqrt();
+        let kaiming = (2.0f64 / 200.0).sqrt();
+        for (init, want) in [
+            (Init::XavierUniform, xavier),
+            (Init::XavierNormal, xavier),
+            (Init::KaimingUniform, kaiming),
+            (Init::KaimingNormal, kaiming),
+            (Init::Normal(0.3), 0.3),
+            (Init::Uniform(3f64.sqrt()), 1.0),
+            (Init::Constant(-2.0), 2.0),
+        ] {
+            assert!((std(init) / want - 1.0).abs() < 0.02, "{init:?}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! How far predictions are from their targets. Each loss is a mean over the batch: one number.
+
+use crate::device::DeviceExt;
+use crate::error::explain;
+use crate::nn::embedding::check_numbers;
+use candle_core::{D, DType, Result, Tensor};
+
+/// The mean of the squared differences. From d2l's chapter *Linear Regression*, without its ½.
+///
+/// # Shapes
+/// Any, the same for both; the loss has none: `()`.
+///
+/// # Errors
+/// If the shapes, types or devices differ.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let loss = mse_loss(&tensor(&[1.0, 2.0], &cpu())?, &tensor(&[1.0, 4.0], &cpu())?)?;
+/// assert_eq!(loss.to_scalar::<f32>()?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    difference("mse_loss", y_hat, y)?.sqr()?.mean_all()
+}
+
+/// The mean of the absolute differences.
+///
+/// # Shapes
+/// Any, the same for both; the loss has none: `()`.
+///
+/// # Errors
+/// If the shapes, types or devices differ.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let loss = l1_loss(&tensor(&[1.0, 2.0], &cpu())?, &tensor(&[1.0, 4.0], &cpu())?)?;
+/// assert_eq!(loss.to_scalar::<f32>()?, 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    absolute(&difference("l1_loss", y_hat, y)?)?.mean_all()
+}
+
+/// Half the squared difference where it is below `delta`, and a straight line beyond: outliers pull
+/// less than with [`mse_loss`]. From Huber, 1964.
+///
+/// # Shapes
+/// Any, the same for both; the loss has none: `()`.
+///
+/// # Errors
+/// If the shapes, types or devices differ, or `delta` is not positive.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let loss = huber_loss(&tensor(&[0.0, 0.0], &cpu())?, &tensor(&[0.5, 3.0], &cpu())?, 1.0)?;
+/// assert_eq!(loss.to_scalar::<f32>()?, (0.125 + 2.5) / 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Result<Tensor> {
+    if delta.is_nan() || delta <= 0.0 {
+        return Err(explain(
+            format!("huber_loss: delta is {delta}"),
+            "Give a positive number; 1.0 is usual",
+        ));
+    }
+    let difference = difference("huber_loss", y_hat, y)?;
+    let distance = absolute(&difference)?;
+    let square = (difference.sqr()? * 0.5)?;
+    let line = ((&distance - 0.5 * delta)? * delta)?;
+    distance.lt(delta)?.where_cond(&square, &line)?.mean_all()
+}
+
+/// How unlikely the right classes are, from scores (logits) that no softmax has seen yet: the mean
+/// of `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax Regression*.
+///
+/// # Shapes
+/// Scores `(batch, classes)`, class numbers `(batch,)`; the loss has none: `()`.
+///
+/// # Errors
+/// If the shapes do not fit, the devices differ, or a class number is out of range. On a GPU that
+/// last one is not checked, since a look at the numbers would make every step wait.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let scores = tensor(&[[0.0, 0.0], [9.0, -9.0]], &cpu())?; // (2, 2)
+/// let loss = cross_entropy(&scores, &tensor(&[1, 0], &cpu())?)?;
+/// assert!((loss.to_scalar::<f32>()? - 0.5 * 2f32.ln()).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let (dims, labels) = (y_hat.dims(), y.dims());
+    let [batch, classes] = *dims else {
+        return Err(explain(
+            format!("cross_entropy cannot take scores of shape {dims:?}"),
+            "Give it one row of scores for each example: (batch, classes)",
+        ));
+    };
+    if labels != [batch] {
+        return Err(explain(
+            format!(
+                "cross_entropy: scores of shape {dims:?} do not fit classes of shape {labels:?}"
+            ),
+            format!("Give it one class number for each example: ({batch},)"),
+        ));
+    }
+    if y.dtype().is_float() {
+        return Err(explain(
+            format!(
+                "cross_entropy takes class numbers, but these are {}",
+                y.dtype().as_str()
+            ),
+            "Convert them: y.to_dtype(DType::I64)?",
+        ));
+    }
+    same_device("cross_entropy", y_hat, y)?;
+    check_numbers(y, classes, "class", "cross_entropy")?;
+    let y = y.to_dtype(DType::U32)?.unsqueeze(1)?.contiguous()?; // (batch, 1)
+    log_softmax(y_hat)?.gather(&y, 1)?.mean_all()?.neg()
+}
+
+/// [`cross_entropy`] for two classes, from one score each: targets are 1 or 0, or a probability.
+///
+/// # Shapes
+/// Any, the same for both; the loss has none: `()`.
+///
+/// # Errors
+/// If the shapes, types or devices differ.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let loss = bce_with_logits(&tensor(&[0.0], &cpu())?, &tensor(&[1.0], &cpu())?)?;
+/// assert!((loss.to_scalar::<f32>()? - 2f32.ln()).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn bce_with_logits(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    same_shape("bce_with_logits", y_hat, y)?;
+    // max(x, 0) - x y + log(1 + exp(-|x|)), which no large score overflows.
+    let softplus = (absolute(y_hat)?.neg()?.exp()? + 1.0)?.log()?;
+    ((crate::nn::activation::relu(y_hat)? - (y_hat * y)?)? + softplus)?.mean_all()
+}
+
+/// The logarithm of softmax over the last dimension.
+fn log_softmax(x: &Tensor) -> Result<Tensor> {
+    let x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
+    x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?)
+}
+
+/// `|x|` with the gradient 0 at 0, where Candle's has 1.
+fn absolute(x: &Tensor) -> Result<Tensor> {
+    x * x.detach().sign()?
+}
+
+fn difference(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    same_shape(loss, y_hat, y)?;
+    y_hat - y
+}
+
+fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    if y_hat.dims() != y.dims() {
+        return Err(explain(
+            format!(
+                "{loss}: predictions of shape {:?} do not fit targets of shape {:?}",
+                y_hat.dims(),
+                y.dims()
+            ),
+            format!("Bring them to one shape: y.reshape({:?})?", y_hat.dims()),
+        ));
+    }
+    if y_hat.dtype() != y.dtype() {
+        let (p, t) = (y_hat.dtype(), y.dtype().as_str());
+        return Err(explain(
+            format!(
+                "{loss}: predictions are {}, but targets are {t}",
+                p.as_str()
+            ),
+            format!("Convert the targets: y.to_dtype(DType::{p:?})?"),
+        ));
+    }
+    same_device(loss, y_hat, y)
+}
+
+fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    match y_hat.device().same_device(y.device()) {
+        true => Ok(()),
+        false => Err(explain(
+            format!(
+                "{loss}: predictions are on {}, but targets are on {}",
+                y_hat.device().label(),
+                y.device().label()
+            ),
+            "Move the targets: y.to_device(y_hat.device())?",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{tensor, zeros};
+    use candle_core::Device;
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let scores = zeros((2, 3), &CPU).unwrap();
+        let message = |y: Tensor| cross_entropy(&scores, &y).unwrap_err().to_string();
+        assert_eq!(
+            message(tensor(&[0, 3], &CPU).unwrap()),
+            "cross_entropy: class 3 is out of range: there are 3, counted from 0\n\
+             Use numbers from 0 to 2, or make room for more"
+        );
+        assert!(message(tensor(&[-1, 0], &CPU).unwrap()).contains("class -1 is out of range"));
+        assert!(message(zeros(2, &CPU).unwrap()).contains("class numbers, but these are f32"));
+        assert!(message(tensor(&[0], &CPU).unwrap()).ends_with("for each example: (2,)"));
+        let flat = cross_entropy(&zeros(3, &CPU).unwrap(), &tensor(&[0], &CPU).unwrap());
+        assert!(flat.unwrap_err().to_string().contains("(batch, classes)"));
+
+        let (a, b) = (zeros((2, 1), &CPU).unwrap(), zeros(2, &CPU).unwrap());
+        for wrong in [
+            mse_loss(&a, &b),
+            l1_loss(&a, &b),
+            huber_loss(&a, &b, 1.0),
+            bce_with_logits(&a, &b),
+        ] {
+            let message = wrong.unwrap_err().to_string();
+            assert!(
+                message.contains("[2, 1] do not fit targets of shape [2]"),
+                "{message}"
+            );
+        }
+        let whole = tensor(&[1, 2], &CPU).unwrap();
+        assert!(
+            mse_loss(&b, &whole)
+                .unwrap_err()
+                .to_string()
+                .contains("targets are i64")
+        );
+        assert!(huber_loss(&b, &b, 0.0).is_err());
+    }
+}

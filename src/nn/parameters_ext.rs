@@ -1,0 +1,304 @@
+//! What a student calls on a model.
+
+use crate::error::explain;
+use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, StateEntry, Summary, files};
+use candle_core::{Device, Result, Tensor};
+use std::path::Path;
+
+/// What every model can do with its parameters: list, move, copy, save, load and count them.
+///
+/// These methods stand on every type and ask for [`Parameters`] one by one. So an editor that does
+/// not expand the derive still finds them, and knows the type of `let n = model.num_parameters();`.
+pub trait ParametersExt {
+    /// All parameters with PyTorch's dotted names, such as `"0.weight"`; one used twice is listed
+    /// once, under its first name.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 1)?];
+    /// for (name, parameter) in net.named_parameters() {
+    ///     println!("{name}: {:?}", parameter.shape()?);
+    /// }
+    /// assert_eq!(net.named_parameters()[2].0, "2.weight");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn named_parameters(&self) -> Vec<(String, Parameter)>
+    where
+        Self: Parameters,
+    {
+        let trained = state_of(self).into_iter().filter(|entry| entry.trained);
+        trained.map(|entry| (entry.name, entry.parameter)).collect()
+    }
+
+    /// All parameters, in the order of the fields.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 8)?.parameters().len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn parameters(&self) -> Vec<Parameter>
+    where
+        Self: Parameters,
+    {
+        let named = self.named_parameters();
+        named.into_iter().map(|(_, parameter)| parameter).collect()
+    }
+
+    /// The parameter with this name.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those there are.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 8)?, ReLU];
+    /// assert_eq!(net.parameter("0.bias")?.shape()?.dims(), [8]);
+    /// assert_eq!(net[0].parameter("bias")?.device()?.label(), "cpu");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn parameter(&self, name: &str) -> Result<Parameter>
+    where
+        Self: Parameters,
+    {
+        let named = self.named_parameters();
+        if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
+            return Ok(parameter.clone());
+        }
+        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+        Err(explain(
+            format!("there is no parameter named {name:?}"),
+            match names[..] {
+                [] => "This model has no parameters".to_owned(),
+                _ => format!("Choose one of: {}", names.join(", ")),
+            },
+        ))
+    }
+
+    /// How many numbers training can change. Parameters that wait for a first input count as 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Linear::new(4, 8)?.num_parameters(), 4 * 8 + 8);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn num_parameters(&self) -> usize
+    where
+        Self: Parameters,
+    {
+        let shapes = self.parameters().into_iter().filter_map(|p| p.shape().ok());
+        shapes.map(|shape| shape.elem_count()).sum()
+    }
+
+    /// Moves every parameter to a device, in place. Lazy ones will be made there.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let device = try_gpu(0);
+    /// let mut net = seq![LazyLinear::new(1)];
+    /// net.to_device(&device)?;
+    /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn to_device(&mut self, device: &Device) -> Result<()>
+    where
+        Self: Parameters,
+    {
+        self.place(device)
+    }
+
+    /// Makes every layer behave as in training. A new model does.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(4, 8)?];
+    /// net.eval(); // before measuring
+    /// net.train(); // before training goes on
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn train(&mut self)
+    where
+        Self: Parameters,
+    {
+        self.set_training(true);
+    }
+
+    /// Makes every layer behave as in use: dropout lets all pass, and so on.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(4, 8)?];
+    /// net.eval();
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn eval(&mut self)
+    where
+        Self: Parameters,
+    {
+        self.set_training(false);
+    }
+
+    /// A copy of the model on a device, in memory of its own, also when the model is there already.
+    ///
+    /// What was shared in the model is shared in the copy; the copy and the model share nothing.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 2)?, ReLU];
+    /// let copy = net.replicate(&cpu())?;
+    /// copy.parameter("0.bias")?.set(&zeros(2, &cpu())?)?; // the model keeps its own
+    /// assert_eq!(copy.num_parameters(), net.num_parameters());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn replicate(&self, device: &Device) -> Result<Self>
+    where
+        Self: Replicate + Sized,
+    {
+        self.replicate_with(&mut Copier::new(device))
+    }
+
+    /// All parameters and buffers with their values, as PyTorch's `state_dict` has them. The tensors
+    /// share the model's memory.
+    ///
+    /// # Errors
+    /// If a parameter waits for its first input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let norm = BatchNorm1d::new(3)?;
+    /// let names: Vec<String> = norm.state_dict()?.into_iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names[..3], ["weight", "bias", "running_mean"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn state_dict(&self) -> Result<Vec<(String, Tensor)>>
+    where
+        Self: Parameters,
+    {
+        let entries = state_of(self).into_iter();
+        entries
+            .map(|entry| Ok((entry.name, entry.parameter.tensor()?.detach())))
+            .collect()
+    }
+
+    /// Writes all parameters and buffers to a safetensors file, with the names and the layout that
+    /// PyTorch gives them.
+    ///
+    /// The file is complete or it is not there: it is written beside its place and then renamed.
+    ///
+    /// # Errors
+    /// If a parameter waits for its first input, or the file cannot be written.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let path = std::env::temp_dir().join("taper_linear.safetensors");
+    /// let net = Linear::new(3, 2)?;
+    /// net.save_parameters(&path)?;
+    /// let mut other = Linear::new(3, 2)?;
+    /// other.load_parameters(&path, &try_gpu(0))?; // straight onto the device
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn save_parameters(&self, path: impl AsRef<Path>) -> Result<()>
+    where
+        Self: Parameters,
+    {
+        files::save(path.as_ref(), &self.state_dict()?)
+    }
+
+    /// Reads all parameters and buffers from a safetensors file onto a device, and moves the model
+    /// there. Lazy parameters get their shapes from the file.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged, or is that of another model: the message names what is
+    /// missing, too much, or of another shape. The model is then as it was before.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![LazyLinear::new(2)];
+    /// assert!(net.load_parameters("missing.safetensors", &cpu()).is_err());
+    /// ```
+    fn load_parameters(&mut self, path: impl AsRef<Path>, device: &Device) -> Result<()>
+    where
+        Self: Parameters,
+    {
+        let values = files::load(path.as_ref(), device)?;
+        files::check(path.as_ref(), &state_of(self), &values)?;
+        self.place(device)?;
+        files::assign(&state_of(self), &values)
+    }
+
+    /// A table of the layers that an input of this shape passes, with the shape each gives and its
+    /// number of parameters, as d2l's `layer_summary`. Lazy layers get their shapes by it.
+    ///
+    /// # Errors
+    /// If a layer refuses the input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Flatten, LazyLinear::new(10)];
+    /// assert_eq!(net.summary((1, 28, 28))?.show_text(), "\
+    /// layer    output shape  parameters
+    /// Flatten  (1, 784)               0
+    /// Linear   (1, 10)             7850
+    /// total                        7850");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn summary(&self, input_shape: impl Into<candle_core::Shape>) -> Result<Summary>
+    where
+        Self: Layer + Sized,
+    {
+        Summary::of(self, input_shape.into())
+    }
+
+    /// Draws every weight anew: the parameters with two or more dimensions. Biases and the scales of
+    /// normalisation layers stay.
+    ///
+    /// # Errors
+    /// If a parameter waits for its first input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?];
+    /// net.init_weights(Init::XavierUniform)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn init_weights(&self, init: crate::nn::Init) -> Result<()>
+    where
+        Self: Parameters,
+    {
+        for parameter in self.parameters() {
+            if parameter.shape()?.rank() >= 2 {
+                parameter.set(&init.tensor_like(&parameter.tensor()?)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: ?Sized> ParametersExt for T {}
+
+/// The parameters and buffers of a model, each once.
+pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {
+    let mut found = Vec::new();
+    model.collect_state("", &mut found);
+    found
+}

@@ -1,0 +1,336 @@
+//! Pooling: pictures made smaller.
+
+use crate::nn::summary::seen;
+use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
+use candle_core::{D, Device, Result, Tensor};
+
+/// Where the windows lie. Both kinds of pooling have one.
+#[derive(Clone, Copy)]
+struct Windows {
+    kernel: usize,
+    stride: usize,
+    padding: usize,
+}
+
+impl Windows {
+    fn new(kernel: usize) -> Self {
+        Self {
+            kernel,
+            stride: kernel,
+            padding: 0,
+        }
+    }
+
+    /// The numbers of each window, in order: `(batch, channels, out_height, out_width, kernel²)`.
+    /// The edge is padded with `filler`.
+    fn of(&self, layer: &dyn Parameters, x: &Tensor, filler: f64) -> Result<Tensor> {
+        let Self {
+            kernel,
+            stride,
+            padding,
+        } = *self;
+        check::positive("pooling", &[("kernel", kernel), ("stride", stride)])?;
+        let (n, c, h, w) = check::image(layer, x)?;
+        let (h, w) = (h + 2 * padding, w + 2 * padding);
+        if h < kernel || w < kernel || padding > kernel / 2 {
+            let wanted = format!(
+                "Its height and width must be at least {kernel}; padding at most half of that"
+            );
+            return Err(check::refused(layer, x, wanted));
+        }
+        let x = padded(x, padding, filler)?;
+        let (out_h, out_w) = ((h - kernel) / stride + 1, (w - kernel) / stride + 1);
+        if stride == kernel {
+            // Windows that do not overlap need no copies of their numbers.
+            let x = x
+                .narrow(2, 0, out_h * kernel)?
+                .narrow(3, 0, out_w * kernel)?;
+            let x = x
+                .contiguous()?
+                .reshape(&[n, c, out_h, kernel, out_w, kernel][..])?;
+            let x = x.permute(vec![0, 1, 2, 4, 3, 5])?.contiguous()?;
+            return x.reshape((n, c, out_h, out_w, kernel * kernel));
+        }
+        let places = places(kernel, stride, w, (out_h, out_w), x.device())?;
+        let x = x.reshape((n * c, h * w))?.index_select(&places, 1)?;
+        x.reshape((n, c, out_h, out_w, kernel * kernel))
+    }
+
+    fn describe(&self, name: &str) -> String {
+        let Self {
+            kernel,
+            stride,
+            padding,
+        } = self;
+        format!("{name}(kernel_size={kernel}, stride={stride}, padding={padding})")
+    }
+}
+
+/// For each window in order, where each of its numbers lies in a flat picture of this width.
+fn places(
+    kernel: usize,
+    stride: usize,
+    width: usize,
+    (out_h, out_w): (usize, usize),
+    device: &Device,
+) -> Result<Tensor> {
+    let mut places = Vec::with_capacity(out_h * out_w * kernel * kernel);
+    for top in (0..out_h).map(|i| i * stride) {
+        for left in (0..out_w).map(|i| i * stride) {
+            for row in top..top + kernel {
+                places.extend((left..left + kernel).map(|column| (row * width + column) as u32));
+            }
+        }
+    }
+    let count = places.len();
+    Tensor::from_vec(places, count, device)
+}
+
+fn padded(x: &Tensor, padding: usize, filler: f64) -> Result<Tensor> {
+    if padding == 0 {
+        return Ok(x.clone());
+    }
+    let mut x = x.clone();
+    for dim in [2, 3] {
+        let mut shape = x.dims().to_vec();
+        shape[dim] = padding;
+        let edge = (Tensor::zeros(shape, x.dtype(), x.device())? + filler)?;
+        x = Tensor::cat(&[&edge, &x, &edge], dim)?;
+    }
+    Ok(x)
+}
+
+macro_rules! pooling {
+    ($(#[$doc:meta])* $name:ident, $filler:expr, |$windows:ident| $result:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name {
+            windows: Windows,
+        }
+
+        impl $name {
+            /// Square windows of this size that do not overlap: the stride is the size.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(2);")]
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8), &cpu())?)?.dims(), [1, 1, 2, 4]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new(kernel: usize) -> Self {
+                let windows = Windows::new(kernel);
+                Self { windows }
+            }
+
+            /// How far the window moves from one output to the next.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1);")]
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())?)?.dims(), [1, 1, 3, 3]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn stride(mut self, stride: usize) -> Self {
+                self.windows.stride = stride;
+                self
+            }
+
+            /// How far the windows reach over the edge; at most half their size.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(3).stride(1).padding(1);")]
+            /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())?)?.dims(), [1, 1, 5, 5]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn padding(mut self, padding: usize) -> Self {
+                self.windows.padding = padding;
+                self
+            }
+        }
+
+        impl Layer for $name {
+            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+                let $windows = self.windows.of(self, input, $filler)?;
+                seen(self, $result)
+            }
+        }
+
+        impl Parameters for $name {
+            fn describe(&self) -> String {
+                self.windows.describe(stringify!($name))
+            }
+        }
+
+        impl Replicate for $name {
+            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+                Ok(*self)
+            }
+        }
+
+        print_as_described!($name);
+    };
+}
+
+pooling!(
+    /// The largest number of each window. Of equal ones the first gets the gradient.
+    ///
+    /// From d2l's chapter *Pooling*.
+    ///
+    /// # Shapes
+    /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
+    /// `height' = (height + 2 padding - kernel) / stride + 1`, rounded down.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
+    /// let y = MaxPool2d::new(2).forward(&x)?; // (1, 1, 2, 2)
+    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    MaxPool2d, f64::NEG_INFINITY, |windows| {
+        let largest = windows.detach().argmax_keepdim(D::Minus1)?;
+        windows.gather(&largest, D::Minus1)?.squeeze(D::Minus1)?
+    }
+);
+
+pooling!(
+    /// The mean of each window; padding counts as zeros.
+    ///
+    /// From d2l's chapter *Pooling*. Shapes are those of [`MaxPool2d`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
+    /// let y = AvgPool2d::new(2).forward(&x)?; // (1, 1, 2, 2)
+    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 4.5, 10.5, 12.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    AvgPool2d, 0.0, |windows| windows.mean(D::Minus1)?
+);
+
+/// Means over as many windows as are asked for, whatever the size of the picture; the windows share
+/// an edge where they do not come out even.
+///
+/// # Shapes
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`.
+///
+/// From d2l's chapter *Network in Network (NiN)*, where it gives one number for each channel.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
+/// let y = AdaptiveAvgPool2d::new(1).forward(&x)?; // (1, 1, 1, 1)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [7.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct AdaptiveAvgPool2d {
+    size: usize,
+}
+
+impl AdaptiveAvgPool2d {
+    /// A layer whose output has this height and width.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = AdaptiveAvgPool2d::new(3).forward(&zeros((1, 2, 7, 5), &cpu())?)?;
+    /// assert_eq!(y.dims(), [1, 2, 3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(size: usize) -> Self {
+        Self { size }
+    }
+
+    /// A matrix whose rows take the mean of each of the windows: `(size, length)`.
+    fn means(&self, length: usize, x: &Tensor) -> Result<Tensor> {
+        let mut rows = vec![0f32; self.size * length];
+        for i in 0..self.size {
+            let (from, to) = (
+                i * length / self.size,
+                ((i + 1) * length).div_ceil(self.size),
+            );
+            rows[i * length..][from..to].fill(1.0 / (to - from) as f32);
+        }
+        Tensor::from_vec(rows, (self.size, length), x.device())?.to_dtype(x.dtype())
+    }
+}
+
+impl Layer for AdaptiveAvgPool2d {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        check::positive("AdaptiveAvgPool2d", &[("size", self.size)])?;
+        let (n, c, h, w) = check::image(self, input)?;
+        if h == 0 || w == 0 {
+            return Err(check::refused(
+                self,
+                input,
+                "Its height and width must be at least 1",
+            ));
+        }
+        let rows = input
+            .reshape((n * c * h, w))?
+            .matmul(&self.means(w, input)?.t()?)?; // (n·c·h, size)
+        let columns = rows
+            .reshape((n * c, h, self.size))?
+            .transpose(1, 2)?
+            .contiguous()?;
+        let columns = columns.reshape((n * c * self.size, h))?;
+        let y = columns.matmul(&self.means(h, input)?.t()?)?; // (n·c·size, size), still turned
+        let y = y.reshape((n, c, self.size, self.size))?.transpose(2, 3)?;
+        seen(self, y.contiguous()?)
+    }
+}
+
+impl Parameters for AdaptiveAvgPool2d {
+    fn describe(&self) -> String {
+        format!("AdaptiveAvgPool2d(output_size={})", self.size)
+    }
+}
+
+impl Replicate for AdaptiveAvgPool2d {
+    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+        Ok(*self)
+    }
+}
+
+print_as_described!(AdaptiveAvgPool2d);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::zeros;
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
+        let layers: [&dyn Layer; 3] = [
+            &MaxPool2d::new(3),
+            &AvgPool2d::new(3),
+            &AdaptiveAvgPool2d::new(1),
+        ];
+        for layer in layers {
+            let message = layer.forward(&x(&[4, 4])).unwrap_err().to_string();
+            assert!(
+                message.contains("(batch, channels, height, width)"),
+                "{message}"
+            );
+            assert_eq!(message.lines().count(), 2);
+        }
+        let message = MaxPool2d::new(3).forward(&x(&[1, 1, 2, 9])).unwrap_err();
+        assert!(message.to_string().contains("at least 3"), "{message}");
+        assert!(MaxPool2d::new(0).forward(&x(&[1, 1, 2, 2])).is_err());
+        assert!(
+            AvgPool2d::new(2)
+                .padding(2)
+                .forward(&x(&[1, 1, 8, 8]))
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! Adam, and Adam with decoupled weight decay.
+
+use super::{Optimizer, Slots, scalar, scalar_of};
+use crate::nn::Parameter;
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor};
+use std::collections::HashMap;
+
+/// What both have in common; they differ in what weight decay acts on.
+#[derive(Clone)]
+struct Moments {
+    slots: Slots<2>,
+    step: f64,
+    lr: f64,
+    betas: (f64, f64),
+    eps: f64,
+    weight_decay: f64,
+}
+
+impl Moments {
+    fn new(parameters: Vec<Parameter>, lr: f64, weight_decay: f64) -> Self {
+        Self {
+            slots: Slots::new(["exp_avg", "exp_avg_sq"], parameters),
+            step: 0.0,
+            lr,
+            betas: (0.9, 0.999),
+            eps: 1e-8,
+            weight_decay,
+        }
+    }
+
+    fn step(&mut self, gradients: &GradStore, decoupled: bool) -> Result<()> {
+        self.step += 1.0;
+        let Self {
+            step,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            ..
+        } = *self;
+        let size = lr / (1.0 - betas.0.powf(step));
+        let correction = (1.0 - betas.1.powf(step)).sqrt();
+        self.slots.update(gradients, |value, gradient, kept| {
+            let (value, gradient) = match (weight_decay == 0.0, decoupled) {
+                (true, _) => (value.clone(), gradient.clone()),
+                (false, true) => ((value * (1.0 - lr * weight_decay))?, gradient.clone()),
+                (false, false) => (value.clone(), (gradient + (value * weight_decay)?)?),
+            };
+            let mean = (&gradient * (1.0 - betas.0))?;
+            let square = (gradient.sqr()? * (1.0 - betas.1))?;
+            let (mean, square) = match kept {
+                Some([m, s]) => (((m * betas.0)? + mean)?, ((s * betas.1)? + square)?),
+                None => (mean, square),
+            };
+            let scale = ((square.sqrt()? / correction)? + eps)?;
+            let value = (value - ((&mean * size)? / scale)?)?;
+            Ok((value, Some([mean, square])))
+        })
+    }
+}
+
+macro_rules! adam {
+    ($(#[$doc:meta])* $name:ident, $decay:literal, $decoupled:literal) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name {
+            moments: Moments,
+        }
+
+        impl $name {
+            #[doc = concat!("For these parameters, with this learning rate; betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay), ".")]
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(Linear::new(2, 1)?.parameters(), 0.001);")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
+                let moments = Moments::new(parameters, lr, $decay);
+                Self { moments }
+            }
+
+            /// How much of the means of the gradient and of its square is kept at each step.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).betas(0.9, 0.99);")]
+            /// ```
+            pub fn betas(mut self, first: f64, second: f64) -> Self {
+                self.moments.betas = (first, second);
+                self
+            }
+
+            /// What keeps the division from dividing by 0.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).eps(1e-6);")]
+            /// ```
+            pub fn eps(mut self, eps: f64) -> Self {
+                self.moments.eps = eps;
+                self
+            }
+
+            /// How strongly parameters are pulled towards 0.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).weight_decay(0.1);")]
+            /// ```
+            pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+                self.moments.weight_decay = weight_decay;
+                self
+            }
+        }
+
+        impl Optimizer for $name {
+            fn step(&mut self, gradients: &GradStore) -> Result<()> {
+                self.moments.step(gradients, $decoupled)
+            }
+
+            fn lr(&self) -> f64 {
+                self.moments.lr
+            }
+
+            fn set_lr(&mut self, lr: f64) {
+                self.moments.lr = lr;
+            }
+
+            fn state(&self) -> Result<Vec<(String, Tensor)>> {
+                let Moments { slots, step, lr, .. } = &self.moments;
+                let mut state = vec![scalar("step", *step)?, scalar("lr", *lr)?];
+                state.extend(slots.state());
+                Ok(state)
+            }
+
+            fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+                let (step, lr) = (scalar_of(state, "step")?, scalar_of(state, "lr")?);
+                self.moments.slots.load_state(state)?;
+                (self.moments.step, self.moments.lr) = (step, lr);
+                Ok(())
+            }
+        }
+    };
+}
+
+adam!(
+    /// Adam: each number moves by about the learning rate, in the direction of the mean of its last
+    /// gradients. From Kingma and Ba, 2015, and d2l's chapter *Adam*.
+    ///
+    /// Weight decay is added to the gradient, as in PyTorch's `Adam`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(2, 1)?;
+    /// let mut optimizer = Adam::new(net.parameters(), 0.001);
+    /// let loss = net.forward(&ones((1, 2), &cpu())?)?.sum_all()?;
+    /// optimizer.step(&loss.backward()?)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    Adam, 0.0, false
+);
+
+adam!(
+    /// [`Adam`] whose weight decay acts on the parameters themselves. From Loshchilov and Hutter, 2019.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(2, 1)?;
+    /// let mut optimizer = AdamW::new(net.parameters(), 0.001).weight_decay(0.05);
+    /// let loss = net.forward(&ones((1, 2), &cpu())?)?.sum_all()?;
+    /// optimizer.step(&loss.backward()?)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    AdamW, 0.01, true
+);

@@ -1,0 +1,134 @@
+//! Stochastic gradient descent.
+
+use super::{Optimizer, Slots, scalar, scalar_of};
+use crate::nn::Parameter;
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor};
+use std::collections::HashMap;
+
+/// Minibatch stochastic gradient descent: each parameter moves against its gradient, by the learning
+/// rate times the gradient.
+///
+/// From d2l's chapters *Linear Regression* and *Momentum*; the rules are those of PyTorch's `SGD`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = Linear::new(2, 1)?;
+/// let optimizer = Sgd::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
+/// assert_eq!(optimizer.lr(), 0.1);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Sgd {
+    slots: Slots<1>,
+    lr: f64,
+    momentum: f64,
+    weight_decay: f64,
+    nesterov: bool,
+}
+
+impl Sgd {
+    /// For these parameters, with this learning rate; no momentum, no weight decay.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Sgd::new(seq![LazyLinear::new(1)].parameters(), 0.1);
+    /// ```
+    pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
+        Self {
+            slots: Slots::new(["momentum_buffer"], parameters),
+            lr,
+            momentum: 0.0,
+            weight_decay: 0.0,
+            nesterov: false,
+        }
+    }
+
+    /// How much of its last movement a parameter keeps; 0.9 is usual. From Polyak, 1964.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9);
+    /// ```
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.momentum = momentum;
+        self
+    }
+
+    /// How strongly parameters are pulled towards 0. From d2l's chapter *Weight Decay*.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Sgd::new(vec![], 0.1).weight_decay(1e-4);
+    /// ```
+    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+        self.weight_decay = weight_decay;
+        self
+    }
+
+    /// Looks ahead along the momentum. From Nesterov, 1983.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9).nesterov(true);
+    /// ```
+    pub fn nesterov(mut self, nesterov: bool) -> Self {
+        self.nesterov = nesterov;
+        self
+    }
+}
+
+impl Optimizer for Sgd {
+    fn step(&mut self, gradients: &GradStore) -> Result<()> {
+        let Self {
+            lr,
+            momentum,
+            weight_decay,
+            nesterov,
+            ..
+        } = *self;
+        self.slots.update(gradients, |value, gradient, kept| {
+            let mut direction = gradient.clone();
+            if weight_decay != 0.0 {
+                direction = (direction + (value * weight_decay)?)?;
+            }
+            if momentum == 0.0 {
+                return Ok(((value - (direction * lr)?)?, None));
+            }
+            let buffer = match kept {
+                Some([buffer]) => ((buffer * momentum)? + &direction)?,
+                None => direction.clone(),
+            };
+            let direction = match nesterov {
+                true => (direction + (&buffer * momentum)?)?,
+                false => buffer.clone(),
+            };
+            Ok(((value - (direction * lr)?)?, Some([buffer])))
+        })
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.lr = lr;
+    }
+
+    fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        let mut state = vec![scalar("lr", self.lr)?];
+        state.extend(self.slots.state());
+        Ok(state)
+    }
+
+    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+        self.slots.load_state(state)?;
+        self.lr = scalar_of(state, "lr")?;
+        Ok(())
+    }
+}

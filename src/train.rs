@@ -1,0 +1,31 @@
+//! Training: what a model must say about itself, and the loop that trains it.
+//!
+//! - A [`Module`] is a model with a loss; [`Classifier`] makes one of any net that gives scores.
+//! - A [`Trainer`] fits a module to a [`DataModule`](crate::data::DataModule), on one device or
+//!   several, and keeps a [`History`]. A [`Callback`] looks on, and can stop it.
+//! - [`split_and_load`] and [`DataParallel`] are the parts with which a loop of one's own does the
+//!   same; [`Accuracy`] counts what is right over several devices.
+
+mod accuracy;
+mod callback;
+mod checkpoint;
+mod classifier;
+mod fit;
+mod history;
+mod module;
+mod parallel;
+mod recorder;
+mod split;
+#[cfg(test)]
+mod tests;
+mod trainer;
+
+pub use accuracy::{Accuracy, accuracy};
+pub use callback::{Callback, EarlyStopping, EpochEnd, Flow};
+pub use checkpoint::Checkpoint;
+pub use classifier::Classifier;
+pub use history::{Epoch, History, Interval};
+pub use module::Module;
+pub use parallel::{DataParallel, Gradients};
+pub use split::{Split, split_and_load};
+pub use trainer::Trainer;

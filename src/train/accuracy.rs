@@ -1,0 +1,154 @@
+//! How many predictions are right.
+
+use crate::error::explain;
+use candle_core::{D, DType, Result, Tensor};
+
+/// The share of examples whose highest score is that of the right class, on the scores' device.
+///
+/// # Shapes
+/// Scores `(batch, classes)`, class numbers `(batch,)`; the result has none: `()`, `f32`.
+///
+/// # Errors
+/// If the shapes do not fit.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let scores = tensor(&[[0.1, 0.9], [0.8, 0.2]], &cpu())?; // (2, 2)
+/// assert_eq!(accuracy(&scores, &tensor(&[1, 1], &cpu())?)?.to_scalar::<f32>()?, 0.5);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let right = right(y_hat, y)?;
+    right / y.elem_count().max(1) as f64
+}
+
+/// How many are right, as a number on the device.
+fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    if y_hat.rank() != 2 || y.dims() != [y_hat.dims()[0]] {
+        return Err(explain(
+            format!(
+                "accuracy: scores of shape {:?} do not fit classes of shape {:?}",
+                y_hat.dims(),
+                y.dims()
+            ),
+            "Give it (batch, classes) scores and (batch,) class numbers",
+        ));
+    }
+    let chosen = y_hat.detach().argmax(D::Minus1)?; // (batch,)
+    let equal = chosen.eq(&y.to_dtype(DType::U32)?)?;
+    equal.to_dtype(DType::F32)?.sum_all()
+}
+
+/// Counts right predictions over many batches, and over lists from several devices, as MXNet's
+/// metric does.
+///
+/// The counts stay on their devices until [`get`](Accuracy::get).
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let devices = [cpu(), cpu()];
+/// let labels = split_and_load(&tensor(&[0, 1, 1], &cpu())?, &devices)?; // (2,) and (1,)
+/// let outputs = split_and_load(&tensor(&[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]], &cpu())?, &devices)?;
+/// let mut accuracy = Accuracy::new();
+/// accuracy.update(&labels, &outputs)?;
+/// assert_eq!(accuracy.get()?, 2.0 / 3.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Accuracy {
+    /// One for each position in the lists.
+    right: Vec<Tensor>,
+    total: usize,
+}
+
+impl Accuracy {
+    /// One that has counted nothing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Accuracy::new().get().is_err());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts the predictions of one batch: for each device its class numbers `(batch,)` and its
+    /// scores `(batch, classes)`.
+    ///
+    /// # Errors
+    /// If the lists are not equally long, or the shapes do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut accuracy = Accuracy::new();
+    /// accuracy.update(&[tensor(&[1], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
+    /// assert_eq!(accuracy.get()?, 1.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn update(&mut self, labels: &[Tensor], outputs: &[Tensor]) -> Result<()> {
+        if labels.len() != outputs.len() {
+            return Err(explain(
+                format!(
+                    "accuracy: {} lists of labels for {} of outputs",
+                    labels.len(),
+                    outputs.len()
+                ),
+                "Give one tensor of labels for each tensor of outputs",
+            ));
+        }
+        for (i, (y, y_hat)) in labels.iter().zip(outputs).enumerate() {
+            let count = right(y_hat, y)?;
+            match self
+                .right
+                .get_mut(i)
+                .filter(|sum| sum.device().same_device(count.device()))
+            {
+                Some(sum) => *sum = (&*sum + count)?,
+                None => self.right.insert(i.min(self.right.len()), count),
+            }
+            self.total += y.elem_count();
+        }
+        Ok(())
+    }
+
+    /// The share of right predictions so far, from 0 to 1.
+    ///
+    /// # Errors
+    /// If nothing was counted.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut accuracy = Accuracy::new();
+    /// accuracy.update(&[tensor(&[0], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
+    /// assert_eq!(accuracy.get()?, 0.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn get(&self) -> Result<f64> {
+        if self.total == 0 {
+            return Err(explain(
+                "accuracy: nothing was counted yet",
+                "Call update(&labels, &outputs)? first",
+            ));
+        }
+        let counts = self.right.iter().map(|sum| sum.to_scalar::<f32>());
+        let counts: Vec<f32> = counts.collect::<Result<_>>()?;
+        Ok(counts.iter().map(|&count| f64::from(count)).sum::<f64>() / self.total as f64)
+    }
+
+    /// Begins anew.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut accuracy = Accuracy::new();
+    /// accuracy.reset(); // before the next epoch
+    /// ```
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,137 @@
+//! A net with the loss and the measure of classification.
+
+use super::{Module, accuracy};
+use crate::data::Batch;
+use crate::nn::{
+    Copier, Layer, Parameter, Parameters, ParametersExt, Replicate, StateEntry, cross_entropy,
+};
+use crate::optim::{Optimizer, Sgd};
+use crate::show::Show;
+use candle_core::{Device, Result, Tensor};
+
+/// Makes a [`Module`] of a net that gives a score for each class: its loss is the cross-entropy, and
+/// it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
+///
+/// Rust has no subclasses, so this wraps the net: any layer, `seq![…]` or a struct of one's own.
+/// It adds nothing to the names of the parameters.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![Flatten, LazyLinear::new(10)];
+/// let model = Classifier::new(net, 0.1)
+///     .optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
+/// let y = model.forward(&zeros((2, 1, 8, 8), &cpu())?)?; // (2, 10)
+/// assert_eq!(model.net.len(), 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Classifier<N> {
+    /// The net.
+    pub net: N,
+    lr: f64,
+    optimizer: MakeOptimizer,
+}
+
+type MakeOptimizer = fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>;
+
+impl<N> Classifier<N> {
+    /// Wraps a net, to be trained by plain [`Sgd`] with this learning rate.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// assert_eq!(model.num_parameters(), 9);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(net: N, lr: f64) -> Self {
+        Self {
+            net,
+            lr,
+            optimizer: |parameters, lr| Box::new(Sgd::new(parameters, lr)),
+        }
+    }
+
+    /// Chooses another optimiser, made from the parameters and the learning rate.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1)
+    ///     .optimizer(|parameters, lr| Box::new(Sgd::new(parameters, lr).momentum(0.9)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn optimizer(mut self, make: fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>) -> Self {
+        self.optimizer = make;
+        self
+    }
+}
+
+impl<N: Layer + Replicate + 'static> Layer for Classifier<N> {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        self.net.forward(input)
+    }
+}
+
+impl<N: Layer + Replicate + 'static> Module for Classifier<N> {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        cross_entropy(y_hat, y)
+    }
+
+    fn training_step(&self, batch: &Batch) -> Result<Tensor> {
+        let y_hat = self.forward(&batch.x)?;
+        let loss = self.loss(&y_hat, &batch.y)?;
+        self.plot("loss", &loss, true);
+        self.plot("accuracy", &accuracy(&y_hat, &batch.y)?, true);
+        Ok(loss)
+    }
+
+    fn validation_step(&self, batch: &Batch) -> Result<()> {
+        let y_hat = self.forward(&batch.x)?;
+        self.plot("loss", &self.loss(&y_hat, &batch.y)?, false);
+        self.plot("accuracy", &accuracy(&y_hat, &batch.y)?, false);
+        Ok(())
+    }
+
+    fn configure_optimizers(&self) -> Box<dyn Optimizer> {
+        (self.optimizer)(self.parameters(), self.lr)
+    }
+}
+
+impl<N: Parameters> Parameters for Classifier<N> {
+    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
+        self.net.fields()
+    }
+
+    fn describe(&self) -> String {
+        self.net.describe()
+    }
+
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+        self.net.collect_state(path, found);
+    }
+
+    fn set_training(&self, training: bool) {
+        self.net.set_training(training);
+    }
+
+    fn place(&mut self, device: &Device) -> Result<()> {
+        self.net.place(device)
+    }
+}
+
+impl<N: Replicate> Replicate for Classifier<N> {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        Ok(Self {
+            net: self.net.replicate_with(copier)?,
+            lr: self.lr,
+            optimizer: self.optimizer,
+        })
+    }
+}
+
+impl<N: Parameters> Show for Classifier<N> {
+    fn show_text(&self) -> String {
+        format!("Classifier, lr {}: {}", self.lr, self.net.describe())
+    }
+}

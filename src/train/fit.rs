@@ -1,0 +1,269 @@
+//! The training loop.
+
+use super::parallel::{self, Gradients};
+use super::recorder::{Fetched, Note, Recorder, listen};
+use super::{Epoch, EpochEnd, Flow, Interval, Module, Trainer, checkpoint};
+use crate::data::{Batch, DataLoader, DataModule};
+use crate::error::explain;
+use crate::nn::ParametersExt;
+use crate::optim::{Optimizer, clip_gradients};
+use crate::tensor::with_seed;
+use crate::{check_interrupt, progress};
+use candle_core::Result;
+use std::time::{Duration, Instant};
+
+/// The loss that a step was made for, whatever the model plots.
+const STEP_LOSS: &str = "step_loss";
+
+/// One training that is under way.
+pub(super) struct Fit<'a, M> {
+    trainer: &'a mut Trainer,
+    model: &'a mut M,
+    /// Its copies on the other devices.
+    others: Vec<M>,
+    train: DataLoader,
+    validate: Option<DataLoader>,
+    optimizer: Box<dyn Optimizer>,
+    base_lr: f64,
+    /// How many epochs and steps are done.
+    epoch: usize,
+    step: usize,
+    recorder: Recorder,
+    /// What has arrived in this epoch, and how many examples it was trained on for how long.
+    fetched: Fetched,
+    speed: Speed,
+}
+
+/// Examples and time, of an epoch and of the interval in it.
+#[derive(Default)]
+struct Speed {
+    epoch: (usize, Duration),
+    interval: usize,
+    began: Option<Instant>,
+}
+
+impl<'a, M: Module> Fit<'a, M> {
+    pub(super) fn new(
+        trainer: &'a mut Trainer,
+        model: &'a mut M,
+        data: &impl DataModule,
+    ) -> Result<Self> {
+        let (train, validate) = (data.train_dataloader()?, data.val_dataloader()?);
+        trainer.prepare_model(model)?;
+        let mut optimizer = model.configure_optimizers();
+        let base_lr = optimizer.lr();
+        let (mut epoch, mut step) = (0, 0);
+        if let Some(path) = &trainer.resume_from {
+            let device = &trainer.in_use[0];
+            let resumed = checkpoint::load(path, device, model, &mut *optimizer)?;
+            resumed.restore_random()?;
+            (epoch, step) = (resumed.epoch, resumed.step);
+        }
+        settle(trainer, model, &train)?;
+        let others = parallel::replicate(model, &trainer.in_use)?;
+        Ok(Self {
+            trainer,
+            model,
+            others,
+            train,
+            validate,
+            optimizer,
+            base_lr,
+            epoch,
+            step,
+            recorder: Recorder::default(),
+            fetched: Fetched::default(),
+            speed: Speed::default(),
+        })
+    }
+
+    pub(super) fn run(&mut self) -> Result<()> {
+        let epochs = self.trainer.max_epochs.saturating_sub(self.epoch);
+        let mut bar = progress(0..epochs * self.train.num_batches()).description("training");
+        for _ in 0..epochs {
+            let began = Instant::now();
+            self.train_epoch(&mut bar)?;
+            self.epoch += 1;
+            let epoch = self.validated(began)?;
+            if self.end_epoch(epoch)? == Flow::Stop {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn train_epoch(&mut self, bar: &mut impl Iterator) -> Result<()> {
+        self.set_training(true);
+        self.fetched = Fetched::default();
+        self.speed = Speed::default();
+        let batches = self.train.num_batches();
+        let interval = self.trainer.log_every.unwrap_or(batches.div_ceil(2)).max(1);
+        for (i, batch) in (&self.train).into_iter().enumerate() {
+            check_interrupt()?;
+            self.speed.began.get_or_insert_with(Instant::now);
+            self.train_batch(&batch?)?;
+            bar.next();
+            if (i + 1) % interval == 0 || i + 1 == batches {
+                self.end_interval(self.epoch as f64 + (i + 1) as f64 / batches as f64)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn train_batch(&mut self, batch: &Batch) -> Result<()> {
+        self.schedule();
+        let parts = self.trainer.prepare_batch(batch)?;
+        let (
+            Gradients {
+                loss,
+                mut gradients,
+            },
+            mut notes,
+        ) = parallel::backward(self.model, &self.others, &parts)?;
+        if self.trainer.clip > 0.0 {
+            clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
+        }
+        self.optimizer.step(&gradients)?;
+        parallel::broadcast(self.model, &self.others)?;
+        notes.push(Note {
+            name: STEP_LOSS.to_owned(),
+            value: loss,
+            weight: batch.len() as f64,
+        });
+        self.recorder.add(notes);
+        self.speed.interval += batch.len();
+        self.step += 1;
+        Ok(())
+    }
+
+    fn schedule(&mut self) {
+        let time = match self.trainer.schedule_by_step {
+            true => self.step,
+            false => self.epoch,
+        };
+        self.optimizer
+            .set_lr(self.trainer.schedule.lr(self.base_lr, time));
+    }
+
+    /// Fetches what waits on the device, keeps and draws it, and refuses to go on without a loss.
+    fn end_interval(&mut self, epoch: f64) -> Result<()> {
+        let fetched = self.recorder.fetch()?;
+        let time = self
+            .speed
+            .began
+            .take()
+            .map_or(Duration::ZERO, |began| began.elapsed());
+        let samples = std::mem::take(&mut self.speed.interval);
+        self.speed.epoch.0 += samples;
+        self.speed.epoch.1 += time;
+        let steps = fetched.values(STEP_LOSS).count();
+        let wrong = fetched
+            .values(STEP_LOSS)
+            .enumerate()
+            .find(|(_, loss)| !loss.is_finite());
+        let interval = Interval {
+            step: self.step,
+            epoch,
+            metrics: means(&fetched),
+            samples_per_second: samples as f64 / time.as_secs_f64().max(1e-9),
+            lr: self.optimizer.lr(),
+        };
+        for (name, value) in &interval.metrics {
+            self.trainer.board.draw(epoch, *value, name, 1);
+        }
+        self.trainer.history.intervals.push(interval);
+        self.fetched.extend(fetched);
+        if let Some((position, loss)) = wrong {
+            let step = self.step - steps + position + 1;
+            return Err(explain(
+                format!(
+                    "the loss is {loss} at step {step}, in epoch {}",
+                    self.epoch + 1
+                ),
+                "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such numbers in the data",
+            ));
+        }
+        let interval = &self.trainer.history.intervals[self.trainer.history.intervals.len() - 1];
+        self.trainer
+            .callbacks
+            .iter_mut()
+            .try_for_each(|c| c.on_interval(interval))
+    }
+
+    /// The numbers of an epoch, with those of the validation.
+    fn validated(&mut self, began: Instant) -> Result<Epoch> {
+        let mut metrics = means(&self.fetched);
+        if let Some(loader) = &self.validate {
+            self.model.set_training(false);
+            for batch in loader {
+                check_interrupt()?;
+                let batch = batch?.to_device(&self.trainer.in_use[0])?;
+                let ((), notes) = listen(batch.len(), || self.model.validation_step(&batch))?;
+                self.recorder.add(notes);
+            }
+            metrics.extend(self.recorder.fetch()?.means());
+        }
+        for (name, value) in metrics.iter().filter(|(name, _)| name.starts_with("val_")) {
+            self.trainer.board.draw(self.epoch as f64, *value, name, 1);
+        }
+        let (samples, time) = self.speed.epoch;
+        Ok(Epoch {
+            epoch: self.epoch,
+            metrics,
+            samples_per_second: samples as f64 / time.as_secs_f64().max(1e-9),
+            seconds: began.elapsed().as_secs_f64(),
+            lr: self.optimizer.lr(),
+        })
+    }
+
+    fn end_epoch(&mut self, epoch: Epoch) -> Result<Flow> {
+        self.trainer.history.epochs.push(epoch);
+        let end = EpochEnd {
+            epoch: &self.trainer.history.epochs[self.trainer.history.epochs.len() - 1],
+            step: self.step,
+            model: &*self.model,
+            optimizer: &*self.optimizer,
+        };
+        let mut flow = Flow::Continue;
+        for callback in &mut self.trainer.callbacks {
+            if callback.on_epoch_end(&end)? == Flow::Stop {
+                flow = Flow::Stop;
+            }
+        }
+        Ok(flow)
+    }
+
+    fn set_training(&self, training: bool) {
+        self.model.set_training(training);
+        self.others
+            .iter()
+            .for_each(|other| other.set_training(training));
+    }
+}
+
+/// Gives lazy parameters their values by one example, so that the model can be copied. The random
+/// numbers of the data stay where they are.
+fn settle<M: Module>(trainer: &Trainer, model: &M, train: &DataLoader) -> Result<()> {
+    if model
+        .parameters()
+        .iter()
+        .all(|parameter| parameter.is_initialized())
+    {
+        return Ok(());
+    }
+    let Some(batch) = with_seed(0, || train.into_iter().next()) else {
+        return Ok(());
+    };
+    let first = batch?.x.narrow(0, 0, 1)?.to_device(&trainer.in_use[0])?;
+    model.set_training(false);
+    model.forward(&first).map(drop)
+}
+
+/// The means of what was plotted; the loss of the steps if the model plots none.
+fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
+    let mut means = fetched.means();
+    if let Some(loss) = means.remove(STEP_LOSS) {
+        means.entry("train_loss".to_owned()).or_insert(loss);
+    }
+    means
+}

@@ -1,0 +1,219 @@
+//! What happened in training, as data.
+
+use crate::show::{Show, Table};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What happened in training; it shows itself as a table with a row for each epoch.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let history = History::default();
+/// assert!(history.epochs.is_empty());
+/// assert_eq!(history.show_text(), "no epochs yet");
+/// ```
+#[derive(Clone, Default, PartialEq)]
+pub struct History {
+    /// The epochs that were completed.
+    pub epochs: Vec<Epoch>,
+    /// Shorter stretches of training, also of an epoch that was not completed.
+    pub intervals: Vec<Interval>,
+}
+
+/// One pass through the training data, and the validation after it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Epoch {
+    /// Counted from 1.
+    pub epoch: usize,
+    /// Means by name: `train_loss`, `val_loss`, `val_accuracy`, and what the model plots.
+    pub metrics: BTreeMap<String, f64>,
+    /// Training examples a second, without validation.
+    pub samples_per_second: f64,
+    /// How long it took, with validation.
+    pub seconds: f64,
+    /// The learning rate at its end.
+    pub lr: f64,
+}
+
+/// Some steps of training.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// The number of its last step, counted from 1 since training began.
+    pub step: usize,
+    /// How many epochs were done at its end; 1.5 is in the middle of the second.
+    pub epoch: f64,
+    /// Means by name over these steps: `train_loss` and what the model plots.
+    pub metrics: BTreeMap<String, f64>,
+    /// Training examples a second.
+    pub samples_per_second: f64,
+    /// The learning rate at its end.
+    pub lr: f64,
+}
+
+impl History {
+    /// A number over the epochs, `"train_loss"` for instance; epochs without it are left out.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(History::default().values("val_loss").is_empty());
+    /// ```
+    pub fn values(&self, name: &str) -> Vec<f64> {
+        self.epochs
+            .iter()
+            .filter_map(|epoch| epoch.metric(name))
+            .collect()
+    }
+
+    /// A number of the last epoch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(History::default().last("val_accuracy"), None);
+    /// ```
+    pub fn last(&self, name: &str) -> Option<f64> {
+        self.epochs.last()?.metric(name)
+    }
+
+    /// Heads and cells of the table.
+    fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let mut names: Vec<&String> = self.epochs.iter().flat_map(|e| e.metrics.keys()).collect();
+        names.sort();
+        names.dedup();
+        let mut heads = vec!["epoch".to_owned()];
+        heads.extend(names.iter().map(|name| name.to_string()));
+        heads.extend(["samples/s", "seconds"].map(str::to_owned));
+        let row = |epoch: &Epoch| {
+            let mut cells = vec![epoch.epoch.to_string()];
+            let metric = |name: &&String| epoch.metric(name).map(number).unwrap_or_default();
+            cells.extend(names.iter().map(metric));
+            cells.push(format!("{:.0}", epoch.samples_per_second));
+            cells.push(format!("{:.2}", epoch.seconds));
+            cells
+        };
+        (heads, self.epochs.iter().map(row).collect())
+    }
+}
+
+impl Epoch {
+    /// One of its numbers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Epoch::default().metric("train_loss"), None);
+    /// ```
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.get(name).copied()
+    }
+}
+
+impl Interval {
+    /// One of its numbers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Interval::default().metric("train_loss"), None);
+    /// ```
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.get(name).copied()
+    }
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size != 0.0 && !(1e-3..1e5).contains(&size) => format!("{value:.3e}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+impl Show for History {
+    fn show_text(&self) -> String {
+        if self.epochs.is_empty() {
+            return "no epochs yet".to_owned();
+        }
+        let (heads, rows) = self.rows();
+        let right: Vec<usize> = (0..heads.len()).collect();
+        let mut table = Table::new(heads);
+        rows.into_iter().for_each(|row| table.push(row));
+        table.text(&right)
+    }
+
+    fn show_bundle(&self) -> crate::display::MimeBundle {
+        let text = crate::display::MimeBundle::text(self.show_text());
+        match self.epochs.is_empty() {
+            true => text,
+            false => {
+                let (heads, rows) = self.rows();
+                let mut table = Table::new(heads);
+                rows.into_iter().for_each(|row| table.push(row));
+                text.with("text/html", table.html())
+            }
+        }
+    }
+}
+
+impl Show for Interval {
+    fn show_text(&self) -> String {
+        let metrics = self.metrics.iter();
+        let metrics: Vec<String> = metrics
+            .map(|(name, v)| format!("{name} {}", number(*v)))
+            .collect();
+        format!(
+            "epoch {:.2}, step {}: {}, {:.0} samples/s",
+            self.epoch,
+            self.step,
+            metrics.join(", "),
+            self.samples_per_second
+        )
+    }
+}
+
+impl Show for Epoch {
+    fn show_text(&self) -> String {
+        let epochs = vec![self.clone()];
+        History {
+            epochs,
+            intervals: vec![],
+        }
+        .show_text()
+    }
+}
+
+impl fmt::Debug for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show_text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_shows_itself_as_a_table() {
+        let epoch = |epoch, loss| Epoch {
+            epoch,
+            metrics: BTreeMap::from([("train_loss".to_owned(), loss)]),
+            samples_per_second: 1234.5,
+            seconds: 0.5,
+            lr: 0.1,
+        };
+        let history = History {
+            epochs: vec![epoch(1, 0.25), epoch(2, 1e-5)],
+            intervals: vec![],
+        };
+        assert_eq!(
+            history.show_text(),
+            "epoch  train_loss  samples/s  seconds\n    1      0.2500       1234     0.50\n    2    1.000e-5       1234     0.50"
+        );
+        let bundle = history.show_bundle();
+        let html = bundle.get("text/html").unwrap();
+        assert!(html.contains("<th>train_loss</th>") && html.contains("<td>0.2500</td>"));
+        assert_eq!(history.values("train_loss"), [0.25, 1e-5]);
+        assert_eq!(history.last("train_loss"), Some(1e-5));
+    }
+}

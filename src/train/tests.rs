@@ -1,0 +1,371 @@
+//! Whole trainings on small data.
+
+use super::*;
+use crate::data::{Batch, DataLoader, DataModule, TensorDataset};
+use crate::nn::*;
+use crate::optim::{Adam, Schedule};
+use crate::seq;
+use crate::show::Show;
+use crate::tensor::{manual_seed, rand, randn, with_seed};
+use candle_core::{DType, Device, Result, Tensor};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+const CPU: Device = Device::Cpu;
+
+/// Trainings that compare numbers must not draw from the one generator at the same time.
+static RANDOM: Mutex<()> = Mutex::new(());
+
+/// Points whose class is the quarter of the plane in which they lie.
+#[derive(Clone)]
+struct Quarters {
+    x: Tensor,
+    y: Tensor,
+    batch_size: usize,
+}
+
+impl Quarters {
+    fn new(examples: usize) -> Self {
+        let x = with_seed(3, || randn((examples, 2), &CPU)).unwrap();
+        let sides = x.gt(0.0).unwrap().to_dtype(DType::U32).unwrap();
+        let right = sides.narrow(1, 0, 1).unwrap();
+        let upper = sides.narrow(1, 1, 1).unwrap();
+        let y = (&right + &(&upper + &upper).unwrap())
+            .unwrap()
+            .squeeze(1)
+            .unwrap();
+        Self {
+            x,
+            y,
+            batch_size: 16,
+        }
+    }
+
+    fn batch(&self) -> Batch {
+        Batch {
+            x: self.x.clone(),
+            y: self.y.clone(),
+        }
+    }
+}
+
+impl DataModule for Quarters {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        let data = TensorDataset::new(self.x.clone(), self.y.clone())?;
+        Ok(DataLoader::new(data)
+            .batch_size(self.batch_size)
+            .shuffle(true))
+    }
+
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        let data = TensorDataset::new(self.x.clone(), self.y.clone())?;
+        Ok(Some(DataLoader::new(data).batch_size(self.batch_size)))
+    }
+}
+
+fn mlp(dropout: f64) -> Classifier<Sequential> {
+    let net = seq![
+        LazyLinear::new(16),
+        ReLU,
+        Dropout::new(dropout).unwrap(),
+        LazyLinear::new(4),
+    ];
+    Classifier::new(net, 0.02).optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)))
+}
+
+fn numbers(model: &impl Parameters) -> Vec<Vec<f32>> {
+    let tensors = model.state_dict().unwrap().into_iter();
+    tensors
+        .map(|(_, tensor)| tensor.flatten_all().unwrap().to_vec1().unwrap())
+        .collect()
+}
+
+fn losses(history: &History) -> Vec<f64> {
+    history
+        .intervals
+        .iter()
+        .map(|i| i.metrics["train_loss"])
+        .collect()
+}
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("taper_train_{}_{name}", std::process::id()))
+}
+
+#[test]
+fn a_small_net_learns_and_its_history_says_so() -> Result<()> {
+    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    manual_seed(1);
+    let mut model = mlp(0.0);
+    let mut trainer = Trainer::new(30);
+    let history = trainer.fit(&mut model, &Quarters::new(200))?;
+    assert!(history.last("val_accuracy").unwrap() > 0.95, "{history:?}");
+    assert_eq!((history.epochs.len(), history.intervals.len()), (30, 60));
+    assert_eq!(history.intervals[1].step, 13);
+    assert_eq!(history.intervals[1].epoch, 1.0);
+    assert!(history.epochs[0].samples_per_second > 0.0);
+    let text = history.show_text();
+    let heads = "epoch  train_accuracy  train_loss  val_accuracy  val_loss  samples/s  seconds";
+    assert_eq!(text.lines().next(), Some(heads));
+    assert!(trainer.board().show_text().contains("val_accuracy: "));
+    Ok(())
+}
+
+#[test]
+fn several_devices_give_the_gradients_of_one() -> Result<()> {
+    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    for (examples, devices) in [(12, 2), (12, 3), (10, 3), (2, 3), (1, 2)] {
+        let batch = Quarters::new(examples).batch();
+        let model = mlp(0.0);
+        model.forward(&batch.x)?;
+        let single = model.training_step(&batch)?;
+        let gradients = single.backward()?;
+        let parallel = DataParallel::new(model, &vec![CPU; devices])?;
+        let sum = parallel.backward(&batch)?;
+        let off = (sum.loss.to_scalar::<f32>()? - single.to_scalar::<f32>()?).abs();
+        assert!(off < 1e-6, "{examples} on {devices}: {off}");
+        for (name, parameter) in parallel.model().named_parameters() {
+            let tensor = parameter.tensor()?;
+            let (one, many) = (gradients.get(&tensor), sum.gradients.get(&tensor));
+            let off = (one.unwrap() - many.unwrap())?
+                .abs()?
+                .max_all()?
+                .to_scalar::<f32>()?;
+            assert!(off < 1e-6, "{name}, {examples} on {devices}: {off}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn several_devices_train_along_the_curve_of_one() -> Result<()> {
+    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    let train = |devices: usize| {
+        manual_seed(4);
+        let mut trainer = Trainer::new(3).log_every(1).devices(&vec![CPU; devices]);
+        let history = trainer.fit(&mut mlp(0.0), &Quarters::new(50))?;
+        Ok::<_, candle_core::Error>(losses(&history))
+    };
+    let one = train(1)?;
+    assert_eq!(one.len(), 12);
+    for devices in [2, 3] {
+        for (step, (a, b)) in one.iter().zip(train(devices)?).enumerate() {
+            assert!(
+                (a - b).abs() < 1e-5,
+                "step {step} on {devices}: {a} and {b}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers_also_with_dropout_on_several_devices() -> Result<()> {
+    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    for devices in [1, 3] {
+        let train = || {
+            manual_seed(4);
+            let mut model = mlp(0.5);
+            let mut trainer = Trainer::new(2).devices(&vec![CPU; devices]);
+            let history = trainer.fit(&mut model, &Quarters::new(50))?;
+            Ok::<_, candle_core::Error>((losses(&history), numbers(&model)))
+        };
+        assert_eq!(train()?, train()?);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_checkpoint_resumes_exactly() -> Result<()> {
+    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    let (data, path) = (Quarters::new(50), temporary("resume"));
+    let schedule = Schedule::cosine(4);
+    manual_seed(6);
+    let mut whole = mlp(0.3);
+    let mut trainer = Trainer::new(4).schedule(schedule.clone());
+    let history = trainer.fit(&mut whole, &data)?;
+
+    manual_seed(6);
+    let stop = |end: &EpochEnd<'_>| end.epoch.epoch == 2;
+    let mut first = mlp(0.3);
+    let mut trainer = Trainer::new(4)
+        .schedule(schedule.clone())
+        .callback(Checkpoint::new(&path))
+        .callback(StopIf(stop));
+    trainer.fit(&mut first, &data)?;
+
+    manual_seed(99); // resuming puts the random numbers back
+    let mut second = mlp(0.3);
+    let mut trainer = Trainer::new(4).schedule(schedule).resume_from(&path);
+    let rest = trainer.fit(&mut second, &data)?;
+    assert_eq!(numbers(&second), numbers(&whole));
+    assert_eq!(rest.values("train_loss"), history.values("train_loss")[2..]);
+    assert_eq!(rest.intervals.last().unwrap().step, 16);
+
+    let mut other = Classifier::new(LazyLinear::new(3), 0.1);
+    let mut trainer = Trainer::new(4).resume_from(&path);
+    let message = trainer.fit(&mut other, &data).unwrap_err().to_string();
+    assert!(
+        message.contains("does not fit this model: missing weight"),
+        "{message}"
+    );
+    second.save_parameters(&path)?;
+    let message = Trainer::new(4).resume_from(&path).fit(&mut second, &data);
+    let message = message.unwrap_err().to_string();
+    assert!(
+        message.starts_with("the file is no checkpoint"),
+        "{message}"
+    );
+    std::fs::remove_file(path)?;
+    Ok(())
+}
+
+struct StopIf(fn(&EpochEnd<'_>) -> bool);
+
+impl Callback for StopIf {
+    fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
+        Ok(if (self.0)(end) {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        })
+    }
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_training_and_names_the_step() -> Result<()> {
+    let mut data = Quarters::new(40);
+    data.batch_size = 10;
+    let broken = rand((1, 2), &CPU)?.affine(0.0, f64::NAN)?;
+    data.x = Tensor::cat(&[&data.x.narrow(0, 0, 39)?, &broken], 0)?;
+    struct Ordered(Quarters);
+    impl DataModule for Ordered {
+        fn train_dataloader(&self) -> Result<DataLoader> {
+            Ok(self.0.train_dataloader()?.shuffle(false))
+        }
+    }
+    let mut trainer = Trainer::new(2);
+    let message = trainer
+        .fit(&mut mlp(0.0), &Ordered(data))
+        .unwrap_err()
+        .to_string();
+    let first = message.lines().next();
+    assert_eq!(
+        first,
+        Some("the loss is NaN at step 4, in epoch 1"),
+        "{message}"
+    );
+    assert_eq!(trainer.history().intervals.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_trained_is_explained() -> Result<()> {
+    let data = Quarters::new(8);
+    let n = crate::device::num_gpus() + 4;
+    let message = Trainer::new(1).num_gpus(n).fit(&mut mlp(0.0), &data);
+    let message = message.unwrap_err().to_string();
+    assert!(
+        message.starts_with(&format!("num_gpus({n}): this machine has ")),
+        "{message}"
+    );
+
+    let lazy = DataParallel::new(mlp(0.0), &[CPU])
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(lazy.contains("no values yet"), "{lazy}");
+    let none = DataParallel::new(Classifier::new(Linear::new(2, 2)?, 0.1), &[]);
+    assert!(none.err().unwrap().to_string().contains("no devices"));
+
+    let mut narrow = Classifier::new(LazyLinear::new(2), 0.1);
+    let message = Trainer::new(1)
+        .fit(&mut narrow, &data)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("is out of range: there are 2"),
+        "{message}"
+    );
+
+    let stop = EarlyStopping::new("val_los", 1);
+    let message = Trainer::new(1).callback(stop).fit(&mut mlp(0.0), &data);
+    let message = message.unwrap_err().to_string();
+    assert!(
+        message.contains("Choose one of: train_accuracy, train_loss, val_"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn training_stops_early_when_nothing_gets_better() -> Result<()> {
+    let stop = EarlyStopping::new("val_loss", 2).min_delta(1e9);
+    let history = Trainer::new(50)
+        .callback(stop)
+        .fit(&mut mlp(0.0), &Quarters::new(20))?;
+    assert_eq!(history.epochs.len(), 3);
+    Ok(())
+}
+
+#[test]
+fn clipped_gradients_keep_the_steps_small() -> Result<()> {
+    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
+    let data = Quarters::new(16);
+    let mut model = Classifier::new(Linear::new(2, 4)?, 1.0);
+    let before = numbers(&model);
+    Trainer::new(1)
+        .gradient_clip_val(1e-3)
+        .fit(&mut model, &data)?;
+    let squares = before
+        .iter()
+        .flatten()
+        .zip(numbers(&model).into_iter().flatten());
+    let moved: f32 = squares.map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
+    assert!((moved - 1e-3).abs() < 1e-5, "{moved}");
+    Ok(())
+}
+
+#[test]
+fn metrics_over_lists_count_every_example() -> Result<()> {
+    let labels = Tensor::new(&[0i64, 1, 1, 0, 1], &CPU)?;
+    let scores = Tensor::new(&[[2f32, 1.], [1., 2.], [2., 1.], [1., 2.], [0., 1.]], &CPU)?;
+    let mut metric = Accuracy::new();
+    for devices in [1, 2, 3] {
+        let devices = vec![CPU; devices];
+        metric.update(
+            &split_and_load(&labels, &devices)?,
+            &split_and_load(&scores, &devices)?,
+        )?;
+        assert!((metric.get()? - 0.6).abs() < 1e-9);
+    }
+    let message = metric.update(&[labels], &[]).unwrap_err().to_string();
+    assert!(
+        message.contains("1 lists of labels for 0 of outputs"),
+        "{message}"
+    );
+    metric.reset();
+    assert!(metric.get().is_err());
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_model_and_history() {
+    let name = "train::tests::an_interrupt_keeps_model_and_history";
+    crate::display::testing::records(name, || {
+        let mut model = mlp(0.0);
+        let mut trainer = Trainer::new(100)
+            .log_every(1)
+            .callback(|interval: &Interval| {
+                if interval.step == 3 {
+                    // SAFETY: plain system call; the signal has a handler.
+                    unsafe { libc::raise(libc::SIGINT) };
+                }
+            });
+        let message = trainer.fit(&mut model, &Quarters::new(100)).unwrap_err();
+        assert!(message.to_string().starts_with("interrupted"), "{message}");
+        assert_eq!(trainer.history().intervals.len(), 3);
+        assert_eq!(model.num_parameters(), 48 + 68);
+    });
+}

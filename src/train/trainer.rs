@@ -1,0 +1,287 @@
+//! The settings of a training, and what is left when it is over.
+
+use super::fit::Fit;
+use super::{Callback, History, Module, split_and_load};
+use crate::data::{Batch, DataModule};
+use crate::device::{gpu, num_gpus};
+use crate::error::explain;
+use crate::nn::{Parameter, ParametersExt};
+use crate::optim::Schedule;
+use crate::plot::ProgressBoard;
+use candle_core::{Device, Result};
+use std::path::{Path, PathBuf};
+
+/// Trains models: chooses devices, goes through the data, makes the steps, measures, draws.
+///
+/// It draws on a live board, shows a progress bar, and stops between two steps when the reader asks
+/// to; model and [`history`](Self::history) are then kept as they are. From d2l's chapter
+/// *Object-Oriented Design for Implementation*.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// struct Points;
+///
+/// impl DataModule for Points {
+///     fn train_dataloader(&self) -> Result<DataLoader> {
+///         let x = tensor(&[[0.0, 1.0], [1.0, 0.0]], &cpu())?; // (2, 2)
+///         let data = TensorDataset::new(x, tensor(&[0, 1], &cpu())?)?;
+///         Ok(DataLoader::new(data).batch_size(2))
+///     }
+/// }
+///
+/// let mut model = Classifier::new(LazyLinear::new(2), 0.5);
+/// let history = Trainer::new(20).fit(&mut model, &Points)?;
+/// assert_eq!(history.last("train_accuracy"), Some(1.0));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Trainer {
+    pub(super) max_epochs: usize,
+    gpus: usize,
+    chosen: Vec<Device>,
+    pub(super) in_use: Vec<Device>,
+    pub(super) clip: f64,
+    pub(super) schedule: Schedule,
+    pub(super) schedule_by_step: bool,
+    pub(super) log_every: Option<usize>,
+    pub(super) callbacks: Vec<Box<dyn Callback>>,
+    pub(super) resume_from: Option<PathBuf>,
+    pub(super) board: ProgressBoard,
+    pub(super) history: History,
+}
+
+impl Trainer {
+    /// One that goes through the data this many times.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10);
+    /// ```
+    pub fn new(max_epochs: usize) -> Self {
+        Self {
+            max_epochs,
+            gpus: 0,
+            chosen: vec![],
+            in_use: vec![],
+            clip: 0.0,
+            schedule: Schedule::Constant,
+            schedule_by_step: false,
+            log_every: None,
+            callbacks: vec![],
+            resume_from: None,
+            board: ProgressBoard::new(),
+            history: History::default(),
+        }
+    }
+
+    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, where the model is.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).num_gpus(num_gpus().min(1)); // one if there is one
+    /// ```
+    pub fn num_gpus(mut self, n: usize) -> Self {
+        self.gpus = n;
+        self
+    }
+
+    /// Trains on these devices; the same may stand in the list twice.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).devices(&try_all_gpus());
+    /// ```
+    pub fn devices(mut self, devices: &[Device]) -> Self {
+        self.chosen = devices.to_vec();
+        self
+    }
+
+    /// Scales the gradients so that their norm is at most this; 0 for no limit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).gradient_clip_val(1.0);
+    /// ```
+    pub fn gradient_clip_val(mut self, max_norm: f64) -> Self {
+        self.clip = max_norm;
+        self
+    }
+
+    /// Changes the learning rate from epoch to epoch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).schedule(Schedule::cosine(10).warmup(1));
+    /// ```
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self.schedule_by_step = false;
+        self
+    }
+
+    /// Changes the learning rate from step to step.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).schedule_steps(Schedule::cosine(1000).warmup(100));
+    /// ```
+    pub fn schedule_steps(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self.schedule_by_step = true;
+        self
+    }
+
+    /// After how many steps the numbers that wait on the device are fetched, drawn and given to
+    /// callbacks; twice an epoch unless told otherwise. With 1 the loop waits for the device at every
+    /// step, which on a GPU can be seen in `samples/s`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).log_every(50);
+    /// ```
+    pub fn log_every(mut self, steps: usize) -> Self {
+        self.log_every = Some(steps.max(1));
+        self
+    }
+
+    /// Adds one who looks on.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).callback(EarlyStopping::new("val_loss", 3));
+    /// ```
+    pub fn callback(mut self, callback: impl Callback + 'static) -> Self {
+        self.callbacks.push(Box::new(callback));
+        self
+    }
+
+    /// Goes on where a [`Checkpoint`](super::Checkpoint) was saved, with the same numbers as if
+    /// training had never stopped. The history begins there.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let trainer = Trainer::new(10).resume_from("lenet.safetensors");
+    /// ```
+    pub fn resume_from(mut self, path: impl AsRef<Path>) -> Self {
+        self.resume_from = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Trains the model, and leaves it as `model.eval()` does, on the first device.
+    ///
+    /// # Errors
+    /// If there are fewer GPUs than asked for, data or model fail, the loss is no finite number (the
+    /// message says at which step), or the reader stops it. Model and [`history`](Self::history) are
+    /// then as they were at that moment.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    /// # struct Points;
+    /// # impl DataModule for Points {
+    /// #     fn train_dataloader(&self) -> Result<DataLoader> {
+    /// #         let data = TensorDataset::new(ones((4, 2), &cpu())?, tensor(&[0, 1, 1, 1], &cpu())?)?;
+    /// #         Ok(DataLoader::new(data))
+    /// #     }
+    /// # }
+    /// # let data = Points;
+    ///
+    /// let mut model = Classifier::new(LazyLinear::new(2), 0.5);
+    /// let mut trainer = Trainer::new(3);
+    /// let history = trainer.fit(&mut model, &data)?;
+    /// assert_eq!(history.epochs.len(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fit<M: Module>(&mut self, model: &mut M, data: &impl DataModule) -> Result<History> {
+        self.history = History::default();
+        self.board = ProgressBoard::new()
+            .xlabel("epoch")
+            .xlim(0, self.max_epochs as f64);
+        let done = Fit::new(self, model, data).and_then(|mut fit| fit.run());
+        model.set_training(false);
+        done.map(|()| self.history.clone())
+    }
+
+    /// Moves the model to where it will be trained: the first GPU or device asked for, or where it
+    /// is. [`fit`](Self::fit) does this.
+    ///
+    /// # Errors
+    /// If there are fewer GPUs than asked for, or a device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut model = Classifier::new(Linear::new(2, 2)?, 0.5);
+    /// Trainer::new(1).devices(&[try_gpu(0)]).prepare_model(&mut model)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn prepare_model<M: Module>(&mut self, model: &mut M) -> Result<()> {
+        self.in_use = match (&self.chosen[..], self.gpus) {
+            ([], 0) => {
+                let own = model
+                    .parameters()
+                    .iter()
+                    .find_map(|p: &Parameter| p.device().ok());
+                vec![own.unwrap_or(Device::Cpu)]
+            }
+            ([], n) if n > num_gpus() => {
+                let have = num_gpus();
+                return Err(explain(
+                    format!("num_gpus({n}): this machine has {have} that can be used"),
+                    "Ask for fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
+                ));
+            }
+            ([], n) => (0..n).map(gpu).collect::<Result<_>>()?,
+            (chosen, _) => chosen.to_vec(),
+        };
+        model.place(&self.in_use[0])
+    }
+
+    /// The parts of a batch, each on the device that works on it. [`fit`](Self::fit) does this.
+    ///
+    /// # Errors
+    /// If a device has not enough memory, or no model was prepared.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut trainer = Trainer::new(1).devices(&[cpu(), cpu()]);
+    /// trainer.prepare_model(&mut Classifier::new(Linear::new(2, 2)?, 0.5))?;
+    /// let batch = Batch { x: ones((4, 2), &cpu())?, y: zeros(4, &cpu())? };
+    /// assert_eq!(trainer.prepare_batch(&batch)?.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn prepare_batch(&self, batch: &Batch) -> Result<Vec<Batch>> {
+        split_and_load(batch, &self.in_use)
+    }
+
+    /// What happened so far, also after an error or an interrupt.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Trainer::new(10).history().epochs.is_empty());
+    /// ```
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The board with the curves of the last training, to show or save it again.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Trainer::new(10).board().svg().starts_with("<svg "));
+    /// ```
+    pub fn board(&self) -> &ProgressBoard {
+        &self.board
+    }
+}
