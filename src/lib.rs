@@ -52,6 +52,8 @@ pub mod optim;
 pub mod plot;
 pub mod prelude;
 mod progress;
+#[cfg(test)]
+mod reference;
 pub mod show;
 mod summary;
 pub mod tensor;

@@ -1,0 +1,50 @@
+//! Comparisons with PyTorch: the numbers come from `tests/reference/make.py`.
+
+mod layers;
+mod optimizers;
+mod training;
+
+use candle_core::{DType, Device, Tensor, safetensors};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+type Tensors = HashMap<String, Tensor>;
+
+fn path(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
+    folder.join(name)
+}
+
+fn read(name: &str) -> Tensors {
+    safetensors::load(path(&format!("{name}.safetensors")), &Device::Cpu).unwrap()
+}
+
+/// What stands below a name, without it.
+fn below(tensors: &Tensors, name: &str) -> Tensors {
+    let prefix = format!("{name}.");
+    let named = tensors.iter().filter_map(|(key, tensor)| {
+        let rest = key.strip_prefix(&prefix)?;
+        Some((rest.to_owned(), tensor.clone()))
+    });
+    named.collect()
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    let tensor = tensor.to_dtype(DType::F64).unwrap();
+    tensor.flatten_all().unwrap().to_vec1().unwrap()
+}
+
+/// Within `tolerance` of the largest number in the tensor: single numbers near 0 are left of sums
+/// of larger ones, and have no digits of their own.
+fn assert_close(got: &Tensor, want: &Tensor, tolerance: f64, what: &str) {
+    assert_eq!(got.dims(), want.dims(), "{what}");
+    let (got, want) = (numbers(got), numbers(want));
+    let size = want.iter().fold(0f64, |size, x| size.max(x.abs()));
+    for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+        let off = (got - want).abs();
+        assert!(
+            off <= tolerance * size.max(1e-3),
+            "{what}[{i}]: {got} is not {want}"
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! Layers and losses, forward and backward.
+
+use super::{Tensors, assert_close, below, read};
+use crate::nn::*;
+use candle_core::{DType, Device, Result, Tensor, Var};
+
+/// Sets the layer to PyTorch's numbers, and compares its output, gradients and buffers.
+fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
+    let case = below(all, name);
+    let before = below(&case, "before");
+    let entries = state_of(&layer);
+    assert_eq!(entries.len(), before.len(), "{name}: {:?}", before.keys());
+    for entry in &entries {
+        entry.parameter.set(&before[&entry.name]).unwrap();
+    }
+    match name.ends_with("eval") {
+        true => layer.eval(),
+        false => layer.train(),
+    }
+    let x = match case["x"].dtype() {
+        DType::I64 => case["x"].clone(),
+        _ => Var::from_tensor(&case["x"]).unwrap().as_tensor().clone(),
+    };
+    let y = layer.forward(&x).unwrap();
+    assert_close(&y, &case["y"], 1e-5, &format!("{name}.y"));
+    let gradients = (y * &case["r"])
+        .unwrap()
+        .sum_all()
+        .unwrap()
+        .backward()
+        .unwrap();
+    if let Some(want) = case.get("grad.x") {
+        assert_close(
+            gradients.get(&x).unwrap(),
+            want,
+            1e-5,
+            &format!("{name}.grad.x"),
+        );
+    }
+    for entry in state_of(&layer) {
+        let tensor = entry.parameter.tensor().unwrap();
+        if entry.trained {
+            let (got, want) = (
+                gradients.get(&tensor).unwrap(),
+                &case[&format!("grad.{}", entry.name)],
+            );
+            assert_close(got, want, 1e-5, &format!("{name}.grad.{}", entry.name));
+        } else {
+            let want = &case[&format!("after.{}", entry.name)];
+            assert_close(&tensor, want, 1e-5, &format!("{name}.after.{}", entry.name));
+        }
+    }
+}
+
+#[test]
+fn layers_agree_with_pytorch_forward_and_backward() -> Result<()> {
+    let all = read("layers");
+    compare(&all, "linear", Linear::new(5, 3)?);
+    compare(&all, "linear_3d", Linear::without_bias(5, 3)?);
+    compare(&all, "conv", Conv2d::new(4, 6, 3)?);
+    compare(&all, "conv_padding", Conv2d::new(4, 6, 5)?.padding(2));
+    let strided = Conv2d::new(4, 6, 3)?.stride(2).padding(1).without_bias();
+    compare(&all, "conv_stride", strided);
+    compare(&all, "conv_stride_3", Conv2d::new(4, 2, 2)?.stride(3));
+    compare(
+        &all,
+        "conv_dilation",
+        Conv2d::new(4, 6, 3)?.dilation(2).padding(1),
+    );
+    compare(
+        &all,
+        "conv_groups",
+        Conv2d::new(4, 6, 3)?.stride(2).groups(2)?,
+    );
+    compare(&all, "batch_norm_1d", BatchNorm1d::new(5)?);
+    compare(&all, "batch_norm_1d_length", BatchNorm1d::new(5)?);
+    compare(&all, "batch_norm_2d", BatchNorm2d::new(4)?);
+    compare(&all, "batch_norm_2d_eval", BatchNorm2d::new(4)?);
+    compare(&all, "layer_norm", LayerNorm::new(7)?);
+    compare(&all, "embedding", Embedding::new(6, 3)?);
+    compare(&all, "max_pool", MaxPool2d::new(2));
+    compare(&all, "max_pool_stride", MaxPool2d::new(4).stride(2));
+    compare(
+        &all,
+        "max_pool_padding",
+        MaxPool2d::new(3).stride(2).padding(1),
+    );
+    compare(&all, "max_pool_ties", MaxPool2d::new(3).stride(1));
+    compare(&all, "avg_pool", AvgPool2d::new(2));
+    compare(
+        &all,
+        "avg_pool_padding",
+        AvgPool2d::new(3).stride(2).padding(1),
+    );
+    compare(&all, "adaptive_avg_pool_1", AdaptiveAvgPool2d::new(1));
+    compare(&all, "adaptive_avg_pool_4", AdaptiveAvgPool2d::new(4));
+    compare(&all, "flatten", Flatten);
+    compare(&all, "relu", ReLU);
+    compare(&all, "sigmoid", Sigmoid);
+    compare(&all, "tanh", Tanh);
+    compare(&all, "gelu", GELU);
+    compare(&all, "silu", SiLU);
+    compare(&all, "softmax", Softmax);
+    Ok(())
+}
+
+#[test]
+fn lazy_layers_agree_with_pytorch() {
+    let all = read("layers");
+    let lazies: [(&str, Box<dyn Layer>); 3] = [
+        ("conv_padding", Box::new(LazyConv2d::new(6, 5).padding(2))),
+        ("batch_norm_1d", Box::new(LazyBatchNorm1d::new())),
+        ("batch_norm_2d", Box::new(LazyBatchNorm2d::new())),
+    ];
+    for (name, mut layer) in lazies {
+        layer.eval();
+        layer.forward(&all[&format!("{name}.x")]).unwrap();
+        compare(&all, name, layer);
+    }
+}
+
+#[test]
+fn losses_agree_with_pytorch_forward_and_backward() {
+    type Loss = fn(&Tensor, &Tensor) -> Result<Tensor>;
+    let all = read("losses");
+    let losses: [(&str, Loss); 6] = [
+        ("mse", mse_loss),
+        ("l1", l1_loss),
+        ("huber_1", |a, b| huber_loss(a, b, 1.0)),
+        ("huber_half", |a, b| huber_loss(a, b, 0.5)),
+        ("cross_entropy", cross_entropy),
+        ("bce", bce_with_logits),
+    ];
+    for (name, loss) in losses {
+        let case = below(&all, name);
+        let y_hat = Var::from_tensor(&case["y_hat"]).unwrap();
+        let value = loss(&y_hat, &case["target"]).unwrap();
+        assert_close(&value, &case["loss"], 1e-5, name);
+        let gradients = value.backward().unwrap();
+        assert_close(gradients.get(&y_hat).unwrap(), &case["grad"], 1e-5, name);
+    }
+}
+
+/// The gradient of `sum(r · f(x))` by central differences, in double precision.
+fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tensor>) {
+    let x = x.to_dtype(DType::F64).unwrap();
+    let x = Var::from_tensor(&x).unwrap();
+    let y = f(&x).unwrap();
+    let count = y.elem_count() as i64;
+    let r = Tensor::arange(1, count + 1, &Device::Cpu).unwrap();
+    let r = (r.to_dtype(DType::F64).unwrap() / count as f64)
+        .unwrap()
+        .sin()
+        .unwrap();
+    let r = r.reshape(y.shape()).unwrap();
+    let total = |x: &Tensor| (f(x).unwrap() * &r).unwrap().sum_all().unwrap();
+    let gradients = total(&x).backward().unwrap();
+    let gradient = super::numbers(gradients.get(&x).unwrap());
+    let values = super::numbers(&x);
+    let at = |i: usize, h: f64| {
+        let mut values = values.clone();
+        values[i] += h;
+        let x = Tensor::from_vec(values, x.shape(), &Device::Cpu).unwrap();
+        total(&x).to_scalar::<f64>().unwrap()
+    };
+    let h = 1e-5;
+    for (i, gradient) in gradient.iter().enumerate() {
+        let slope = (at(i, h) - at(i, -h)) / (2.0 * h);
+        assert!(
+            (gradient - slope).abs() < 1e-6,
+            "{name}[{i}]: {gradient} is not {slope}"
+        );
+    }
+}
+
+/// Layers in double precision: each parameter is replaced by one.
+fn in_f64(layer: impl Layer + Replicate + 'static) -> Box<dyn Layer> {
+    for entry in state_of(&layer)
+        .iter()
+        .filter(|entry| entry.name != "num_batches_tracked")
+    {
+        entry.parameter.convert(DType::F64).unwrap();
+    }
+    Box::new(layer)
+}
+
+#[test]
+fn gradients_agree_with_finite_differences() -> Result<()> {
+    crate::tensor::manual_seed(5);
+    let image = crate::tensor::randn((2, 2, 5, 4), &Device::Cpu)?;
+    let layers: Vec<Box<dyn Layer>> = vec![
+        in_f64(Linear::new(4, 3)?),
+        in_f64(Conv2d::new(2, 4, 3)?.padding(1).stride(2)),
+        in_f64(Conv2d::new(2, 4, 2)?.dilation(2).groups(2)?),
+        in_f64(BatchNorm2d::new(2)?),
+        in_f64(LayerNorm::new(4)?),
+        Box::new(MaxPool2d::new(3).stride(1).padding(1)),
+        Box::new(AvgPool2d::new(2)),
+        Box::new(AdaptiveAvgPool2d::new(3)),
+        Box::new(ReLU),
+        Box::new(Sigmoid),
+        Box::new(Tanh),
+        Box::new(GELU),
+        Box::new(SiLU),
+        Box::new(Softmax),
+        Box::new(Flatten),
+    ];
+    for layer in &layers {
+        check_differences(&layer.describe(), &image, &|x| layer.forward(x));
+    }
+    let scores = crate::tensor::randn((3, 4), &Device::Cpu)?;
+    let target = crate::tensor::rand((3, 4), &Device::Cpu)?.to_dtype(DType::F64)?;
+    let classes = Tensor::new(&[0i64, 3, 1], &Device::Cpu)?;
+    check_differences("mse", &scores, &|x| mse_loss(x, &target));
+    check_differences("l1", &scores, &|x| l1_loss(x, &target));
+    check_differences("huber", &scores, &|x| huber_loss(x, &target, 0.7));
+    check_differences("bce", &scores, &|x| bce_with_logits(x, &target));
+    check_differences("cross_entropy", &scores, &|x| cross_entropy(x, &classes));
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Optimisers and schedules.
+
+use super::{assert_close, numbers, read};
+use crate::nn::Parameter;
+use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
+use candle_core::{Result, Tensor};
+
+type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
+
+#[test]
+fn optimisers_agree_with_pytorch() -> Result<()> {
+    let all = read("optimizers");
+    let cases: [(&str, Make); 8] = [
+        ("sgd", |p| Box::new(Sgd::new(p, 0.1))),
+        ("sgd_clipped", |p| Box::new(Sgd::new(p, 0.1))),
+        ("sgd_decay", |p| {
+            Box::new(Sgd::new(p, 0.1).weight_decay(0.01))
+        }),
+        ("sgd_momentum", |p| {
+            Box::new(Sgd::new(p, 0.1).momentum(0.9).weight_decay(0.01))
+        }),
+        ("sgd_nesterov", |p| {
+            Box::new(Sgd::new(p, 0.1).momentum(0.9).nesterov(true))
+        }),
+        ("adam", |p| Box::new(Adam::new(p, 0.01))),
+        ("adam_decay", |p| {
+            Box::new(
+                Adam::new(p, 0.01)
+                    .betas(0.8, 0.99)
+                    .eps(1e-6)
+                    .weight_decay(0.1),
+            )
+        }),
+        ("adamw", |p| Box::new(AdamW::new(p, 0.01))),
+    ];
+    for (name, make) in cases {
+        let start = ["start.0", "start.1"].map(|key| Parameter::new(&all[key]));
+        let parameters: Vec<Parameter> = start.into_iter().collect::<Result<_>>()?;
+        let mut optimizer = make(parameters.clone());
+        for step in 0..5 {
+            // The gradient of sum(p · g) is g.
+            let products = parameters.iter().enumerate().map(|(i, parameter)| {
+                let gradient = &all[&format!("gradient.{step}.{i}")];
+                parameter.tensor()?.mul(gradient)?.sum_all()
+            });
+            let products: Vec<Tensor> = products.collect::<Result<_>>()?;
+            let mut gradients = (&products[0] + &products[1])?.backward()?;
+            if name == "sgd_clipped" {
+                clip_gradients(&parameters, &mut gradients, 1.0)?;
+            }
+            optimizer.step(&gradients)?;
+            for (i, parameter) in parameters.iter().enumerate() {
+                let key = format!("{name}.{step}.{i}");
+                assert_close(&parameter.tensor()?, &all[&key], 1e-5, &key);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn schedules_agree_with_pytorch() {
+    let all = read("schedules");
+    let cosine_min = Schedule::Cosine {
+        total: 10,
+        min_lr: 0.01,
+    };
+    for (name, schedule) in [
+        ("step", Schedule::step(3, 0.5)),
+        ("exponential", Schedule::exponential(0.9)),
+        ("cosine", Schedule::cosine(10)),
+        ("cosine_min", cosine_min),
+        ("linear", Schedule::linear(1.0, 0.1, 5)),
+        ("warmup_cosine", Schedule::cosine(6).warmup(4)),
+    ] {
+        for (time, want) in numbers(&all[name]).into_iter().enumerate() {
+            let got = schedule.lr(0.1, time);
+            assert!(
+                (got - want).abs() < 1e-9,
+                "{name} at {time}: {got} is not {want}"
+            );
+        }
+    }
+}

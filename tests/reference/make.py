@@ -1,0 +1,224 @@
+"""Writes the numbers that Taper is compared with, by PyTorch, beside this file.
+
+    pip install torch==2.15.0 numpy==2.4.6 safetensors==0.8.0
+    python tests/reference/make.py
+
+A case has its inputs and parameters, the output y, weights r, and the gradients of sum(y * r).
+"""
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn import functional as F
+
+HERE = Path(__file__).parent
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+
+def write(name, tensors):
+    tensors = {key: value.detach().clone().contiguous() for key, value in tensors.items()}
+    save_file(tensors, HERE / f"{name}.safetensors")
+
+
+def layer_case(out, name, layer, x, eval_mode=False):
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    for key, value in layer.state_dict().items():
+        out[f"{name}.before.{key}"] = value.clone()
+    layer.train(not eval_mode)
+    x = x.clone()
+    if x.is_floating_point():
+        x.requires_grad_(True)
+    y = layer(x)
+    r = torch.randn_like(y)
+    (y * r).sum().backward()
+    out |= {f"{name}.x": x, f"{name}.y": y, f"{name}.r": r}
+    if x.grad is not None:
+        out[f"{name}.grad.x"] = x.grad
+    for key, parameter in layer.named_parameters():
+        out[f"{name}.grad.{key}"] = parameter.grad
+    for key, value in layer.state_dict().items():
+        out[f"{name}.after.{key}"] = value
+
+
+def layers():
+    out = {}
+    image = torch.randn(2, 4, 9, 7)
+    layer_case(out, "linear", nn.Linear(5, 3), torch.randn(4, 5))
+    layer_case(out, "linear_3d", nn.Linear(5, 3, bias=False), torch.randn(2, 3, 5))
+    layer_case(out, "conv", nn.Conv2d(4, 6, 3), image)
+    layer_case(out, "conv_padding", nn.Conv2d(4, 6, 5, padding=2), image)
+    layer_case(out, "conv_stride", nn.Conv2d(4, 6, 3, stride=2, padding=1, bias=False), torch.randn(2, 4, 8, 9))
+    layer_case(out, "conv_stride_3", nn.Conv2d(4, 2, 2, stride=3), image)
+    layer_case(out, "conv_dilation", nn.Conv2d(4, 6, 3, dilation=2, padding=1), image)
+    layer_case(out, "conv_groups", nn.Conv2d(4, 6, 3, groups=2, stride=2), image)
+    layer_case(out, "batch_norm_1d", nn.BatchNorm1d(5), torch.randn(6, 5) * 2 + 1)
+    layer_case(out, "batch_norm_1d_length", nn.BatchNorm1d(5), torch.randn(3, 5, 4))
+    layer_case(out, "batch_norm_2d", nn.BatchNorm2d(4), image + 1)
+    trained = nn.BatchNorm2d(4)
+    trained(image * 3 - 1)
+    layer_case(out, "batch_norm_2d_eval", trained, image, eval_mode=True)
+    layer_case(out, "layer_norm", nn.LayerNorm(7), image)
+    layer_case(out, "embedding", nn.Embedding(6, 3), torch.tensor([[0, 5, 2], [2, 2, 1]]))
+    layer_case(out, "max_pool", nn.MaxPool2d(2), image)
+    layer_case(out, "max_pool_stride", nn.MaxPool2d(4, stride=2), image)
+    layer_case(out, "max_pool_padding", nn.MaxPool2d(3, stride=2, padding=1), image)
+    layer_case(out, "max_pool_ties", nn.MaxPool2d(3, stride=1), F.relu(image))
+    layer_case(out, "avg_pool", nn.AvgPool2d(2), image)
+    layer_case(out, "avg_pool_padding", nn.AvgPool2d(3, stride=2, padding=1), image)
+    layer_case(out, "adaptive_avg_pool_1", nn.AdaptiveAvgPool2d(1), image)
+    layer_case(out, "adaptive_avg_pool_4", nn.AdaptiveAvgPool2d(4), image)
+    layer_case(out, "flatten", nn.Flatten(), image)
+    numbers = torch.cat([torch.randn(3, 7) * 2, torch.zeros(1, 7)])
+    for name, layer in {
+        "relu": nn.ReLU(), "sigmoid": nn.Sigmoid(), "tanh": nn.Tanh(),
+        "gelu": nn.GELU(), "silu": nn.SiLU(), "softmax": nn.Softmax(dim=-1),
+    }.items():
+        layer_case(out, name, layer, numbers)
+    write("layers", out)
+
+
+def losses():
+    out = {}
+
+    def case(name, loss, y_hat, y):
+        y_hat = y_hat.clone().requires_grad_(True)
+        value = loss(y_hat, y)
+        value.backward()
+        out.update({f"{name}.y_hat": y_hat, f"{name}.target": y, f"{name}.loss": value, f"{name}.grad": y_hat.grad})
+
+    x, y = torch.randn(4, 3) * 2, torch.randn(4, 3)
+    y[0, 0] = x[0, 0]
+    case("mse", F.mse_loss, x, y)
+    case("l1", F.l1_loss, x, y)
+    case("huber_1", lambda a, b: F.huber_loss(a, b, delta=1.0), x, y)
+    case("huber_half", lambda a, b: F.huber_loss(a, b, delta=0.5), x, y)
+    case("cross_entropy", F.cross_entropy, x * 3, torch.tensor([0, 2, 1, 1]))
+    case("bce", F.binary_cross_entropy_with_logits, x * 5, torch.rand(4, 3))
+    write("losses", out)
+
+
+def optimizers():
+    out = {}
+    start = [torch.randn(3, 2), torch.randn(4)]
+    steps = [[torch.randn(3, 2), torch.randn(4)] for _ in range(5)]
+    for i, value in enumerate(start):
+        out[f"start.{i}"] = value
+    for t, gradients in enumerate(steps):
+        for i, gradient in enumerate(gradients):
+            out[f"gradient.{t}.{i}"] = gradient
+
+    def case(name, make, clip=None):
+        parameters = [nn.Parameter(value.clone()) for value in start]
+        optimizer = make(parameters)
+        for t, gradients in enumerate(steps):
+            for parameter, gradient in zip(parameters, gradients):
+                parameter.grad = gradient.clone()
+            if clip:
+                nn.utils.clip_grad_norm_(parameters, clip)
+            optimizer.step()
+            for i, parameter in enumerate(parameters):
+                out[f"{name}.{t}.{i}"] = parameter.clone()
+
+    sgd, adam = torch.optim.SGD, torch.optim.Adam
+    case("sgd", lambda p: sgd(p, lr=0.1))
+    case("sgd_clipped", lambda p: sgd(p, lr=0.1), clip=1.0)
+    case("sgd_decay", lambda p: sgd(p, lr=0.1, weight_decay=0.01))
+    case("sgd_momentum", lambda p: sgd(p, lr=0.1, momentum=0.9, weight_decay=0.01))
+    case("sgd_nesterov", lambda p: sgd(p, lr=0.1, momentum=0.9, nesterov=True))
+    case("adam", lambda p: adam(p, lr=0.01))
+    case("adam_decay", lambda p: adam(p, lr=0.01, betas=(0.8, 0.99), eps=1e-6, weight_decay=0.1))
+    case("adamw", lambda p: torch.optim.AdamW(p, lr=0.01))
+    write("optimizers", out)
+
+
+def schedules():
+    out = {}
+
+    def case(name, make, steps):
+        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
+        schedule = make(optimizer)
+        lrs = []
+        for _ in range(steps):
+            lrs.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            schedule.step()
+        out[name] = torch.tensor(lrs, dtype=torch.float64)
+
+    lr = torch.optim.lr_scheduler
+    case("step", lambda o: lr.StepLR(o, 3, gamma=0.5), 10)
+    case("exponential", lambda o: lr.ExponentialLR(o, 0.9), 10)
+    case("cosine", lambda o: lr.CosineAnnealingLR(o, 10), 11)
+    case("cosine_min", lambda o: lr.CosineAnnealingLR(o, 10, eta_min=0.01), 11)
+    case("linear", lambda o: lr.LinearLR(o, 1.0, 0.1, 5), 10)
+
+    def warmup(optimizer):
+        up = lr.LambdaLR(optimizer, lambda t: t / 4)
+        return lr.SequentialLR(optimizer, [up, lr.CosineAnnealingLR(optimizer, 6)], [4])
+
+    case("warmup_cosine", warmup, 10)
+    write("schedules", out)
+
+
+def lenet():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.Sigmoid(), nn.AvgPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.Sigmoid(), nn.AvgPool2d(2),
+        nn.Flatten(), nn.Linear(400, 120), nn.Sigmoid(), nn.Linear(120, 84), nn.Sigmoid(), nn.Linear(84, 10),
+    )
+
+
+def leaf_network():
+    def block(inputs, filters):
+        return nn.Sequential(nn.Conv2d(inputs, filters, 2), nn.ReLU(), nn.MaxPool2d(4, stride=2), nn.BatchNorm2d(filters))
+
+    return nn.Sequential(
+        block(3, 8), block(8, 16), block(16, 32), nn.Flatten(),
+        nn.Linear(32, 20), nn.ReLU(), nn.Linear(20, 10), nn.ReLU(), nn.Linear(10, 2),
+    )
+
+
+def training():
+    def case(name, net, shape, classes, make):
+        out = {f"before.{key}": value.clone() for key, value in net.state_dict().items()}
+        optimizer = make(net.parameters())
+        losses = []
+        batches = [(torch.randn(*shape), torch.randint(classes, shape[:1])) for _ in range(4)]
+        for i, (x, y) in enumerate(batches):
+            out |= {f"batch.{i}.x": x, f"batch.{i}.y": y}
+        for step in range(20):
+            x, y = batches[step % 4]
+            loss = F.cross_entropy(net(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        out["losses"] = torch.tensor(losses)
+        write(name, out)
+
+    net = lenet()
+    for layer in net:
+        if isinstance(layer, (nn.Linear, nn.Conv2d)):
+            nn.init.xavier_uniform_(layer.weight)
+    case("lenet", net, (6, 1, 28, 28), 10, lambda p: torch.optim.SGD(p, lr=0.5, momentum=0.9))
+    case("leaf_network", leaf_network(), (4, 3, 34, 34), 2, lambda p: torch.optim.Adam(p, lr=0.001))
+
+
+def files():
+    """A model as PyTorch saves it, with what it gives for an input."""
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(18, 4))
+    net(torch.randn(3, 1, 5, 5))
+    save_file(net.state_dict(), HERE / "from_pytorch.safetensors")
+    x = torch.randn(2, 1, 5, 5)
+    write("from_pytorch_io", {"x": x, "y": net.eval()(x)})
+
+
+layers()
+losses()
+optimizers()
+schedules()
+training()
+files()
