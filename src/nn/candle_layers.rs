@@ -7,8 +7,14 @@ use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
 use crate::tensor::TensorExt;
 use candle_core::{Device, Result, Tensor, Var};
 
-/// Lists the tensor if it can be trained.
-fn add(tensor: Option<&Tensor>, path: &str, name: &str, found: &mut Vec<StateEntry>) {
+/// Lists the tensor if it is a variable.
+fn add(
+    tensor: Option<&Tensor>,
+    path: &str,
+    name: &str,
+    trained: bool,
+    found: &mut Vec<StateEntry>,
+) {
     let Some(tensor) = tensor.filter(|t| t.is_variable()) else {
         return;
     };
@@ -17,7 +23,7 @@ fn add(tensor: Option<&Tensor>, path: &str, name: &str, found: &mut Vec<StateEnt
             "" => name.to_owned(),
             _ => format!("{path}.{name}"),
         };
-        Parameter::of_var(var).add_to(&path, true, found);
+        Parameter::of_var(var).add_to(&path, trained, found);
     }
 }
 
@@ -30,30 +36,38 @@ fn copied(tensor: &Tensor, device: &Device) -> Result<Tensor> {
     }
 }
 
-/// `weights` names each tensor of a layer; `rebuild` makes the layer of copies of them.
+/// Names each tensor of a layer, those that are trained first; and says how the layer is made again
+/// of copies of them.
 macro_rules! candle_layer {
-    ($layer:ty, $text:literal, |$this:ident| [$($name:literal: $tensor:expr),*], |$copy:ident| $rebuild:expr) => {
-        impl Parameters for $layer {
+    (
+        $layer:ident,
+        |$this:ident| [$($name:literal: $tensor:expr),*],
+        buffers [$($buffer:literal: $values:expr),*],
+        |$copy:ident| $rebuild:expr
+    ) => {
+        impl Parameters for candle_nn::$layer {
             fn describe(&self) -> String {
-                $text.to_owned()
+                concat!("candle_nn::", stringify!($layer), "()").to_owned()
             }
 
             fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
                 let $this = self;
-                $(add($tensor, path, $name, found);)*
+                $(add($tensor, path, $name, true, found);)*
+                $(add(Some($values), path, $buffer, false, found);)*
             }
 
             fn place(&mut self, device: &Device) -> Result<()> {
                 let $this = &*self;
-                let there = [$($tensor),*].into_iter().flatten().all(|t| t.device().same_device(device));
-                if !there {
+                let tensors = [$($tensor,)* $(Some($values)),*];
+                let is_there = |t: &Tensor| t.device().same_device(device);
+                if !tensors.into_iter().flatten().all(is_there) {
                     *self = self.replicate_with(&mut Copier::new(device))?;
                 }
                 Ok(())
             }
         }
 
-        impl Replicate for $layer {
+        impl Replicate for candle_nn::$layer {
             fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
                 let $this = self;
                 let $copy = |tensor: &Tensor| copied(tensor, copier.device());
@@ -64,27 +78,62 @@ macro_rules! candle_layer {
 }
 
 candle_layer!(
-    candle_nn::Linear, "candle_nn::Linear()",
+    Linear,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
+    buffers [],
     |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?)
 );
 
 candle_layer!(
-    candle_nn::Conv2d, "candle_nn::Conv2d()",
+    Conv1d,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
+    buffers [],
     |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
 );
 
 candle_layer!(
-    candle_nn::Conv1d, "candle_nn::Conv1d()",
+    Conv2d,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
+    buffers [],
     |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
 );
 
 candle_layer!(
-    candle_nn::Embedding, "candle_nn::Embedding()",
+    Embedding,
     |this| ["weight": Some(this.embeddings())],
+    buffers [],
     |copy| Self::new(copy(this.embeddings())?, this.hidden_size())
+);
+
+candle_layer!(
+    LayerNorm,
+    |this| ["weight": Some(this.weight()), "bias": this.bias()],
+    buffers [],
+    |copy| match (this.bias(), this.remove_mean()) {
+        (Some(bias), _) => Self::new(copy(this.weight())?, copy(bias)?, this.eps()),
+        (None, true) => Self::new_no_bias(copy(this.weight())?, this.eps()),
+        (None, false) => Self::rms_norm(copy(this.weight())?, this.eps()),
+    }
+);
+
+candle_layer!(
+    BatchNorm,
+    |this| [
+        "weight": this.weight_and_bias().map(|both| both.0),
+        "bias": this.weight_and_bias().map(|both| both.1)
+    ],
+    buffers ["running_mean": this.running_mean(), "running_var": this.running_var()],
+    |copy| {
+        let (mean, var) = (copy(this.running_mean())?, copy(this.running_var())?);
+        let (features, eps, momentum) = (mean.elem_count(), this.eps(), this.momentum());
+        match this.weight_and_bias() {
+            Some((weight, bias)) => {
+                let (weight, bias) = (copy(weight)?, copy(bias)?);
+                Self::new_with_momentum(features, mean, var, weight, bias, eps, momentum)?
+            }
+            None => Self::new_no_bias_with_momentum(features, mean, var, eps, momentum)?,
+        }
+    }
 );
 
 #[cfg(test)]
@@ -97,6 +146,7 @@ mod tests {
 
     #[derive(taper_macros::Parameters)]
     struct Mixed {
+        norm: candle_nn::BatchNorm,
         first: candle_nn::Linear,
         last: crate::nn::Linear,
     }
@@ -107,6 +157,7 @@ mod tests {
         let vars = VarMap::new();
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu);
         let mut model = Mixed {
+            norm: candle_nn::batch_norm(3, 1e-5, builder.pp("norm")).unwrap(),
             first: candle_nn::linear(3, 2, builder).unwrap(),
             last: crate::nn::Linear::new(2, 1).unwrap(),
         };
@@ -114,7 +165,20 @@ mod tests {
         let names: Vec<String> = model.named_parameters().into_iter().map(|p| p.0).collect();
         assert_eq!(
             names,
-            ["first.weight", "first.bias", "last.weight", "last.bias"]
+            [
+                "norm.weight",
+                "norm.bias",
+                "first.weight",
+                "first.bias",
+                "last.weight",
+                "last.bias"
+            ]
+        );
+
+        assert_eq!(
+            model.state_dict().unwrap().len(),
+            8,
+            "with the running values"
         );
 
         let copy = model.replicate(&cpu).unwrap();

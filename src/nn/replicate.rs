@@ -76,3 +76,91 @@ impl Copier {
         Ok(parameter)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::nn::*;
+    use crate::tensor::{ones, zeros};
+    use candle_core::{Device, Result, Tensor};
+
+    const CPU: Device = Device::Cpu;
+
+    #[derive(taper_macros::Parameters)]
+    struct Tied {
+        first: Parameter,
+        net: Sequential,
+        layers: Vec<Box<dyn Layer>>,
+        pair: (Option<Linear>, [Parameter; 1]),
+        norm: BatchNorm1d,
+        mode: Mode,
+        name: &'static str,
+        #[parameters(skip)]
+        notes: std::collections::VecDeque<i32>,
+    }
+
+    fn tied() -> Result<Tied> {
+        let first = Parameter::new(&ones(2, &CPU)?)?;
+        let mut model = Tied {
+            net: crate::seq![LazyLinear::new(2), Dropout::new(0.5)?],
+            layers: vec![Box::new(Linear::new(2, 2)?)],
+            pair: (Some(Linear::new(1, 1)?), [first.clone()]),
+            norm: BatchNorm1d::new(2)?,
+            first,
+            mode: Mode::new(),
+            name: "tied",
+            notes: [1, 2].into(),
+        };
+        model.eval();
+        model.norm.forward(&zeros((2, 2), &CPU)?)?;
+        Ok(model)
+    }
+
+    #[test]
+    fn a_copy_shares_nothing_with_the_model_and_what_the_model_shares() -> Result<()> {
+        let model = tied()?;
+        let copy = model.replicate(&CPU)?;
+        let names = |m: &Tied| state_of(m).into_iter().map(|e| e.name).collect::<Vec<_>>();
+        assert_eq!(names(&copy), names(&model));
+        assert!(!copy.mode.is_training() && copy.name == "tied" && copy.notes == [1, 2]);
+
+        copy.first.set(&zeros(2, &CPU)?)?;
+        let numbers = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
+        assert_eq!(
+            numbers(&copy.pair.1[0])?,
+            [0.0, 0.0],
+            "tied in the copy as well"
+        );
+        assert_eq!(numbers(&model.first)?, [1.0, 1.0]);
+
+        copy.net.forward(&ones((1, 3), &CPU)?)?;
+        assert!(!model.parameter("net.0.weight")?.is_initialized());
+        Ok(())
+    }
+
+    #[test]
+    fn a_model_goes_to_a_device_with_all_its_parts() -> Result<()> {
+        let Ok(gpu) = crate::device::gpu(0) else {
+            println!("skipped: there is no GPU");
+            return Ok(());
+        };
+        let mut model = tied()?;
+        let x: Tensor = ones((1, 2), &CPU)?;
+        model.to_device(&gpu)?;
+        for entry in state_of(&model)
+            .iter()
+            .filter(|e| e.parameter.is_initialized())
+        {
+            assert!(
+                entry.parameter.device()?.same_device(&gpu),
+                "{}",
+                entry.name
+            );
+        }
+        let message = model.norm.forward(&x).unwrap_err().to_string();
+        assert!(message.contains("but its input is on cpu\n"), "{message}");
+        let (y_hat, y) = (zeros((1, 2), &gpu)?, Tensor::new(&[0i64], &CPU)?);
+        let message = cross_entropy(&y_hat, &y).unwrap_err().to_string();
+        assert!(message.contains("but targets are on cpu\n"), "{message}");
+        Ok(())
+    }
+}

@@ -126,3 +126,66 @@ impl fmt::Debug for Summary {
         f.write_str(&self.show_text())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::{Linear, Parameter, ReLU, Sequential};
+    use candle_core::Device;
+
+    #[derive(taper_macros::Parameters)]
+    struct Scale {
+        factor: Parameter,
+    }
+
+    impl Layer for Scale {
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            x.broadcast_mul(&self.factor.tensor()?)
+        }
+    }
+
+    #[derive(taper_macros::Parameters)]
+    struct Model {
+        net: Sequential,
+        scale: Scale,
+        head: Linear,
+    }
+
+    impl Layer for Model {
+        fn forward(&self, x: &Tensor) -> Result<Tensor> {
+            self.head
+                .forward(&self.scale.forward(&self.net.forward(x)?)?)
+        }
+    }
+
+    fn scale() -> Scale {
+        let factor = Parameter::new(&zeros(1, &Device::Cpu).unwrap()).unwrap();
+        Scale { factor }
+    }
+
+    #[test]
+    fn layers_are_listed_wherever_they_are_called() {
+        let model = Model {
+            net: crate::seq![Linear::new(3, 2).unwrap(), ReLU, crate::seq![scale()]],
+            scale: scale(),
+            head: Linear::new(2, 1).unwrap(),
+        };
+        let summary = model.summary((5, 3)).unwrap();
+        assert_eq!(
+            summary.show_text(),
+            "layer   output shape  parameters
+Linear  (5, 2)                 8
+ReLU    (5, 2)                 0
+Scale   (5, 2)                 1
+Linear  (5, 1)                 3
+total                         13"
+        );
+        assert_eq!(scale().summary(4).unwrap().num_layers(), 1);
+        assert!(model.summary((5, 4)).is_err());
+        assert_eq!(
+            model.summary((5, 3)).unwrap(),
+            summary,
+            "an error leaves nothing behind"
+        );
+    }
+}

@@ -65,6 +65,25 @@ impl<N> Classifier<N> {
         self.optimizer = make;
         self
     }
+
+    // Beside that of `Layer`, so that an editor that does not expand the net's derive finds it.
+    /// The net's scores: `(batch, classes)`.
+    ///
+    /// # Errors
+    /// If the net cannot take the input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Classifier::new(Linear::new(2, 3)?, 0.1).forward(&zeros((4, 2), &cpu())?)?; // (4, 3)
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward(&self, input: &Tensor) -> Result<Tensor>
+    where
+        N: Layer,
+    {
+        self.net.forward(input)
+    }
 }
 
 impl<N: Layer + Replicate + 'static> Layer for Classifier<N> {

@@ -47,7 +47,8 @@ pub struct Gradients {
     pub gradients: GradStore,
 }
 
-impl<M: Module> DataParallel<M> {
+// The bounds stand on the methods, so that an editor that does not expand the derive finds these.
+impl<M> DataParallel<M> {
     /// Moves the model to the first device and copies it to the others.
     ///
     /// # Errors
@@ -61,7 +62,10 @@ impl<M: Module> DataParallel<M> {
     /// let parallel = DataParallel::new(model, &try_all_gpus())?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn new(mut model: M, devices: &[Device]) -> Result<Self> {
+    pub fn new(mut model: M, devices: &[Device]) -> Result<Self>
+    where
+        M: Module,
+    {
         if let Some(lazy) = model.parameters().iter().find(|p| !p.is_initialized()) {
             lazy.tensor()?;
         }
@@ -88,7 +92,10 @@ impl<M: Module> DataParallel<M> {
     /// let loss = parallel.backward(&batch)?.loss; // fewer examples than devices will do
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn backward(&self, batch: &Batch) -> Result<Gradients> {
+    pub fn backward(&self, batch: &Batch) -> Result<Gradients>
+    where
+        M: Module,
+    {
         let parts = split_and_load(batch, &self.devices)?;
         let (gradients, _) = backward(&self.model, &self.others, &parts)?;
         Ok(gradients)
@@ -106,7 +113,10 @@ impl<M: Module> DataParallel<M> {
     /// DataParallel::new(model, &[cpu(), cpu()])?.broadcast()?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn broadcast(&mut self) -> Result<()> {
+    pub fn broadcast(&mut self) -> Result<()>
+    where
+        M: Module,
+    {
         broadcast(&self.model, &self.others)
     }
 
