@@ -203,6 +203,25 @@ fn foreign(name: &str) -> candle_core::Error {
     )
 }
 
+/// Prints an optimiser, in `{:?}` and below a cell.
+macro_rules! print_settings {
+    ($optimizer:ident, |$this:ident| $settings:expr) => {
+        impl std::fmt::Debug for $optimizer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&$crate::show::Show::show_text(self))
+            }
+        }
+
+        impl $crate::show::Show for $optimizer {
+            fn show_text(&self) -> String {
+                let $this = self;
+                format!("{}({})", stringify!($optimizer), $settings)
+            }
+        }
+    };
+}
+use print_settings;
+
 /// A number that is part of an optimiser's state.
 fn scalar(name: &str, value: f64) -> Result<(String, Tensor)> {
     Ok((name.to_owned(), Tensor::new(value, &Device::Cpu)?))
@@ -228,6 +247,18 @@ mod tests {
             .unwrap_err();
         let message = message.to_string();
         assert!(message.contains("have no gradients") && message.lines().count() == 2);
+    }
+
+    #[test]
+    fn they_print_their_settings() {
+        assert_eq!(
+            format!("{:?}", Sgd::new(vec![], 0.1).momentum(0.9)),
+            "Sgd(lr=0.1, momentum=0.9, weight_decay=0, nesterov=false)"
+        );
+        assert_eq!(
+            format!("{:?}", AdamW::new(vec![], 0.1)),
+            "AdamW(lr=0.1, betas=(0.9, 0.999), eps=0.00000001, weight_decay=0.01)"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Adam, and Adam with decoupled weight decay.
 
-use super::{Optimizer, Slots, scalar, scalar_of};
+use super::{Optimizer, Slots, print_settings, scalar, scalar_of};
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
@@ -146,6 +146,11 @@ macro_rules! adam {
                 Ok(())
             }
         }
+
+        print_settings!($name, |adam| {
+            let Moments { lr, betas, eps, weight_decay, .. } = &adam.moments;
+            format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={weight_decay}")
+        });
     };
 }
 

@@ -1,6 +1,6 @@
 //! Stochastic gradient descent.
 
-use super::{Optimizer, Slots, scalar, scalar_of};
+use super::{Optimizer, Slots, print_settings, scalar, scalar_of};
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
@@ -132,3 +132,8 @@ impl Optimizer for Sgd {
         Ok(())
     }
 }
+
+print_settings!(Sgd, |sgd| format!(
+    "lr={}, momentum={}, weight_decay={}, nesterov={}",
+    sgd.lr, sgd.momentum, sgd.weight_decay, sgd.nesterov
+));

@@ -8,7 +8,9 @@ use crate::error::explain;
 use crate::nn::{Parameter, ParametersExt};
 use crate::optim::Schedule;
 use crate::plot::ProgressBoard;
+use crate::show::Show;
 use candle_core::{Device, Result};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Trains models: chooses devices, goes through the data, makes the steps, measures, draws.
@@ -283,5 +285,21 @@ impl Trainer {
     /// ```
     pub fn board(&self) -> &ProgressBoard {
         &self.board
+    }
+}
+
+impl Show for Trainer {
+    fn show_text(&self) -> String {
+        let epochs = self.history.epochs.len();
+        format!(
+            "Trainer(max_epochs={}), {epochs} epochs done",
+            self.max_epochs
+        )
+    }
+}
+
+impl fmt::Debug for Trainer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show_text())
     }
 }
