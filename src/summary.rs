@@ -137,6 +137,27 @@ impl SummaryWriter {
         self.write(&event(now(), step, tag, Message::new().message(4, &image)))
     }
 
+    /// Writes the settings of a run and what it reached, for TensorBoard's page *HParams*: one call
+    /// per folder.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    ///
+    /// ```no_run
+    /// use taper::prelude::*;
+    ///
+    /// let mut writer = SummaryWriter::new("runs/lenet-1")?;
+    /// writer.add_hparams(&[("lr", 0.1), ("batch_size", 64.0)], &[("accuracy", 0.98)])?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn add_hparams(&mut self, hparams: &[(&str, f64)], metrics: &[(&str, f64)]) -> Result<()> {
+        self.write(&event(now(), 0, HPARAMS_TAG, session_start(hparams)))?;
+        for (tag, value) in metrics {
+            self.add_scalar(tag, *value, 0)?;
+        }
+        Ok(())
+    }
+
     /// Hands everything written so far to the file.
     ///
     /// # Errors
@@ -174,6 +195,27 @@ fn event(time: f64, step: usize, tag: &str, value: Message) -> Message {
         .double(1, time)
         .integer(2, step as u64)
         .message(5, &summary)
+}
+
+/// The tag by which TensorBoard's plugin `hparams` knows its data.
+const HPARAMS_TAG: &str = "_hparams_/session_start_info";
+
+/// The plugin's `SessionStartInfo`, as metadata of an empty tensor.
+fn session_start(hparams: &[(&str, f64)]) -> Message {
+    let entries = hparams.iter().fold(Message::new(), |info, (name, value)| {
+        let value = Message::new().double(2, *value);
+        info.message(
+            1,
+            &Message::new().bytes(1, name.as_bytes()).message(2, &value),
+        )
+    });
+    let content = Message::new().message(3, &entries.double(5, now()));
+    let plugin = Message::new().bytes(1, b"hparams").message(2, &content);
+    let no_elements = Message::new().message(2, &Message::new());
+    let tensor = Message::new().integer(1, 1).message(2, &no_elements);
+    Message::new()
+        .message(9, &Message::new().message(1, &plugin))
+        .message(8, &tensor)
 }
 
 /// TensorFlow's `HistogramProto`; what is not finite is left out.

@@ -45,6 +45,10 @@ fn tensorboard_lists_every_value_that_was_written() {
     writer
         .add_image("grey", &full((4, 6), 0.5, &Device::Cpu).unwrap(), 8)
         .unwrap();
+    let settings = [("batch_size", 64.0), ("lr", 0.5)];
+    writer
+        .add_hparams(&settings, &[("accuracy", 0.75)])
+        .unwrap();
     drop(writer);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/tensorboard_scalars.py");
     let read = std::process::Command::new(&python)
@@ -56,7 +60,9 @@ fn tensorboard_lists_every_value_that_was_written() {
     for step in 0..500 {
         expected += &format!("scalar Train/Loss {step} {:?}\n", step as f64 / 4.0);
     }
-    expected += "histogram w 7 3.0 1.0 4.0 7.0\nimage grey 8 6 4\n";
+    expected += "scalar accuracy 0 0.75\n";
+    expected +=
+        "histogram w 7 3.0 1.0 4.0 7.0\nimage grey 8 6 4\nhparam batch_size 64.0\nhparam lr 0.5\n";
     let error = String::from_utf8_lossy(&read.stderr);
     assert_eq!(String::from_utf8_lossy(&read.stdout), expected, "{error}");
     std::fs::remove_dir_all(folder).unwrap();

@@ -1,4 +1,4 @@
-"""Lists every scalar, histogram and image in an event file, as TensorBoard's own reader sees them.
+"""Lists every scalar, histogram, image and hyperparameter in an event file, as TensorBoard's own reader sees them.
 
     python tests/python/tensorboard_scalars.py FOLDER_OR_FILE
 
@@ -8,6 +8,7 @@ One line each: kind, tag, step and value. Needs the package tensorboard.
 import sys
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import metadata
 
 events = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0})
 events.Reload()
@@ -22,3 +23,11 @@ for tag in tags["histograms"]:
 for tag in tags["images"]:
     for event in events.Images(tag):
         print("image", tag, event.step, event.width, event.height)
+try:
+    contents = events.PluginTagToContent("hparams")
+except KeyError:
+    contents = {}
+for content in contents.values():
+    hparams = metadata.parse_session_start_info_plugin_data(content).hparams
+    for name in sorted(hparams):
+        print("hparam", name, hparams[name].number_value)
