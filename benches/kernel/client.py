@@ -45,16 +45,18 @@ class Kernel:
         self.hears()
 
     def hears(self) -> None:
-        """Asks who it is until an answer and something published have come: then nothing is missed."""
-        heard = False
-        while not heard:
-            self.client.kernel_info()
-            try:
-                self.client.get_iopub_msg(timeout=0.05)
-                self.client.get_shell_msg(timeout=LIMIT)
-                heard = True
-            except Empty:
-                self.manager.is_alive() or fail(f"{self.peer.name}: the kernel has ended")
+        """Asks who it is until what that causes is published here: then nothing is missed."""
+        while not self.publishes_for(self.client.kernel_info()):
+            self.manager.is_alive() or fail(f"{self.peer.name}: the kernel has ended")
+
+    def publishes_for(self, request: str) -> bool:
+        """Whether something comes soon because of this request, and not of an earlier one."""
+        try:
+            while self.client.get_iopub_msg(timeout=0.05)["parent_header"].get("msg_id") != request:
+                pass
+            return True
+        except Empty:
+            return False
 
     def first_tensor(self) -> float:
         """Seconds from start, or restart, to the first tensor that is printed."""
