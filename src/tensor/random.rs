@@ -11,7 +11,9 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use rand_distr::{Normal, StandardNormal};
 use std::cell::RefCell;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+#[cfg(not(test))]
+use std::sync::LazyLock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Starts the random numbers anew from a seed: the same seed, the same numbers.
 ///
@@ -212,6 +214,19 @@ fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng
     distribution.sample_iter(rng).take(n).collect()
 }
 
+/// Tests run side by side in one program, each on a thread of its own; there each has a generator of
+/// its own too, so that none draws the numbers of another.
+#[cfg(test)]
+fn generator() -> MutexGuard<'static, ChaCha12Rng> {
+    thread_local! {
+        static GENERATOR: &'static Mutex<ChaCha12Rng> =
+            Box::leak(Box::new(Mutex::new(ChaCha12Rng::from_os_rng())));
+    }
+    let generator = GENERATOR.with(|generator| *generator);
+    generator.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(not(test))]
 fn generator() -> MutexGuard<'static, ChaCha12Rng> {
     static GENERATOR: LazyLock<Mutex<ChaCha12Rng>> =
         LazyLock::new(|| Mutex::new(ChaCha12Rng::from_os_rng()));

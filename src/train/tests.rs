@@ -9,12 +9,8 @@ use crate::show::Show;
 use crate::tensor::{manual_seed, rand, randn, with_seed};
 use candle_core::{DType, Device, Result, Tensor};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 const CPU: Device = Device::Cpu;
-
-/// Trainings that compare numbers must not draw from the one generator at the same time.
-static RANDOM: Mutex<()> = Mutex::new(());
 
 /// Points whose class is the quarter of the plane in which they lie.
 #[derive(Clone)]
@@ -94,7 +90,6 @@ fn temporary(name: &str) -> PathBuf {
 
 #[test]
 fn a_small_net_learns_and_its_history_says_so() -> Result<()> {
-    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     manual_seed(1);
     let mut model = mlp(0.0);
     let mut trainer = Trainer::new(30);
@@ -113,7 +108,6 @@ fn a_small_net_learns_and_its_history_says_so() -> Result<()> {
 
 #[test]
 fn several_devices_give_the_gradients_of_one() -> Result<()> {
-    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     for (examples, devices) in [(12, 2), (12, 3), (10, 3), (2, 3), (1, 2)] {
         let batch = Quarters::new(examples).batch();
         let model = mlp(0.0);
@@ -139,7 +133,6 @@ fn several_devices_give_the_gradients_of_one() -> Result<()> {
 
 #[test]
 fn several_devices_train_along_the_curve_of_one() -> Result<()> {
-    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     let train = |devices: usize| {
         manual_seed(4);
         let mut trainer = Trainer::new(3).log_every(1).devices(&vec![CPU; devices]);
@@ -161,7 +154,6 @@ fn several_devices_train_along_the_curve_of_one() -> Result<()> {
 
 #[test]
 fn the_same_seed_gives_the_same_numbers_also_with_dropout_on_several_devices() -> Result<()> {
-    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     for devices in [1, 3] {
         let train = || {
             manual_seed(4);
@@ -177,7 +169,6 @@ fn the_same_seed_gives_the_same_numbers_also_with_dropout_on_several_devices() -
 
 #[test]
 fn a_checkpoint_resumes_exactly() -> Result<()> {
-    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     let (data, path) = (Quarters::new(50), temporary("resume"));
     let schedule = Schedule::cosine(4);
     manual_seed(6);
@@ -310,7 +301,6 @@ fn training_stops_early_when_nothing_gets_better() -> Result<()> {
 
 #[test]
 fn clipped_gradients_keep_the_steps_small() -> Result<()> {
-    let _alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
     let data = Quarters::new(16);
     let mut model = Classifier::new(Linear::new(2, 4)?, 1.0);
     let before = numbers(&model);

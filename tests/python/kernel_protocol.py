@@ -67,11 +67,11 @@ class Questions(WithKernel):
         return self.kernel.published.get(request["header"]["msg_id"], [])
 
     def test_completion(self):
-        for code, text, start, kind in [
-            ("let x = try_all_g", "try_all_gpus()", 8, "function"),
-            ("ones(2, &cpu())?.sum_a", "sum_all()", 17, "function"),
-            ("🕯; manual_", "manual_seed(seed)", 3, "function"),
-            ("let t: Tens", "Tensor", 7, "class"),
+        for code, text, start, kind, signature in [
+            ("let x = try_all_g", "try_all_gpus()", 8, "fn -> Vec<Device>", "try_all_gpus() -> Vec<Device>"),
+            ("ones(2, &cpu())?.sum_a", "sum_all()", 17, "fn -> Result<Tensor>", "sum_all(&self) -> Result<Tensor>"),
+            ("🕯; manual_", "manual_seed(seed)", 3, "fn", "manual_seed(seed: u64)"),
+            ("let t: Tens", "Tensor", 7, "class", "Tensor"),
         ]:
             with self.subTest(code):
                 reply = self.kernel.ask("complete", code).reply
@@ -80,7 +80,9 @@ class Questions(WithKernel):
                 typed = reply["metadata"]["_jupyter_types_experimental"]
                 self.assertEqual([t["text"] for t in typed], reply["matches"])
                 one = typed[reply["matches"].index(text)]
-                expected = {"text": text, "type": kind, "signature": text, "start": start, "end": len(code)}
+                # No front end breaks the line at such a space.
+                kind = kind.replace(" ", "\u00a0")
+                expected = {"text": text, "type": kind, "signature": signature, "start": start, "end": len(code)}
                 self.assertEqual(one, expected)
 
     def test_completion_knows_the_cells_before(self):

@@ -4,6 +4,7 @@ mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;
+mod displays;
 mod errors;
 mod marks;
 mod mistakes;

@@ -1,0 +1,40 @@
+//! Displays that change in place.
+
+use crate::common::events::{session, value};
+use serde_json::json;
+
+#[test]
+fn a_board_is_drawn_now_and_then_and_ends_in_its_final_state() {
+    let mut session = session();
+    session.run("let displays_a = ProgressBoard::new();");
+    let ran = session
+        .run("for step in 0..=10_000 { displays_a.draw(step, 2.5 * step as f64, \"loss\", 1); }");
+    assert_eq!(ran[0]["event"], "display");
+    let of_the_board = |event: &serde_json::Value| {
+        event["event"] == "update_display" && event["display_id"] == ran[0]["display_id"]
+    };
+    assert!(ran[1..].iter().all(of_the_board), "{ran:?}");
+    assert!((2..60).contains(&ran.len()), "{} states", ran.len());
+    let last = &ran[ran.len() - 1]["data"];
+    let text = last["text/plain"]
+        .as_str()
+        .expect("a board says what it shows");
+    assert!(text.contains("25000"), "{text}");
+    // It is a value like any other, and shows itself in a later cell.
+    let again = session.run("displays_a");
+    assert_eq!(again[0]["data"]["image/svg+xml"], last["image/svg+xml"]);
+}
+
+#[test]
+fn a_loop_that_checks_for_an_interrupt_stops_and_earlier_variables_live() {
+    let mut session = session();
+    session.run("let mut displays_b = Vec::new();");
+    let code = "for step in progress(0..100_000) {\n    check_interrupt()?;\n    displays_b.push(step);\n    if step == 5 { println!(\"on\"); }\n    std::thread::sleep(std::time::Duration::from_millis(5));\n}";
+    let ran = session.run_with(json!({ "code": code, "interrupt_at": "on" }), |_| {});
+    let kept = "The cell was stopped. Variables of earlier cells are kept.";
+    assert_eq!(
+        ran.last(),
+        Some(&error("Interrupted", kept, 2, &["check_interrupt()?;"]))
+    );
+    assert_eq!(session.run("displays_b.len() > 5"), [value("true")]);
+}
