@@ -71,6 +71,26 @@ pub trait Parameters {
         String::new()
     }
 
+    /// Moves every parameter to a device, in place. Lazy ones will be made there.
+    ///
+    /// It stands here, and not on every type, because a `Var` is moved as the tensor that it is.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let device = try_gpu(0);
+    /// let mut net = seq![LazyLinear::new(1)];
+    /// net.to_device(&device)?;
+    /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn to_device(&mut self, device: &Device) -> Result<()> {
+        self.place(device)
+    }
+
     /// Adds every parameter and buffer below `path` to `found`. [`Parameter`] adds itself, all else
     /// its fields.
     #[doc(hidden)]

@@ -5,7 +5,7 @@ use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, StateEntry, Sum
 use candle_core::{Device, Result, Tensor};
 use std::path::Path;
 
-/// What every model can do with its parameters: list, move, copy, save, load and count them.
+/// What every model can do with its parameters: list, copy, save, load and count them.
 ///
 /// These methods stand on every type and ask for [`Parameters`] one by one. So an editor that does
 /// not expand the derive still finds them, and knows the type of `let n = model.num_parameters();`.
@@ -92,27 +92,6 @@ pub trait ParametersExt {
     {
         let shapes = self.parameters().into_iter().filter_map(|p| p.shape().ok());
         shapes.map(|shape| shape.elem_count()).sum()
-    }
-
-    /// Moves every parameter to a device, in place. Lazy ones will be made there.
-    ///
-    /// # Errors
-    /// If the device has not enough memory.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let device = try_gpu(0);
-    /// let mut net = seq![LazyLinear::new(1)];
-    /// net.to_device(&device)?;
-    /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn to_device(&mut self, device: &Device) -> Result<()>
-    where
-        Self: Parameters,
-    {
-        self.place(device)
     }
 
     /// Makes every layer behave as in training. A new model does.
