@@ -52,7 +52,9 @@ pub fn prepare(folder: &Path) -> Result<()> {
 /// # Safety
 /// No other thread may read or write the environment.
 pub unsafe fn enter(folder: &Path) {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    // The first cell of a new image is run by a process of one that has entered a session's folder.
+    let real = std::env::var_os(PATH_VARIABLE).or_else(|| std::env::var_os("PATH"));
+    let path = real.unwrap_or_default();
     let bin = folder.join(CARGO_HOME).join("bin");
     let first = std::iter::once(bin).chain(std::env::split_paths(&path));
     // SAFETY: promised by the caller.
