@@ -334,7 +334,7 @@ pub fn script(file: &Path, text: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("the script may run");
 }
 
-/// The stand-in for the clone. It has the real display records and the real process side.
+/// The stand-in for the clone. It has what the process that runs the cells looks for.
 fn home() -> &'static Path {
     static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = fresh("stand-in");
@@ -358,9 +358,7 @@ fn write_home(home: &Path) {
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     fs::create_dir_all(home.join("src")).expect("a folder");
     fs::create_dir_all(home.join("macros/src")).expect("a folder");
-    for file in ["Cargo.lock", "src/display.rs", "src/kernel.rs"] {
-        fs::copy(clone.join(file), home.join(file)).expect("a file of the clone is copied");
-    }
+    fs::copy(clone.join("Cargo.lock"), home.join("Cargo.lock")).expect("the lock file is copied");
     for (file, text) in [
         ("Cargo.toml", MANIFEST),
         ("src/lib.rs", LIBRARY),
@@ -390,10 +388,23 @@ serde_json = "1"
 taper-macros = { path = "macros" }
 "#;
 
-const LIBRARY: &str = "#![allow(dead_code)]
-pub mod display;
-mod kernel;
-pub use kernel::interrupted;
+const LIBRARY: &str = r#"
+use std::io::Write;
+
+pub fn interrupted() -> bool {
+    false
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn taper_attach() {}
+
+#[unsafe(no_mangle)]
+extern "C" fn taper_begin_cell() {}
+
+#[unsafe(no_mangle)]
+extern "C" fn taper_flush() {
+    let _ = std::io::stdout().flush();
+}
 
 pub mod prelude {
     pub use std::fmt::Error;
@@ -408,7 +419,7 @@ pub mod prelude {
         Ok(vec![0.0; size])
     }
 }
-";
+"#;
 
 const MACROS_MANIFEST: &str = r#"[package]
 name = "taper-macros"
