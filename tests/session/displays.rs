@@ -1,6 +1,7 @@
 //! Displays that change in place.
 
-use crate::common::events::session;
+use crate::common::events::{session, value};
+use serde_json::json;
 
 #[test]
 fn a_board_is_drawn_now_and_then_and_ends_in_its_final_state() {
@@ -22,4 +23,19 @@ fn a_board_is_drawn_now_and_then_and_ends_in_its_final_state() {
     // It is a value like any other, and shows itself in a later cell.
     let again = session.run("displays_a");
     assert_eq!(again[0]["data"]["image/svg+xml"], last["image/svg+xml"]);
+}
+
+#[test]
+fn a_loop_that_checks_for_an_interrupt_stops_and_earlier_variables_live() {
+    let mut session = session();
+    session.run("let mut displays_b = Vec::<i32>::new();");
+    let code = "for step in progress(0..100_000) {\n    check_interrupt()?;\n    displays_b.push(step);\n    if step == 5 { println!(\"on\"); }\n    std::thread::sleep(std::time::Duration::from_millis(5));\n}";
+    let ran = session.run_with(json!({ "code": code, "interrupt_at": "on" }), |_| {});
+    let kept = "The cell was stopped. Variables of earlier cells are kept.";
+    let last = ran.last().expect("it was stopped");
+    assert_eq!(
+        (&last["name"], &last["message"]),
+        (&json!("Interrupted"), &json!(kept))
+    );
+    assert_eq!(session.run("displays_b.len() > 5"), [value("true")]);
 }
