@@ -3,21 +3,31 @@
 //! - A [`Dataset`] knows how many examples it has and gives those at some indices as a [`Batch`].
 //! - A [`DataLoader`] goes through a data set once for each `for` loop, in batches, shuffled if asked.
 //! - A [`DataModule`] is what a trainer takes: it gives the loaders for training and validation.
+//!
+//! [`Digits`], [`Shapes`], [`Leaves`] and [`SyntheticRegression`] come with Taper. [`Mnist`],
+//! [`FashionMnist`] and [`Cifar10`] are downloaded once, in a terminal: `cargo taper data get mnist`.
+//! Data sets lie in the folder that the environment variable `TAPER_DATA` names, or, where it is
+//! not set, in `data` in Taper's cache.
 
 mod dataset;
 mod digits;
+mod downloaded;
 mod draw;
 mod folder;
+mod images;
 mod leaves;
 mod loader;
 mod module;
+mod place;
 mod shapes;
 mod synthetic;
 pub mod transforms;
 
 pub use dataset::{Batch, Dataset, TensorDataset};
 pub use digits::Digits;
+pub use downloaded::{Cifar10, FashionMnist, Mnist};
 pub use folder::ImageFolder;
+pub use images::ImageDataset;
 pub use leaves::Leaves;
 pub use loader::{Batches, DataLoader};
 pub use module::DataModule;

@@ -8,6 +8,7 @@ mod benchmark;
 mod gpu_info;
 mod stopwatch;
 
+pub(crate) use benchmark::readable_time;
 pub use benchmark::{Timing, Timings, benchmark};
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 pub use stopwatch::{Stopwatch, synchronize};

@@ -112,6 +112,23 @@ pub(crate) fn send_record(record: &Value) {
     }
 }
 
+/// The secret of a log, where there is nobody to hide from.
+const LOG: &str = "log";
+
+/// From now on displays go to standard output as they would to the kernel, but not if somebody has
+/// been asked already who runs this program.
+pub(crate) fn begin_log() {
+    let secret = LOG.to_owned();
+    let _ = HOST.set(Host::Taper { secret });
+}
+
+/// Whether somebody reads records: the kernel, `taper run`, or later the reader of a log.
+pub(crate) fn is_recorded() -> bool {
+    matches!(Host::current(), Host::Taper { .. })
+}
+
+static HOST: OnceLock<Host> = OnceLock::new();
+
 /// Who runs this program, and so where displays go.
 #[derive(Debug)]
 enum Host {
@@ -125,7 +142,6 @@ enum Host {
 
 impl Host {
     fn current() -> &'static Host {
-        static HOST: OnceLock<Host> = OnceLock::new();
         HOST.get_or_init(|| {
             if let Ok(secret) = std::env::var("TAPER_DISPLAY") {
                 Host::Taper { secret }

@@ -21,6 +21,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
+//! | [`compare`] | experiments: CPU against GPU, transfers, logging |
 //! | [`tensor`] | making tensors, seeded random numbers, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`nn`] | layers, losses, and what every model can do with its parameters |
@@ -29,6 +30,7 @@
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
 //! | [`show`] | how a value looks below its cell |
 //! | [`display`] | how figures and values get from a cell to the page |
+//! | [`export`] | what a notebook that was made a program stands on |
 //!
 //! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so all that is
 //! written for Candle works here. Taper's errors have two lines: what is wrong, and what to do.
@@ -41,10 +43,13 @@ extern crate self as taper;
 pub use candle_core;
 pub use candle_nn;
 
+pub mod compare;
+mod cpu;
 pub mod data;
 pub mod device;
 pub mod display;
 mod error;
+pub mod export;
 mod image;
 mod kernel;
 pub mod nn;

@@ -36,6 +36,8 @@ mod pool;
 mod replicate;
 mod sequential;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 pub use activation::{GELU, ReLU, SiLU, Sigmoid, Softmax, Tanh};
 pub use batch_norm::{BatchNorm1d, BatchNorm2d};
@@ -50,6 +52,7 @@ pub use layer_norm::LayerNorm;
 pub use lazy::{LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d};
 pub use lazy_linear::LazyLinear;
 pub use linear::Linear;
+pub(crate) use loss::same_device;
 pub use loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use mode::Mode;
 pub use parameter::Parameter;
@@ -62,6 +65,33 @@ pub use pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d};
 pub use replicate::{Copier, Replicate};
 pub use sequential::Sequential;
 pub use summary::Summary;
+/// Writes [`Parameters`](trait@Parameters) for a struct of layers and plain data.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(Parameters)]
+/// struct Model {
+///     net: Sequential,
+///     lr: f64,
+///     #[parameters(skip)]
+///     history: std::collections::VecDeque<f64>,
+/// }
+///
+/// let model = Model {
+///     net: seq![Linear::new(2, 1)?],
+///     lr: 0.1,
+///     history: Default::default(),
+/// };
+/// assert_eq!(model.named_parameters()[0].0, "net.0.weight");
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// ```compile_fail
+/// # use taper::prelude::*;
+/// #[derive(Parameters)]
+/// enum NotAStruct { One }
+/// ```
 pub use taper_macros::Parameters;
 
 /// Prints a layer, in `{:?}` and below a cell, as it describes itself.

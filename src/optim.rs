@@ -120,11 +120,16 @@ impl<const N: usize> Slots<N> {
     }
 
     /// Calls `update(value, gradient, kept)` for each parameter with a gradient; it gives the new
-    /// value and what to keep. `None` is kept before the first update.
+    /// value, or `None` if it has changed the old one, and what to keep. `None` is kept before the
+    /// first update.
     fn update(
         &mut self,
         gradients: &GradStore,
-        update: impl Fn(&Tensor, &Tensor, Option<&[Tensor; N]>) -> Result<(Tensor, Option<[Tensor; N]>)>,
+        update: impl Fn(
+            &Tensor,
+            &Tensor,
+            Option<&[Tensor; N]>,
+        ) -> Result<(Option<Tensor>, Option<[Tensor; N]>)>,
     ) -> Result<()> {
         let mut found = false;
         for (parameter, kept) in self.parameters.iter().zip(&mut self.kept) {
@@ -135,7 +140,9 @@ impl<const N: usize> Slots<N> {
             found = true;
             let here = kept.take().map(|kept| moved(kept, &var)).transpose()?;
             let (value, new) = update(&var.as_tensor().detach(), gradient, here.as_ref())?;
-            var.set(&value)?;
+            if let Some(value) = value {
+                var.set(&value)?;
+            }
             *kept = new;
         }
         match found || self.parameters.is_empty() {

@@ -2,13 +2,17 @@
 //!
 //! Candle's `Module` comes along unnamed, so that `x.apply(&layer)` works with Candle's own layers.
 
+pub use crate::compare::{
+    Comparison, compare_batch_sizes, compare_copies, compare_devices, compare_logging,
+    compare_transfers,
+};
 pub use crate::compose;
 pub use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, DataLoader, DataModule, Dataset, Digits, ImageFolder, Leaves, Shapes,
-    SyntheticRegression, TensorDataset,
+    Batch, Cifar10, DataLoader, DataModule, Dataset, Digits, FashionMnist, ImageDataset,
+    ImageFolder, Leaves, Mnist, Shapes, SyntheticRegression, TensorDataset,
 };
 pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, Stopwatch, Timing, Timings, benchmark, cpu, device, gpu,

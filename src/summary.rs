@@ -17,6 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const BINS: usize = 30;
 
 /// Writes what training measures to a folder for TensorBoard, as PyTorch's `SummaryWriter` does.
+/// As a callback, `Trainer::new(10).callback(writer)`, it writes what the history gets.
 ///
 /// `tensorboard --logdir runs` then shows it. What is written reaches the file with
 /// [`flush`](Self::flush) and when the writer is dropped.

@@ -16,6 +16,7 @@ mod module;
 mod parallel;
 mod recorder;
 mod split;
+mod tensorboard;
 #[cfg(test)]
 mod tests;
 mod trainer;

@@ -2,9 +2,9 @@
 
 mod common;
 
+use common::browser::{free_port, has_chromium};
 use common::{notebook_of, python::python, root, run_within, taper};
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -91,29 +91,6 @@ fn a_chapter_runs_in_the_browser() {
     lab.ends_when_asked();
 }
 
-fn has_chromium() -> bool {
-    let named = std::env::var("CHROMIUM").ok();
-    let names = named.as_deref().map_or(
-        vec!["chromium", "chromium-browser", "google-chrome"],
-        |name| vec![name],
-    );
-    let is_there = |name: &&str| {
-        Command::new(name)
-            .arg("--version")
-            .output()
-            .is_ok_and(|o| o.status.success())
-    };
-    let found = names.iter().any(is_there);
-    if !found {
-        // Not `eprintln`, which a test that passes keeps to itself.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"
-        );
-    }
-    found
-}
-
 /// `taper lab` on a port of its own; ended when dropped.
 struct Lab {
     process: Child,
@@ -124,10 +101,7 @@ struct Lab {
 
 impl Lab {
     fn start() -> Lab {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|l| l.local_addr())
-            .expect("a free port")
-            .port();
+        let port = free_port();
         let mut command = taper(&["lab", "--no-browser", "--port", &port.to_string()]);
         let (reader, writer) = std::io::pipe().expect("a pipe");
         command

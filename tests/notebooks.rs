@@ -128,6 +128,18 @@ fn a_failing_question_mark_ends_the_run_and_is_named() {
 }
 
 #[test]
+fn an_error_of_candle_is_short_where_backtraces_are_on() {
+    let failing = Beside::chapters("short", &notebook_of(&["zeros((2, 3), &cpu())?.get(5)?;"]));
+    let mut command = taper(&["run", failing.path()]);
+    command.env("RUST_BACKTRACE", "1");
+    let said = run(command);
+    assert_eq!(said.status.code(), Some(1), "{}", said.all());
+    assert!(said.all().contains("narrow"), "{}", said.all());
+    assert!(!said.all().contains("rust_begin_unwind"), "{}", said.all());
+    assert!(said.all().lines().count() < 15, "{}", said.all());
+}
+
+#[test]
 fn a_panic_ends_the_run_and_is_named() {
     let panicking = Beside::chapters(
         "panicking",

@@ -3,7 +3,7 @@
 //! A set-up may be killed while cargo or pip is at work. Left alone, they would go on writing where
 //! the next set-up writes. So a small process of ours stands between: it notices that its parent is
 //! gone and ends the program with all that the program started. The set-up's lock is handed down to
-//! it ([`crate::image::Lock`]), so the next set-up begins when the last of them has ended.
+//! it ([`crate::lock::Lock`]), so the next set-up begins when the last of them has ended.
 
 use crate::relay::process::when_parent_ends;
 use anyhow::{Context, Result, bail};

@@ -1,12 +1,16 @@
-//! The command `taper`: set-up, Jupyter kernel and headless runner.
+//! The command `taper`: set-up, Jupyter kernel, headless runner and book.
 
+mod book;
 mod cache;
 mod checks;
 mod commands;
+mod data;
+mod export;
 mod guard;
 mod home;
 mod image;
 mod kernel;
+mod lock;
 mod progress;
 mod relay;
 mod runner;
@@ -17,7 +21,9 @@ mod toolbox;
 mod toolchain;
 
 use clap::Parser;
+use runner::StartEvaluator;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use toolbox::cargo::Tool;
 
@@ -37,6 +43,14 @@ enum Taper {
     Run(commands::run::RunArgs),
     /// Execute notebooks and compare with the outputs stored in them
     Test(commands::test::TestArgs),
+    /// Data sets that are downloaded: which there are, and getting one
+    Data(commands::data::Arguments),
+    /// Make notebooks a plain cargo project
+    Export(commands::export::Arguments),
+    /// Build or show the book, whose pages are the notebooks
+    Book(commands::book::Arguments),
+    /// What mdBook calls to make pages of notebooks
+    Mdbook(commands::mdbook::Arguments),
     /// Say what is there and what to do about what is not
     Doctor,
     /// A session behind two pipes: cells in, events out, both as lines of JSON
@@ -77,10 +91,22 @@ fn run(command: &Taper) -> anyhow::Result<ExitCode> {
     match command {
         Taper::Lab(arguments) => commands::lab::run(arguments),
         Taper::Setup(arguments) => commands::setup::run(arguments),
-        Taper::Run(arguments) => commands::run::run(arguments, &home::evaluator()?),
-        Taper::Test(arguments) => commands::test::test(arguments, &home::evaluator()?),
+        Taper::Data(arguments) => commands::data::run(arguments),
+        Taper::Run(arguments) => commands::run::run(arguments, &*evaluator(&arguments.outputs)?),
+        Taper::Test(arguments) => commands::test::test(arguments, &*evaluator(&arguments.outputs)?),
+        Taper::Export(arguments) => commands::export::run(arguments),
+        Taper::Book(arguments) => commands::book::run(arguments),
+        Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
         Taper::Doctor => commands::doctor::run(),
         Taper::Events => commands::events::run(),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),
+    }
+}
+
+/// What runs the cells: a session, or a log of what an exported program showed.
+fn evaluator(outputs: &Option<PathBuf>) -> anyhow::Result<Box<StartEvaluator>> {
+    match outputs {
+        Some(log) => export::log::evaluator(log),
+        None => Ok(Box::new(home::evaluator()?)),
     }
 }

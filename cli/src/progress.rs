@@ -21,6 +21,8 @@ pub struct Step {
     pub done: usize,
     /// How many there are in all, nearly.
     pub total: usize,
+    /// Of what, with a space before it, such as ` MB`; empty for plain things.
+    pub unit: &'static str,
     pub elapsed: Duration,
 }
 
@@ -38,8 +40,9 @@ impl Step {
     pub fn describe(&self) -> String {
         let (done, total) = (self.done.min(self.total), self.total);
         let mut line = format!(
-            "{} {done} of {total}: {}, {}",
+            "{} {done} of {total}{}: {}, {}",
             self.verb,
+            self.unit,
             self.name,
             duration(self.elapsed)
         );
@@ -132,6 +135,7 @@ mod tests {
             name: "candle-core".into(),
             done: 50,
             total: 150,
+            unit: "",
             elapsed: Duration::from_secs(80),
         };
         assert_eq!(
@@ -140,9 +144,10 @@ mod tests {
         );
         let early = Step {
             done: 1,
+            unit: " MB",
             elapsed: Duration::from_secs(1),
             ..step
         };
-        assert_eq!(early.describe(), "Compiling 1 of 150: candle-core, 1 s");
+        assert_eq!(early.describe(), "Compiling 1 of 150 MB: candle-core, 1 s");
     }
 }

@@ -14,32 +14,6 @@ use syn::{
 ///
 /// Every field must itself have parameters or be plain data; mark one of another type with
 /// `#[parameters(skip)]`; it is then cloned, not copied to the device, when the model is replicated.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// #[derive(Parameters)]
-/// struct Model {
-///     net: Sequential,
-///     lr: f64,
-///     #[parameters(skip)]
-///     history: std::collections::VecDeque<f64>,
-/// }
-///
-/// let model = Model {
-///     net: seq![Linear::new(2, 1)?],
-///     lr: 0.1,
-///     history: Default::default(),
-/// };
-/// assert_eq!(model.named_parameters()[0].0, "net.0.weight");
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// ```compile_fail
-/// # use taper::prelude::*;
-/// #[derive(Parameters)]
-/// enum NotAStruct { One }
-/// ```
 #[proc_macro_derive(Parameters, attributes(parameters))]
 pub fn derive_parameters(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -1,6 +1,7 @@
 //! Handwritten digits that come with Taper.
 
-use super::{DataLoader, DataModule, TensorDataset};
+use super::TensorDataset;
+use super::module::{data_module, setters};
 use crate::error::explain;
 use crate::tensor::{permutation, with_seed};
 use candle_core::{Device, Result, Tensor};
@@ -66,32 +67,28 @@ impl Digits {
         Self::default()
     }
 
-    /// How many digits a batch has.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Digits::new().batch_size(360);
-    /// assert_eq!(data.val_dataloader()?.expect("there is one").num_batches(), 1);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn batch_size(mut self, digits: usize) -> Self {
-        self.batch_size = digits;
-        self
-    }
+    setters! {
+        /// How many digits a batch has.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Digits::new().batch_size(360);
+        /// assert_eq!(data.val_dataloader()?.expect("there is one").num_batches(), 1);
+        /// # Ok::<(), Error>(())
+        /// ```
+        batch_size(digits: usize);
 
-    /// Chooses other digits for validation: those of another seed than 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (data, other) = (Digits::new().val()?, Digits::new().split_seed(1).val()?);
-    /// assert_ne!(data.get(&[0, 1, 2])?.y.to_vec1::<u32>()?, other.get(&[0, 1, 2])?.y.to_vec1::<u32>()?);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn split_seed(mut self, seed: u64) -> Self {
-        self.split_seed = seed;
-        self
+        /// Chooses other digits for validation: those of another seed than 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let (data, other) = (Digits::new().val()?, Digits::new().split_seed(1).val()?);
+        /// assert_ne!(data.get(&[0, 1, 2])?.y.to_vec1::<u32>()?, other.get(&[0, 1, 2])?.y.to_vec1::<u32>()?);
+        /// # Ok::<(), Error>(())
+        /// ```
+        split_seed(seed: u64);
     }
 
     /// All 1,797 digits in the order of the source.
@@ -153,17 +150,7 @@ impl Digits {
     }
 }
 
-impl DataModule for Digits {
-    fn train_dataloader(&self) -> Result<DataLoader> {
-        let loader = DataLoader::new(self.train()?).batch_size(self.batch_size);
-        Ok(loader.shuffle(true))
-    }
-
-    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
-        let loader = DataLoader::new(self.val()?).batch_size(self.batch_size);
-        Ok(Some(loader))
-    }
-}
+data_module!(Digits);
 
 /// Cuts the sheet into images, `(1797, 1, 8, 8)`, and reads their labels, `(1797,)`.
 fn read() -> Result<(Tensor, Tensor)> {

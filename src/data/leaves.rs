@@ -3,10 +3,12 @@
 mod picture;
 
 use super::draw::{Dice, in_parallel};
+use super::module::{data_module, setters};
+use super::place::data_folder;
 use super::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
-use super::{DataLoader, DataModule, ImageFolder};
+use super::{DataLoader, ImageFolder};
 use crate::compose;
 use crate::error::explain;
 use candle_core::Result;
@@ -29,9 +31,9 @@ const STD: [f64; 3] = [0.229, 0.224, 0.225];
 ///
 /// Each picture is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim;
 /// colour, form, place and light of all leaves vary, and healthy ones have drops of light. The
-/// folder is made once, in Taper's cache, and a seed fixes every picture.
+/// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every picture.
 ///
-/// As a [`DataModule`] it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
+/// As a [`DataModule`](super::DataModule) it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
 /// `u32`: 0 for diseased, 1 for healthy.
 ///
 /// ```
@@ -81,7 +83,7 @@ impl Leaves {
         Self::default()
     }
 
-    /// Puts the pictures here instead of into Taper's cache. The folder must not exist yet, be
+    /// Puts the pictures here instead of among Taper's data sets. The folder must not exist yet, be
     /// empty, or hold these very pictures.
     ///
     /// ```
@@ -94,64 +96,51 @@ impl Leaves {
         self
     }
 
-    /// How many pictures of each kind there are to learn from.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Leaves::new().num_train(200);
-    /// ```
-    pub fn num_train(mut self, pictures: usize) -> Self {
-        self.num_train = pictures;
-        self
-    }
+    setters! {
+        /// How many pictures of each kind there are to learn from.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().num_train(200);
+        /// ```
+        num_train(pictures: usize);
 
-    /// How many pictures of each kind there are for validation.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Leaves::new().num_val(10);
-    /// ```
-    pub fn num_val(mut self, pictures: usize) -> Self {
-        self.num_val = pictures;
-        self
-    }
+        /// How many pictures of each kind there are for validation.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().num_val(10);
+        /// ```
+        num_val(pictures: usize);
 
-    /// How many pictures of each kind there are to test with.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Leaves::new().num_test(10);
-    /// ```
-    pub fn num_test(mut self, pictures: usize) -> Self {
-        self.num_test = pictures;
-        self
-    }
+        /// How many pictures of each kind there are to test with.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().num_test(10);
+        /// ```
+        num_test(pictures: usize);
 
-    /// Draws other leaves: those of another seed than 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Leaves::new().seed(1);
-    /// ```
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
+        /// Draws other leaves: those of another seed than 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().seed(1);
+        /// ```
+        seed(seed: u64);
 
-    /// How many pictures a batch has.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Leaves::new().batch_size(16);
-    /// ```
-    pub fn batch_size(mut self, pictures: usize) -> Self {
-        self.batch_size = pictures;
-        self
+        /// How many pictures a batch has.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().batch_size(16);
+        /// ```
+        batch_size(pictures: usize);
     }
 
     /// The folder with `train`, `validation` and `test` in it; draws the pictures if they are not
@@ -172,15 +161,22 @@ impl Leaves {
     pub fn path(&self) -> Result<PathBuf> {
         let folder = match &self.folder {
             Some(folder) => folder.clone(),
-            None => cache()?.join(format!(
-                "leaves-{}-{}-{}-{}-v{VERSION}",
-                self.num_train, self.num_val, self.num_test, self.seed
-            )),
+            None => self.own_folder()?,
         };
         if !self.is_in(&folder) {
             self.make(&folder)?;
         }
         Ok(folder)
+    }
+
+    /// That of these very pictures, among Taper's data sets.
+    fn own_folder(&self) -> Result<PathBuf> {
+        let data = data_folder()?;
+        std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
+        Ok(data.join(format!(
+            "leaves-{}-{}-{}-{}-v{VERSION}",
+            self.num_train, self.num_val, self.num_test, self.seed
+        )))
     }
 
     /// What the note in the folder says.
@@ -356,41 +352,7 @@ impl Leaves {
     }
 }
 
-impl DataModule for Leaves {
-    fn train_dataloader(&self) -> Result<DataLoader> {
-        let loader = DataLoader::new(self.train()?).batch_size(self.batch_size);
-        Ok(loader.shuffle(true))
-    }
-
-    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
-        let loader = DataLoader::new(self.val()?).batch_size(self.batch_size);
-        Ok(Some(loader))
-    }
-}
-
-/// Where Taper keeps what can be made again: `$TAPER_CACHE`, or the system's place for such things.
-fn cache() -> Result<PathBuf> {
-    let variable = |name| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let system = || match std::env::consts::OS {
-        "windows" => variable("LOCALAPPDATA"),
-        "macos" => variable("HOME").map(|home| home.join("Library/Caches")),
-        _ => variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache"))),
-    };
-    let taper = variable("TAPER_CACHE").or_else(|| Some(system()?.join("taper")));
-    let folder = taper.ok_or_else(|| {
-        explain(
-            "there is no cache folder: HOME is not set",
-            "Name a folder: .folder(\"leaves\")",
-        )
-    })?;
-    let data = folder.join("data");
-    std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
-    Ok(data)
-}
+data_module!(Leaves);
 
 fn unwritable(folder: &Path, error: &dyn fmt::Display) -> candle_core::Error {
     explain(

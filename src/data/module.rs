@@ -53,3 +53,33 @@ pub trait DataModule {
         Ok(None)
     }
 }
+
+/// Makes a [`DataModule`] of a type with `train()`, `val()` and a field `batch_size`.
+macro_rules! data_module {
+    ($set:ident) => {
+        impl $crate::data::DataModule for $set {
+            fn train_dataloader(&self) -> candle_core::Result<$crate::data::DataLoader> {
+                let loader = $crate::data::DataLoader::new(self.train()?);
+                Ok(loader.batch_size(self.batch_size).shuffle(true))
+            }
+
+            fn val_dataloader(&self) -> candle_core::Result<Option<$crate::data::DataLoader>> {
+                let loader = $crate::data::DataLoader::new(self.val()?);
+                Ok(Some(loader.batch_size(self.batch_size)))
+            }
+        }
+    };
+}
+
+/// The methods of a builder that set the field of their name: `batch_size(pictures: usize);`.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $field:ident($value:ident: $type:ty);)*) => {$(
+        $(#[$doc])*
+        pub fn $field(mut self, $value: $type) -> Self {
+            self.$field = $value;
+            self
+        }
+    )*};
+}
+
+pub(super) use {data_module, setters};

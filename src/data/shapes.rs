@@ -1,7 +1,8 @@
 //! Small coloured pictures that need no download.
 
+use super::TensorDataset;
 use super::draw::{Color, Dice, in_parallel, mix};
-use super::{DataLoader, DataModule, TensorDataset};
+use super::module::{data_module, setters};
 use candle_core::{Device, Result, Tensor};
 use std::f32::consts::PI;
 
@@ -60,56 +61,46 @@ impl Shapes {
         Self::default()
     }
 
-    /// How many pictures there are to learn from.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Shapes::new().num_train(20).train()?.len(), 20);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn num_train(mut self, pictures: usize) -> Self {
-        self.num_train = pictures;
-        self
-    }
+    setters! {
+        /// How many pictures there are to learn from.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Shapes::new().num_train(20).train()?.len(), 20);
+        /// # Ok::<(), Error>(())
+        /// ```
+        num_train(pictures: usize);
 
-    /// How many pictures there are for validation.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Shapes::new().num_val(20).val()?.len(), 20);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn num_val(mut self, pictures: usize) -> Self {
-        self.num_val = pictures;
-        self
-    }
+        /// How many pictures there are for validation.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// assert_eq!(Shapes::new().num_val(20).val()?.len(), 20);
+        /// # Ok::<(), Error>(())
+        /// ```
+        num_val(pictures: usize);
 
-    /// How many pictures a batch has.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Shapes::new().num_train(20).batch_size(5);
-    /// assert_eq!(data.train_dataloader()?.num_batches(), 4);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn batch_size(mut self, pictures: usize) -> Self {
-        self.batch_size = pictures;
-        self
-    }
+        /// How many pictures a batch has.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Shapes::new().num_train(20).batch_size(5);
+        /// assert_eq!(data.train_dataloader()?.num_batches(), 4);
+        /// # Ok::<(), Error>(())
+        /// ```
+        batch_size(pictures: usize);
 
-    /// Draws other pictures: those of another seed than 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = Shapes::new().seed(1);
-    /// ```
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+        /// Draws other pictures: those of another seed than 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Shapes::new().seed(1);
+        /// ```
+        seed(seed: u64);
     }
 
     /// The pictures to learn from.
@@ -153,17 +144,7 @@ impl Shapes {
     }
 }
 
-impl DataModule for Shapes {
-    fn train_dataloader(&self) -> Result<DataLoader> {
-        let loader = DataLoader::new(self.train()?).batch_size(self.batch_size);
-        Ok(loader.shuffle(true))
-    }
-
-    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
-        let loader = DataLoader::new(self.val()?).batch_size(self.batch_size);
-        Ok(Some(loader))
-    }
-}
+data_module!(Shapes);
 
 /// A class and its pixels, `(3, 32, 32)`.
 fn picture(dice: &mut Dice) -> (usize, Vec<f32>) {

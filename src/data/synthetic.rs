@@ -1,6 +1,7 @@
 //! Examples of a known line.
 
-use super::{DataLoader, DataModule, TensorDataset};
+use super::TensorDataset;
+use super::module::{data_module, setters};
 use crate::tensor::{draw_seed, normal, randn, with_seed};
 use candle_core::{Device, Result, Tensor};
 
@@ -54,61 +55,51 @@ impl SyntheticRegression {
         }
     }
 
-    /// The standard deviation of the noise.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = SyntheticRegression::new([1.0], 0.0).noise(0.0).train()?;
-    /// let batch = data.get(&[0, 1, 2])?;
-    /// assert_eq!(batch.x.to_vec2::<f32>()?, batch.y.to_vec2::<f32>()?);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn noise(mut self, std: f64) -> Self {
-        self.noise = std;
-        self
-    }
+    setters! {
+        /// The standard deviation of the noise.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).noise(0.0).train()?;
+        /// let batch = data.get(&[0, 1, 2])?;
+        /// assert_eq!(batch.x.to_vec2::<f32>()?, batch.y.to_vec2::<f32>()?);
+        /// # Ok::<(), Error>(())
+        /// ```
+        noise(std: f64);
 
-    /// How many examples there are to learn from.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = SyntheticRegression::new([1.0], 0.0).num_train(10);
-    /// assert_eq!(data.train()?.len(), 10);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn num_train(mut self, examples: usize) -> Self {
-        self.num_train = examples;
-        self
-    }
+        /// How many examples there are to learn from.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).num_train(10);
+        /// assert_eq!(data.train()?.len(), 10);
+        /// # Ok::<(), Error>(())
+        /// ```
+        num_train(examples: usize);
 
-    /// How many examples there are for validation.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = SyntheticRegression::new([1.0], 0.0).num_val(10);
-    /// assert_eq!(data.val()?.len(), 10);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn num_val(mut self, examples: usize) -> Self {
-        self.num_val = examples;
-        self
-    }
+        /// How many examples there are for validation.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).num_val(10);
+        /// assert_eq!(data.val()?.len(), 10);
+        /// # Ok::<(), Error>(())
+        /// ```
+        num_val(examples: usize);
 
-    /// How many examples a batch has.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let data = SyntheticRegression::new([1.0], 0.0).batch_size(100);
-    /// assert_eq!(data.train_dataloader()?.num_batches(), 10);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn batch_size(mut self, examples: usize) -> Self {
-        self.batch_size = examples;
-        self
+        /// How many examples a batch has.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).batch_size(100);
+        /// assert_eq!(data.train_dataloader()?.num_batches(), 10);
+        /// # Ok::<(), Error>(())
+        /// ```
+        batch_size(examples: usize);
     }
 
     /// The true weights, `(n, 1)`, with which to compare what was learned.
@@ -181,17 +172,7 @@ impl SyntheticRegression {
     }
 }
 
-impl DataModule for SyntheticRegression {
-    fn train_dataloader(&self) -> Result<DataLoader> {
-        let loader = DataLoader::new(self.train()?).batch_size(self.batch_size);
-        Ok(loader.shuffle(true))
-    }
-
-    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
-        let loader = DataLoader::new(self.val()?).batch_size(self.batch_size);
-        Ok(Some(loader))
-    }
-}
+data_module!(SyntheticRegression);
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,8 @@ use super::stopwatch::Stopwatch;
 use crate::display::MimeBundle;
 use crate::error::Result;
 use crate::kernel::check_interrupt;
-use crate::plot::Escaped;
-use crate::show::Show;
+use crate::plot::{Figure, bar};
+use crate::show::{Show, Table};
 use candle_core::Device;
 use std::time::{Duration, Instant};
 
@@ -136,8 +136,8 @@ impl Timing {
         let (low, high) = self.quartiles();
         [
             self.label.clone(),
-            readable(self.median()),
-            format!("{} – {}", readable(low), readable(high)),
+            readable_time(self.median()),
+            format!("{} – {}", readable_time(low), readable_time(high)),
             self.runs.len().to_string(),
         ]
     }
@@ -163,6 +163,7 @@ impl Show for Timing {
 #[derive(Clone, Debug, Default)]
 pub struct Timings {
     timings: Vec<Timing>,
+    note: Option<String>,
 }
 
 const HEADER: [&str; 4] = ["work", "median", "middle half", "runs"];
@@ -206,39 +207,54 @@ impl Timings {
         let medians = self.timings.iter().map(Timing::median);
         medians.map(|median| median.as_secs_f64() * 1e3).collect()
     }
+
+    /// The medians as bars.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut timings = Timings::new();
+    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// assert!(timings.plot().svg().contains("nothing"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plot(&self) -> Figure {
+        let labels = self.timings.iter().map(|timing| timing.label.as_str());
+        bar(labels, &[&self.milliseconds()]).ylabel("ms")
+    }
+
+    /// Adds a sentence below the table.
+    pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
+        self.note = note;
+        self
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(HEADER);
+        self.timings
+            .iter()
+            .for_each(|timing| table.push(timing.row()));
+        table
+    }
 }
 
 impl Show for Timings {
     fn show_text(&self) -> String {
-        let rows: Vec<[String; 4]> = self.timings.iter().map(Timing::row).collect();
-        let header = HEADER.map(str::to_owned);
-        let all = || std::iter::once(&header).chain(&rows);
-        let width = |i: usize| all().map(|row| row[i].chars().count()).max().unwrap_or(0);
-        let [label, median, spread, runs] = [0, 1, 2, 3].map(width);
-        let lines =
-            all().map(|[a, b, c, d]| format!("{a:label$}  {b:>median$}  {c:>spread$}  {d:>runs$}"));
-        lines.collect::<Vec<_>>().join("\n")
+        let table = self.table().text(&[1, 2, 3]);
+        match &self.note {
+            Some(note) => format!("{table}\n{note}"),
+            None => table,
+        }
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        let mut html = String::from("<table><thead><tr>");
-        for name in HEADER {
-            html += &format!("<th>{name}</th>");
-        }
-        html += "</tr></thead><tbody>";
-        for timing in &self.timings {
-            let cells = timing
-                .row()
-                .map(|cell| format!("<td>{}</td>", Escaped(&cell)));
-            html += &format!("<tr>{}</tr>", cells.concat());
-        }
-        html += "</tbody></table>";
+        let html = self.table().html_with_note(self.note.as_deref());
         MimeBundle::text(self.show_text()).with("text/html", html)
     }
 }
 
 /// Three significant digits: `1.23 ms`, `45.6 µs`.
-fn readable(time: Duration) -> String {
+pub(crate) fn readable_time(time: Duration) -> String {
     let nanoseconds = time.as_nanos() as f64;
     let (value, unit) = match nanoseconds {
         n if n < 1e3 => (n, "ns"),
@@ -261,7 +277,7 @@ mod tests {
     #[test]
     fn times_are_read_with_three_digits() {
         let shown = [7, 1_230, 45_600, 1_234_567, 250_000_000, 2_000_000_000]
-            .map(|n| readable(Duration::from_nanos(n)));
+            .map(|n| readable_time(Duration::from_nanos(n)));
         assert_eq!(
             shown,
             ["7 ns", "1.23 µs", "45.6 µs", "1.23 ms", "250 ms", "2.00 s"]

@@ -1,7 +1,8 @@
 //! The functions between layers, element by element.
 
+use crate::cpu;
 use crate::nn::summary::seen;
-use crate::nn::{Layer, Parameters};
+use crate::nn::{Layer, Parameters, check};
 use candle_core::{D, Result, Tensor};
 use std::fmt;
 
@@ -50,7 +51,7 @@ activation!(
     /// # Ok::<(), Error>(())
     /// ```
     Sigmoid,
-    candle_nn::ops::sigmoid
+    sigmoid
 );
 
 activation!(
@@ -64,7 +65,7 @@ activation!(
     /// # Ok::<(), Error>(())
     /// ```
     Tanh,
-    Tensor::tanh
+    tanh
 );
 
 activation!(
@@ -93,7 +94,7 @@ activation!(
     /// # Ok::<(), Error>(())
     /// ```
     SiLU,
-    Tensor::silu
+    silu
 );
 
 activation!(
@@ -113,9 +114,24 @@ activation!(
     softmax
 );
 
+macro_rules! with_kernel {
+    ($name:ident, $activation:ident, $candle:expr) => {
+        pub(super) fn $name(x: &Tensor) -> Result<Tensor> {
+            match cpu::activation(x, cpu::Activation::$activation)? {
+                Some(y) => Ok(y),
+                None => $candle(x),
+            }
+        }
+    };
+}
+with_kernel!(relu, ReLU, relu_with_candle);
+with_kernel!(sigmoid, Sigmoid, candle_nn::ops::sigmoid);
+with_kernel!(tanh, Tanh, Tensor::tanh);
+with_kernel!(silu, SiLU, Tensor::silu);
+
 /// As PyTorch's: its gradient at 0 is 0, where Candle's own has 1, and NaN stays NaN, which Candle's
 /// own would hide.
-pub(super) fn relu(x: &Tensor) -> Result<Tensor> {
+fn relu_with_candle(x: &Tensor) -> Result<Tensor> {
     x.le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
@@ -126,6 +142,10 @@ fn gelu(x: &Tensor) -> Result<Tensor> {
 }
 
 fn softmax(x: &Tensor) -> Result<Tensor> {
+    if x.rank() == 0 {
+        let wanted = "It needs scores along the last dimension: (…, classes)";
+        return Err(check::refused(&Softmax, x, wanted));
+    }
     let x = x
         .broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?
         .exp()?;
@@ -135,7 +155,8 @@ fn softmax(x: &Tensor) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::tensor;
+    use crate::cpu::testing::{Operation, compare};
+    use crate::tensor::{randn, tensor};
     use candle_core::{Device, Var};
 
     /// Value and derivative at ±1.5, worked out in double precision.
@@ -181,5 +202,24 @@ mod tests {
             format!("{ReLU:?} {Sigmoid:?} {Tanh:?}"),
             "ReLU() Sigmoid() Tanh()"
         );
+    }
+
+    #[test]
+    fn the_kernels_agree_with_candle() {
+        type Function = fn(&Tensor) -> Result<Tensor>;
+        let functions: [(&str, Function, Function); 4] = [
+            ("ReLU", relu, relu_with_candle),
+            ("Sigmoid", sigmoid, candle_nn::ops::sigmoid),
+            ("Tanh", tanh, Tensor::tanh),
+            ("SiLU", silu, Tensor::silu),
+        ];
+        for (name, kernel, candle) in functions {
+            compare(name, 20, |case| {
+                let shape = (case.between(1, 90), case.between(1, 800));
+                let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+                let of = |function: Function| -> Operation { Box::new(move |x| function(&x[0])) };
+                Some((inputs, of(kernel), of(candle)))
+            });
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Batch normalisation.
 
-use crate::nn::summary::seen;
+use crate::cpu::{self, Normalized};
+use crate::nn::summary::{self, seen};
 use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, Replicate, StateEntry, check};
 use crate::nn::{Copier, print_as_described};
 use crate::tensor::{ones, zeros};
@@ -41,36 +42,32 @@ impl Norm {
             .init(device, |d| Tensor::new(0i64, d))
     }
 
-    /// Normalises `(batch, features, rest)`.
+    /// Normalises `(batch, features, …)`.
     fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Result<Tensor> {
-        let weight = self.weight.tensor()?;
+        let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
         check::same_place(layer, x, &weight)?;
-        let features = weight.elem_count();
-        let shape = (1, features, 1);
-        let (mean, var) = if self.mode.is_training() {
-            let values = x.elem_count() / features;
-            if values < 2 {
+        let values = x.elem_count() / weight.elem_count();
+        let running = match self.mode.is_training() && !summary::is_running() {
+            true if values < 2 => {
                 let more = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
                 return Err(check::refused(layer, x, more));
             }
-            let mean = mean_of(x)?; // (1, features, 1)
-            let var = mean_of(&x.broadcast_sub(&mean)?.sqr()?)?;
-            self.track(&mean.flatten_all()?, &var.flatten_all()?, values)?;
-            (mean, var)
-        } else {
-            let mean = self.running_mean.tensor()?.reshape(shape)?;
-            (mean, self.running_var.tensor()?.reshape(shape)?)
+            true => None,
+            false => Some((self.running_mean.tensor()?, self.running_var.tensor()?)),
         };
-        let scale = (weight.reshape(shape)? / (var + EPS)?.sqrt()?)?;
-        let y = x.broadcast_sub(&mean)?.broadcast_mul(&scale)?;
-        y.broadcast_add(&self.bias.tensor()?.reshape(shape)?)
+        let statistics = running.as_ref().map(|(mean, var)| (mean, var));
+        let Normalized { y, mean, var } = normalize(x, &weight, &bias, statistics)?;
+        if running.is_none() {
+            self.track(&mean, &var, values)?;
+        }
+        Ok(y)
     }
 
     /// Moves the running values a tenth of the way to those of this batch.
     fn track(&self, mean: &Tensor, var: &Tensor, values: usize) -> Result<()> {
-        let unbiased = (var.detach() * (values as f64 / (values - 1) as f64))?;
+        let unbiased = (var * (values as f64 / (values - 1) as f64))?;
         for (running, new) in [
-            (&self.running_mean, mean.detach()),
+            (&self.running_mean, mean.clone()),
             (&self.running_var, unbiased),
         ] {
             running.set(&((running.tensor()? * (1.0 - MOMENTUM))? + (new * MOMENTUM)?)?)?;
@@ -79,6 +76,45 @@ impl Norm {
         self.num_batches_tracked
             .set(&(&count + count.ones_like()?)?)
     }
+}
+
+/// Normalises with the batch's own statistics, or with given ones.
+fn normalize(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+) -> Result<Normalized> {
+    match cpu::batch_norm(x, weight, bias, statistics, EPS)? {
+        Some(normalized) => Ok(normalized),
+        None => normalize_with_candle(x, weight, bias, statistics),
+    }
+}
+
+fn normalize_with_candle(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+) -> Result<Normalized> {
+    let shape = (1, weight.elem_count(), 1);
+    let dims = x.dims();
+    let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, features, rest)
+    let (mean, var) = match statistics {
+        Some((mean, var)) => (mean.reshape(shape)?, var.reshape(shape)?),
+        None => {
+            let mean = mean_of(&x)?; // (1, features, 1)
+            let var = mean_of(&x.broadcast_sub(&mean)?.sqr()?)?;
+            (mean, var)
+        }
+    };
+    let scale = (weight.reshape(shape)? / (&var + EPS)?.sqrt()?)?;
+    let y = x.broadcast_sub(&mean)?.broadcast_mul(&scale)?;
+    Ok(Normalized {
+        y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
+        mean: mean.flatten_all()?.detach(),
+        var: var.flatten_all()?.detach(),
+    })
 }
 
 /// The mean of each feature of `(batch, features, rest)`: `(1, features, 1)`.
@@ -125,20 +161,24 @@ macro_rules! batch_norm {
             pub(super) fn is_initialized(&self) -> bool {
                 self.norm.weight.is_initialized()
             }
+
+            /// The features of an input, if it has a shape that the layer takes.
+            pub(super) fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
+                match input.dims() {
+                    $accepts => input.dim(1),
+                    _ => Err(check::refused(layer, input, $wanted)),
+                }
+            }
         }
 
         impl Layer for $name {
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
                 let features = self.norm.weight.tensor()?.elem_count();
-                let $accepts = input.dims() else {
-                    return Err(check::refused(self, input, $wanted));
-                };
-                if input.dim(1)? != features {
+                if Self::features_of(self, input)? != features {
                     let wanted = format!("Its second dimension must be {features}");
                     return Err(check::refused(self, input, wanted));
                 }
-                let x = input.reshape((input.dim(0)?, features, ()))?;
-                seen(self, self.norm.forward(self, &x)?.reshape(input.dims())?)
+                seen(self, self.norm.forward(self, input)?)
             }
         }
 
@@ -192,7 +232,7 @@ batch_norm!(
     /// assert!((y.to_vec2::<f32>()?[1][0] - 1.0).abs() < 1e-4);
     /// # Ok::<(), Error>(())
     /// ```
-    BatchNorm1d, "features", ([_, _] | [_, _, _]), "It takes (batch, features) or (batch, features, length)"
+    BatchNorm1d, "features", [_, _] | [_, _, _], "It takes (batch, features) or (batch, features, length)"
 );
 
 batch_norm!(
@@ -215,6 +255,10 @@ batch_norm!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::testing::compare;
+    use crate::tensor::{rand, randn};
+
+    const CPU: Device = Device::Cpu;
 
     #[test]
     fn wrong_inputs_are_explained() {
@@ -231,5 +275,41 @@ mod tests {
             "{message}"
         );
         assert!(BatchNorm2d::new(0).is_err());
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("BatchNorm", 60, |case| {
+            let features = case.between(1, 9);
+            let shape = (
+                case.between(1, 6),
+                features,
+                case.between(3, 20),
+                case.between(3, 20),
+            );
+            let inputs = vec![
+                case.input(randn(shape, &CPU)),
+                case.input(rand(features, &CPU)),
+                case.input(randn(features, &CPU)),
+            ];
+            let given = case.one_of(&[true, false]).then(|| {
+                (
+                    case.input(randn(features, &CPU)),
+                    case.input(rand(features, &CPU)),
+                )
+            });
+            let statistics = given.clone();
+            let kernel = move |x: &[Tensor]| {
+                let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
+                Ok(cpu::batch_norm(&x[0], &x[1], &x[2], statistics, EPS)?
+                    .expect("a kernel")
+                    .y)
+            };
+            let candle = move |x: &[Tensor]| {
+                let statistics = given.as_ref().map(|(mean, var)| (mean, var));
+                Ok(normalize_with_candle(&x[0], &x[1], &x[2], statistics)?.y)
+            };
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 }

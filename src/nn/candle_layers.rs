@@ -1,7 +1,8 @@
 //! Candle's own layers as parts of a model.
 //!
 //! Their weights are found if they are variables, as those from a `VarMap` are. Weights that Candle
-//! loaded as constants are left alone.
+//! loaded as constants are left alone. Candle's `LayerNorm` cuts gradients off (its fast operation has
+//! none), so that what lies before it does not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
 
 use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
 use crate::tensor::TensorExt;

@@ -1,7 +1,7 @@
 //! From pictures to rows.
 
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameters, Replicate, print_as_described};
+use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
 use candle_core::{Result, Tensor};
 
 /// Makes one dimension of all but the first, the batch.
@@ -22,6 +22,7 @@ pub struct Flatten;
 impl Layer for Flatten {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let output = match input.rank() {
+            0 => return Err(check::refused(self, input, "It needs a batch: (batch, …)")),
             1 => input.unsqueeze(1)?,
             _ => input.flatten_from(1)?,
         };

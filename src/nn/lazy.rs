@@ -194,14 +194,7 @@ macro_rules! lazy_norm {
             }
         }
 
-        lazy_layer!($lazy, $inner, |x| |layer| match x.dims() {
-            [_, channels, ..] => Ok(*channels),
-            _ => Err(check::refused(
-                layer,
-                x,
-                "It needs a batch: (batch, features, …)"
-            )),
-        });
+        lazy_layer!($lazy, $inner, |x| |layer| $inner::features_of(layer, x));
     };
 }
 

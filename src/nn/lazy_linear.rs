@@ -1,6 +1,6 @@
 //! The fully connected layer that finds out its input's size by itself.
 
-use crate::nn::{Copier, Layer, Linear, Parameters, Replicate, print_as_described};
+use crate::nn::{Copier, Layer, Linear, Parameters, Replicate, check, print_as_described};
 use candle_core::{Result, Tensor};
 
 /// A [`Linear`] layer that takes its number of input features from the first input.
@@ -44,7 +44,10 @@ impl LazyLinear {
 impl Layer for LazyLinear {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         if !self.linear.is_initialized() {
-            let in_features = input.dims().last().copied().unwrap_or(0);
+            let Some(&in_features) = input.dims().last() else {
+                let wanted = "It needs at least one dimension: (…, features)";
+                return Err(check::refused(self, input, wanted));
+            };
             self.linear
                 .init(in_features, self.out_features, input.device())?;
         }

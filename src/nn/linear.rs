@@ -1,5 +1,6 @@
 //! The fully connected layer.
 
+use crate::cpu;
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
@@ -117,17 +118,26 @@ impl Layer for Linear {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let weight = self.weight.tensor()?; // (out, in)
         self.check(input, &weight)?;
-        let (outputs, inputs) = weight.dims2()?;
-        let rows = input.elem_count() / inputs;
-        let output = input.reshape((rows, inputs))?.matmul(&weight.t()?)?; // (rows, out)
-        let output = match &self.bias {
-            Some(bias) => output.broadcast_add(&bias.tensor()?)?,
-            None => output,
+        let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
+        let output = match cpu::linear(input, &weight, bias.as_ref())? {
+            Some(output) => output,
+            None => with_candle(input, &weight, bias.as_ref())?,
         };
-        let mut shape = input.dims().to_vec();
-        shape[input.rank() - 1] = outputs;
-        seen(self, output.reshape(shape)?) // (…, out)
+        seen(self, output) // (…, out)
     }
+}
+
+fn with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let (outputs, inputs) = weight.dims2()?;
+    let rows = x.elem_count() / inputs;
+    let y = x.reshape((rows, inputs))?.matmul(&weight.t()?)?; // (rows, out)
+    let y = match bias {
+        Some(bias) => y.broadcast_add(bias)?,
+        None => y,
+    };
+    let mut shape = x.dims().to_vec();
+    shape[x.rank() - 1] = outputs;
+    y.reshape(shape)
 }
 
 impl Parameters for Linear {
@@ -163,7 +173,8 @@ print_as_described!(Linear);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{tensor, zeros};
+    use crate::cpu::testing::compare;
+    use crate::tensor::{randn, tensor, zeros};
     use candle_core::DType;
 
     const CPU: Device = Device::Cpu;
@@ -249,5 +260,27 @@ mod tests {
         );
         assert!(message.ends_with("x.to_dtype(DType::F32)?"), "{message}");
         assert!(Linear::new(0, 1).is_err());
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("Linear", 60, |case| {
+            let (ins, outs) = (
+                case.one_of(&[1, 3, 17, 84, 600, 1300]),
+                case.between(1, 130),
+            );
+            let rows = case.one_of(&[1, 2, 7, 32, 65]);
+            let x = match case.between(0, 2) {
+                0 => randn((2, rows, ins), &CPU),
+                _ => randn((rows, ins), &CPU),
+            };
+            let mut inputs = vec![case.input(x), case.input(randn((outs, ins), &CPU))];
+            if case.one_of(&[true, false]) {
+                inputs.push(case.input(randn(outs, &CPU)));
+            }
+            let kernel = |x: &[Tensor]| Ok(cpu::linear(&x[0], &x[1], x.get(2))?.expect("a kernel"));
+            let candle = |x: &[Tensor]| with_candle(&x[0], &x[1], x.get(2));
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 }

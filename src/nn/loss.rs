@@ -1,5 +1,6 @@
 //! How far predictions are from their targets. Each loss is a mean over the batch: one number.
 
+use crate::cpu;
 use crate::device::DeviceExt;
 use crate::error::explain;
 use crate::nn::embedding::check_numbers;
@@ -118,6 +119,13 @@ pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     }
     same_device("cross_entropy", y_hat, y)?;
     check_numbers(y, classes, "class", "cross_entropy")?;
+    match cpu::cross_entropy(y_hat, y)? {
+        Some(loss) => Ok(loss),
+        None => cross_entropy_with_candle(y_hat, y),
+    }
+}
+
+fn cross_entropy_with_candle(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     let y = y.to_dtype(DType::U32)?.unsqueeze(1)?.contiguous()?; // (batch, 1)
     log_softmax(y_hat)?.gather(&y, 1)?.mean_all()?.neg()
 }
@@ -184,7 +192,7 @@ fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
     same_device(loss, y_hat, y)
 }
 
-fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+pub(crate) fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
     match y_hat.device().same_device(y.device()) {
         true => Ok(()),
         false => Err(explain(
@@ -201,7 +209,8 @@ fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{tensor, zeros};
+    use crate::cpu::testing::{Operation, compare};
+    use crate::tensor::{randn, tensor, zeros};
     use candle_core::Device;
 
     const CPU: Device = Device::Cpu;
@@ -242,5 +251,24 @@ mod tests {
                 .contains("targets are i64")
         );
         assert!(huber_loss(&b, &b, 0.0).is_err());
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        type Loss = fn(&Tensor, &Tensor) -> Result<Tensor>;
+        compare("cross_entropy", 40, |case| {
+            let (batch, classes) = (case.between(1, 70), case.between(1, 40));
+            let numbers: Vec<i64> = (0..batch)
+                .map(|_| case.between(0, classes - 1) as i64)
+                .collect();
+            let numbers = Tensor::from_vec(numbers, batch, &CPU).unwrap();
+            let scores = randn((batch, classes), &CPU).and_then(|x| x * 5.0);
+            let inputs = vec![case.input(scores)];
+            let of = |loss: Loss| -> Operation {
+                let numbers = numbers.clone();
+                Box::new(move |x| loss(&x[0], &numbers))
+            };
+            Some((inputs, of(cross_entropy), of(cross_entropy_with_candle)))
+        });
     }
 }

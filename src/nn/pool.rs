@@ -1,5 +1,6 @@
 //! Pooling: pictures made smaller.
 
+use crate::cpu::{self, Pooling};
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
 use candle_core::{D, Device, Result, Tensor};
@@ -21,23 +22,52 @@ impl Windows {
         }
     }
 
-    /// The numbers of each window, in order: `(batch, channels, out_height, out_width, kernel²)`.
-    /// The edge is padded with `filler`.
-    fn of(&self, layer: &dyn Parameters, x: &Tensor, filler: f64) -> Result<Tensor> {
+    fn pool(&self, layer: &dyn Parameters, x: &Tensor, pooling: Pooling) -> Result<Tensor> {
         let Self {
             kernel,
             stride,
             padding,
         } = *self;
         check::positive("pooling", &[("kernel", kernel), ("stride", stride)])?;
-        let (n, c, h, w) = check::image(layer, x)?;
-        let (h, w) = (h + 2 * padding, w + 2 * padding);
-        if h < kernel || w < kernel || padding > kernel / 2 {
+        let (_, _, h, w) = check::image(layer, x)?;
+        if h.min(w) + 2 * padding < kernel || padding > kernel / 2 {
             let wanted = format!(
                 "Its height and width must be at least {kernel}; padding at most half of that"
             );
             return Err(check::refused(layer, x, wanted));
         }
+        let windows = cpu::Windows {
+            kernel,
+            stride,
+            padding,
+        };
+        match cpu::pool2d(x, windows, pooling)? {
+            Some(y) => Ok(y),
+            None => self.pool_with_candle(x, pooling),
+        }
+    }
+
+    fn pool_with_candle(&self, x: &Tensor, pooling: Pooling) -> Result<Tensor> {
+        match pooling {
+            Pooling::Max => {
+                let windows = self.of(x, f64::NEG_INFINITY)?;
+                let largest = windows.detach().argmax_keepdim(D::Minus1)?;
+                windows.gather(&largest, D::Minus1)?.squeeze(D::Minus1)
+            }
+            Pooling::Mean => self.of(x, 0.0)?.mean(D::Minus1),
+        }
+    }
+
+    /// The numbers of each window, in order: `(batch, channels, out_height, out_width, kernel²)`.
+    /// The edge is padded with `filler`.
+    fn of(&self, x: &Tensor, filler: f64) -> Result<Tensor> {
+        let Self {
+            kernel,
+            stride,
+            padding,
+        } = *self;
+        let (n, c, h, w) = x.dims4()?;
+        let (h, w) = (h + 2 * padding, w + 2 * padding);
         let x = padded(x, padding, filler)?;
         let (out_h, out_w) = ((h - kernel) / stride + 1, (w - kernel) / stride + 1);
         if stride == kernel {
@@ -101,7 +131,7 @@ fn padded(x: &Tensor, padding: usize, filler: f64) -> Result<Tensor> {
 }
 
 macro_rules! pooling {
-    ($(#[$doc:meta])* $name:ident, $filler:expr, |$windows:ident| $result:expr) => {
+    ($(#[$doc:meta])* $name:ident, $pooling:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $name {
@@ -154,8 +184,7 @@ macro_rules! pooling {
 
         impl Layer for $name {
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                let $windows = self.windows.of(self, input, $filler)?;
-                seen(self, $result)
+                seen(self, self.windows.pool(self, input, $pooling)?)
             }
         }
 
@@ -192,10 +221,8 @@ pooling!(
     /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
     /// # Ok::<(), Error>(())
     /// ```
-    MaxPool2d, f64::NEG_INFINITY, |windows| {
-        let largest = windows.detach().argmax_keepdim(D::Minus1)?;
-        windows.gather(&largest, D::Minus1)?.squeeze(D::Minus1)?
-    }
+    MaxPool2d,
+    Pooling::Max
 );
 
 pooling!(
@@ -211,7 +238,8 @@ pooling!(
     /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 4.5, 10.5, 12.5]);
     /// # Ok::<(), Error>(())
     /// ```
-    AvgPool2d, 0.0, |windows| windows.mean(D::Minus1)?
+    AvgPool2d,
+    Pooling::Mean
 );
 
 /// Means over as many windows as are asked for, whatever the size of the picture; the windows share
@@ -274,6 +302,11 @@ impl Layer for AdaptiveAvgPool2d {
                 "Its height and width must be at least 1",
             ));
         }
+        if h == w && h.is_multiple_of(self.size) {
+            // Equal squares: windows that do not overlap.
+            let y = Windows::new(h / self.size).pool(self, input, Pooling::Mean)?;
+            return seen(self, y);
+        }
         let rows = input
             .reshape((n * c * h, w))?
             .matmul(&self.means(w, input)?.t()?)?; // (n·c·h, size)
@@ -305,7 +338,8 @@ print_as_described!(AdaptiveAvgPool2d);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::zeros;
+    use crate::cpu::testing::compare;
+    use crate::tensor::{randn, zeros};
 
     #[test]
     fn wrong_inputs_are_explained() {
@@ -332,5 +366,31 @@ mod tests {
                 .forward(&x(&[1, 1, 8, 8]))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn the_kernels_agree_with_candle() {
+        for pooling in [Pooling::Max, Pooling::Mean] {
+            compare(&format!("{pooling:?}Pool2d"), 80, |case| {
+                let kernel = case.between(1, 5);
+                let windows = Windows {
+                    kernel,
+                    stride: case.between(1, 5),
+                    padding: case.between(0, kernel / 2),
+                };
+                let least = kernel.saturating_sub(2 * windows.padding).max(1);
+                let (height, width) = (case.between(least, 40), case.between(least, 40));
+                let shape = (case.between(1, 4), case.between(1, 5), height, width);
+                let mut x = randn(shape, &Device::Cpu);
+                if case.one_of(&[true, false]) {
+                    x = (x.unwrap() * 2.0).and_then(|x| x.round()); // many equal numbers
+                }
+                let inputs = vec![case.input(x)];
+                let kernel =
+                    move |x: &[Tensor]| windows.pool(&MaxPool2d { windows }, &x[0], pooling);
+                let candle = move |x: &[Tensor]| windows.pool_with_candle(&x[0], pooling);
+                Some((inputs, Box::new(kernel), Box::new(candle)))
+            });
+        }
     }
 }

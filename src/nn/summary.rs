@@ -2,8 +2,7 @@
 
 use crate::nn::{Layer, Parameters, ParametersExt};
 use crate::show::Show;
-use crate::tensor::zeros;
-use candle_core::{Device, Result, Shape, Tensor};
+use candle_core::{DType, Device, Result, Shape, Tensor};
 use std::cell::RefCell;
 use std::fmt;
 
@@ -31,23 +30,26 @@ struct Row {
 impl Summary {
     pub(super) fn of(model: &impl Layer, input: Shape) -> Result<Self> {
         let parameters = model.parameters();
-        let device = parameters
-            .iter()
-            .find_map(|p| p.device().ok())
-            .unwrap_or(Device::Cpu);
-        ROWS.set(Some(Vec::new()));
-        let input = zeros(input, &device);
-        let output = input.and_then(|x| model.forward(&x));
-        let rows = ROWS.take().unwrap_or_default();
-        let mut summary = Self {
-            rows,
-            total: model.num_parameters(),
+        let first = parameters.iter().find_map(|p| p.tensor().ok());
+        let (device, dtype) = match &first {
+            Some(values) => (values.device(), values.dtype()),
+            None => (&Device::Cpu, DType::F32),
         };
-        if summary.rows.is_empty() {
-            summary.rows.push(Row::of(model, &output?));
-            return Ok(summary);
+        let run = |dtype| forward(model, Tensor::zeros(&input, dtype, device));
+        let (mut output, mut rows) = run(dtype);
+        if output.is_err() && rows.is_empty() {
+            // Where the first layer looks numbers up, as an embedding does, it takes whole ones.
+            let (second, seen) = run(DType::U32);
+            if second.is_ok() || !seen.is_empty() {
+                (output, rows) = (second, seen);
+            }
         }
-        output.map(|_| summary)
+        let output = output?;
+        if rows.is_empty() {
+            rows.push(Row::of(model, &output));
+        }
+        let total = model.num_parameters();
+        Ok(Self { rows, total })
     }
 
     /// The number of parameters of the whole model.
@@ -73,6 +75,18 @@ impl Summary {
     pub fn num_layers(&self) -> usize {
         self.rows.len()
     }
+}
+
+/// The output, and the layers that were seen on the way.
+fn forward(model: &impl Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
+    ROWS.set(Some(Vec::new()));
+    let output = input.and_then(|input| model.forward(&input));
+    (output, ROWS.take().unwrap_or_default())
+}
+
+/// Whether layers are only looked at: what they learn from an input is then not to be kept.
+pub(super) fn is_running() -> bool {
+    ROWS.with_borrow(Option::is_some)
 }
 
 impl Row {
@@ -130,8 +144,8 @@ impl fmt::Debug for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::{Linear, Parameter, ReLU, Sequential};
-    use candle_core::Device;
+    use crate::nn::{BatchNorm1d, Embedding, Flatten, Linear, Parameter, ReLU, Sequential};
+    use crate::tensor::zeros;
 
     #[derive(taper_macros::Parameters)]
     struct Scale {
@@ -187,5 +201,33 @@ total                         13"
             summary,
             "an error leaves nothing behind"
         );
+    }
+
+    #[test]
+    fn a_model_that_takes_tokens_is_given_tokens() {
+        let net = crate::seq![
+            Embedding::new(10, 3).unwrap(),
+            Flatten,
+            Linear::new(6, 1).unwrap()
+        ];
+        let text = net.summary((4, 2)).unwrap().show_text();
+        assert!(text.contains("Embedding  (4, 2, 3)"), "{text}");
+        let message = net.summary((4, 3)).unwrap_err().to_string();
+        assert!(
+            message.contains("shape [4, 9]"),
+            "the error of the try that came further: {message}"
+        );
+    }
+
+    #[test]
+    fn the_zeros_of_a_summary_teach_a_batch_norm_nothing() {
+        let net = crate::seq![BatchNorm1d::new(2).unwrap()];
+        let before = net.state_dict().unwrap();
+        net.summary((1, 2)).unwrap();
+        let after = net.state_dict().unwrap();
+        for ((name, a), (_, b)) in before.iter().zip(&after) {
+            let numbers = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
+            assert_eq!(numbers(a).unwrap(), numbers(b).unwrap(), "{name}");
+        }
     }
 }

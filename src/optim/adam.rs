@@ -55,7 +55,7 @@ impl Moments {
             };
             let scale = ((square.sqrt()? / correction)? + eps)?;
             let value = (value - ((&mean * size)? / scale)?)?;
-            Ok((value, Some([mean, square])))
+            Ok((Some(value), Some([mean, square])))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Stochastic gradient descent.
 
 use super::{Optimizer, Slots, print_settings, scalar, scalar_of};
+use crate::cpu;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
@@ -93,12 +94,15 @@ impl Optimizer for Sgd {
             ..
         } = *self;
         self.slots.update(gradients, |value, gradient, kept| {
+            if momentum == 0.0 && cpu::descend(value, gradient, lr, weight_decay)? {
+                return Ok((None, None));
+            }
             let mut direction = gradient.clone();
             if weight_decay != 0.0 {
                 direction = (direction + (value * weight_decay)?)?;
             }
             if momentum == 0.0 {
-                return Ok(((value - (direction * lr)?)?, None));
+                return Ok((Some((value - (direction * lr)?)?), None));
             }
             let buffer = match kept {
                 Some([buffer]) => ((buffer * momentum)? + &direction)?,
@@ -108,7 +112,7 @@ impl Optimizer for Sgd {
                 true => (direction + (&buffer * momentum)?)?,
                 false => buffer.clone(),
             };
-            Ok(((value - (direction * lr)?)?, Some([buffer])))
+            Ok((Some((value - (direction * lr)?)?), Some([buffer])))
         })
     }
 

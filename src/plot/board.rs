@@ -2,8 +2,8 @@
 
 use super::axis::Scale;
 use super::chart::{Chart, Series};
+use super::drawn::save_page;
 use super::number::Number;
-use super::save::save_svg;
 use crate::display::MimeBundle;
 use crate::display::live::{Live, Picture};
 use crate::error::Result;
@@ -178,11 +178,11 @@ impl ProgressBoard {
     /// assert!(ProgressBoard::new().svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
-        self.live.read().chart.svg()
+        self.live.read().chart.page().svg()
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`. There is no PNG: a browser, Inkscape
-    /// or `rsvg-convert` makes one of the SVG.
+    /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on
+    /// white.
     ///
     /// # Errors
     /// If the name ends differently, or the file cannot be written.
@@ -190,18 +190,19 @@ impl ProgressBoard {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let path = std::env::temp_dir().join("taper_board.svg");
+    /// let path = std::env::temp_dir().join("taper_board.png");
     /// ProgressBoard::new().save(&path)?;
-    /// let error = ProgressBoard::new().save("board.png").unwrap_err();
+    /// let error = ProgressBoard::new().save("board.gif").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "cannot save a picture as board.png: only SVG is known\nName the file board.svg"
+    ///     "cannot save a picture as board.gif: only SVG and PNG are known\n\
+    ///      Name the file board.svg or board.png"
     /// );
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_svg(path.as_ref(), &self.svg())
+        save_page(&self.live.read().chart.page(), path.as_ref())
     }
 }
 

@@ -4,8 +4,8 @@ mod shapes;
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
+use super::page::{Page, UNIT, text_width};
 use super::palette::INK;
-use super::svg::{self, Svg, UNIT};
 use super::trace::Place;
 use crate::display::MimeBundle;
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -66,8 +66,8 @@ pub(super) struct Chart {
 }
 
 type Drawn = Result<(), DrawingAreaErrorKind<Infallible>>;
-type Area<'a> = DrawingArea<Svg<'a>, Shift>;
-type Context<'a, 'b> = ChartContext<'a, Svg<'b>, Cartesian2d<Axis, Axis>>;
+type Area<'a> = DrawingArea<&'a mut Page, Shift>;
+type Context<'a, 'b> = ChartContext<'a, &'b mut Page, Cartesian2d<Axis, Axis>>;
 
 /// In plotters' units, as everything below.
 const FONT: i32 = 11 * UNIT;
@@ -93,7 +93,7 @@ impl Default for Chart {
 impl Chart {
     /// The chart as a picture and as text.
     pub(super) fn bundle(&self) -> MimeBundle {
-        MimeBundle::text(self.text()).with("image/svg+xml", self.svg())
+        MimeBundle::text(self.text()).with("image/svg+xml", self.page().svg())
     }
 
     /// One line that says what the axes are, and one for each series with its last point.
@@ -146,18 +146,15 @@ impl Chart {
         format!("{title}{y} over {x}{remark}")
     }
 
-    /// The chart as an SVG picture.
-    pub(super) fn svg(&self) -> String {
-        let mut text = String::new();
+    pub(super) fn page(&self) -> Page {
         // The picture is kept for those who see it, its text for those who hear it.
-        let picture = Svg::begin(&mut text, self.size, &self.text().replace('\n', "; "));
-        self.draw(picture)
+        let mut page = Page::new(self.size, self.text().replace('\n', "; "));
+        self.draw(&mut page)
             .expect("a picture in memory takes every shape");
-        svg::end(&mut text);
-        text
+        page
     }
 
-    fn draw(&self, picture: Svg) -> Drawn {
+    fn draw(&self, page: &mut Page) -> Drawn {
         let (width, height) = self.size;
         let (x, y) = self.ends();
         let x = Axis::new(&self.x, x.into_iter(), width as usize / 55);
@@ -166,16 +163,14 @@ impl Chart {
             ..self.y.clone()
         };
         let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
-        let widest = y
-            .labels()
-            .map(|label| svg::text_width(label, f64::from(FONT)));
+        let widest = y.labels().map(|label| text_width(label, f64::from(FONT)));
         let y_room = widest.max().unwrap_or(0) + 3 * TICK + room_for(&self.y.label);
         let legend = self.legend(UNIT + y_room);
         let legend_room = legend
             .last()
             .map_or(self.title_room(), |(_, top)| top + ROW);
 
-        let area = picture.into_drawing_area();
+        let area = page.into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin(UNIT)
             .margin_top(legend_room + 7 * UNIT)
@@ -251,7 +246,7 @@ impl Chart {
         let (mut x, mut y) = (left, 4 * UNIT + self.title_room());
         let named = self.series.iter().filter(|series| !series.label.is_empty());
         let places = named.map(|series| {
-            let width = SAMPLE + svg::text_width(&series.label, f64::from(FONT)) + ROW;
+            let width = SAMPLE + text_width(&series.label, f64::from(FONT)) + ROW;
             if x > left && x + width - ROW > right {
                 (x, y) = (left, y + ROW);
             }

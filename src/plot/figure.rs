@@ -2,8 +2,9 @@
 
 use super::axis::Scale;
 use super::chart::{Chart, Mark, Series};
+use super::drawn::{self, Drawn};
 use super::number::Number;
-use super::save::save_svg;
+use super::page::Page;
 use super::values::Values;
 use crate::display::{self, MimeBundle};
 use crate::error::{Result, explain};
@@ -331,11 +332,11 @@ impl Figure {
     /// assert!(plot(&(0..3), &[&[1, 4, 9]]).svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
-        self.chart.svg()
+        self.page().svg()
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`. There is no PNG: a browser, Inkscape
-    /// or `rsvg-convert` makes one of the SVG.
+    /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on
+    /// white. Letters that only some languages have are boxes in a PNG; SVG has all.
     ///
     /// # Errors
     /// If the numbers do not fit together, the name ends differently, or the file cannot be written.
@@ -351,10 +352,7 @@ impl Figure {
     /// );
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        match &self.problem {
-            Some(problem) => Err(candle_core::Error::Msg(problem.clone())),
-            None => save_svg(path.as_ref(), &self.svg()),
-        }
+        drawn::save(self, path.as_ref())
     }
 
     /// Shows the picture now, where it is not the value of its cell.
@@ -371,16 +369,27 @@ impl Figure {
     }
 }
 
+impl Drawn for Figure {
+    fn page(&self) -> Page {
+        self.chart.page()
+    }
+
+    fn words(&self) -> String {
+        self.chart.text()
+    }
+
+    fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+}
+
 impl Show for Figure {
     fn show_text(&self) -> String {
-        self.problem.clone().unwrap_or_else(|| self.chart.text())
+        drawn::text(self)
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        match &self.problem {
-            Some(problem) => MimeBundle::text(problem.clone()),
-            None => self.chart.bundle(),
-        }
+        drawn::bundle(self)
     }
 }
 

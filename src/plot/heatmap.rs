@@ -3,13 +3,14 @@
 mod layout;
 
 use super::colormap::color;
+use super::drawn::{self, Drawn};
 use super::number::short;
-use super::save::save_svg;
+use super::page::Page;
 use super::values::Values;
 use crate::display::{self, MimeBundle};
 use crate::error::{Result, explain};
 use crate::show::Show;
-use candle_core::{Error, Tensor};
+use candle_core::Tensor;
 use layout::Layout;
 use plotters::style::RGBColor;
 use std::path::Path;
@@ -229,10 +230,10 @@ impl Heatmap {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        Layout::new(self).draw()
+        self.page().svg()
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`; see [`Figure::save`](super::Figure::save).
+    /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
     ///
     /// # Errors
     /// If the tensor is no matrix, the name ends differently, or the file cannot be written.
@@ -245,10 +246,7 @@ impl Heatmap {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        match &self.problem {
-            Some(problem) => Err(Error::Msg(problem.clone())),
-            None => save_svg(path.as_ref(), &self.svg()),
-        }
+        drawn::save(self, path.as_ref())
     }
 
     /// Shows the picture now, where it is not the value of its cell.
@@ -290,11 +288,12 @@ impl Heatmap {
     }
 }
 
-impl Show for Heatmap {
-    fn show_text(&self) -> String {
-        if let Some(problem) = &self.problem {
-            return problem.clone();
-        }
+impl Drawn for Heatmap {
+    fn page(&self) -> Page {
+        Layout::new(self).draw()
+    }
+
+    fn words(&self) -> String {
         let about = match (&*self.title, &*self.xlabel, &*self.ylabel) {
             ("", "", _) | ("", _, "") => String::new(),
             ("", x, y) => format!("{x} over {y}: "),
@@ -313,12 +312,18 @@ impl Show for Heatmap {
         text
     }
 
+    fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+}
+
+impl Show for Heatmap {
+    fn show_text(&self) -> String {
+        drawn::text(self)
+    }
+
     fn show_bundle(&self) -> MimeBundle {
-        let bundle = MimeBundle::text(self.show_text());
-        match self.problem {
-            Some(_) => bundle,
-            None => bundle.with("image/svg+xml", self.svg()),
-        }
+        drawn::bundle(self)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Images beside each other.
 
+use super::drawn::{self, Drawn};
+use super::page::{Anchor, Page, UNIT, text_width};
 use super::palette::INK;
-use super::save::save_svg;
-use super::svg::{self, Anchor, Svg, UNIT};
 use crate::display::{self, MimeBundle};
 use crate::error::{Result, explain};
 use crate::image::Pixels;
 use crate::show::Show;
-use candle_core::{DType, Device, Error, Tensor};
+use candle_core::{DType, Device, Tensor};
 use std::path::Path;
 
 /// In plotters' units, as everything below.
@@ -192,32 +192,10 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        let width = self.width as i32 * UNIT;
-        let height = |image: &Pixels| width * image.height as i32 / image.width as i32;
-        let tallest = self.images.iter().map(height).max().unwrap_or(0);
-        let title_room = if self.titles.is_empty() { 0 } else { ROW };
-        let step = (width + GAP, tallest + title_room + GAP);
-        let columns = self.columns.min(self.images.len()).max(1);
-        let rows = self.images.len().div_ceil(columns) as i32;
-        let size = (step.0 * columns as i32 + GAP, step.1 * rows + GAP);
-        let size = ((size.0 / UNIT) as u32, (size.1 / UNIT) as u32);
-
-        let mut text = String::new();
-        let mut picture = Svg::begin(&mut text, size, &self.show_text());
-        for (i, image) in self.images.iter().enumerate() {
-            let (column, row) = ((i % columns) as i32, (i / columns) as i32);
-            let (left, top) = (GAP + column * step.0, GAP + row * step.1);
-            if let Some(title) = self.titles.get(i) {
-                let place = (left + width / 2, top + ROW / 2 - UNIT);
-                picture.write(&shortened(title, width), place, Anchor::Middle, INK);
-            }
-            picture.draw_image(image, (left, top + title_room), (width, height(image)));
-        }
-        svg::end(&mut text);
-        text
+        self.page().svg()
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`; see [`Figure::save`](super::Figure::save).
+    /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
     ///
     /// # Errors
     /// If the tensors are no images, the name ends differently, or the file cannot be written.
@@ -230,10 +208,7 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        match &self.problem {
-            Some(problem) => Err(Error::Msg(problem.clone())),
-            None => save_svg(path.as_ref(), &self.svg()),
-        }
+        drawn::save(self, path.as_ref())
     }
 
     /// Shows the picture now, where it is not the value of its cell.
@@ -249,11 +224,32 @@ impl ImageGrid {
     }
 }
 
-impl Show for ImageGrid {
-    fn show_text(&self) -> String {
-        if let Some(problem) = &self.problem {
-            return problem.clone();
+impl Drawn for ImageGrid {
+    fn page(&self) -> Page {
+        let width = self.width as i32 * UNIT;
+        let height = |image: &Pixels| width * image.height as i32 / image.width as i32;
+        let tallest = self.images.iter().map(height).max().unwrap_or(0);
+        let title_room = if self.titles.is_empty() { 0 } else { ROW };
+        let step = (width + GAP, tallest + title_room + GAP);
+        let columns = self.columns.min(self.images.len()).max(1);
+        let rows = self.images.len().div_ceil(columns) as i32;
+        let size = (step.0 * columns as i32 + GAP, step.1 * rows + GAP);
+        let size = ((size.0 / UNIT) as u32, (size.1 / UNIT) as u32);
+
+        let mut picture = Page::new(size, self.show_text());
+        for (i, image) in self.images.iter().enumerate() {
+            let (column, row) = ((i % columns) as i32, (i / columns) as i32);
+            let (left, top) = (GAP + column * step.0, GAP + row * step.1);
+            if let Some(title) = self.titles.get(i) {
+                let place = (left + width / 2, top + ROW / 2 - UNIT);
+                picture.write(&shortened(title, width), place, Anchor::Middle, INK);
+            }
+            picture.draw_image(image, (left, top + title_room), (width, height(image)));
         }
+        picture
+    }
+
+    fn words(&self) -> String {
         let shown = self.images.len();
         let mut text = match (self.given, self.images.first()) {
             (_, None) => "no images".to_owned(),
@@ -270,22 +266,28 @@ impl Show for ImageGrid {
         text
     }
 
+    fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+}
+
+impl Show for ImageGrid {
+    fn show_text(&self) -> String {
+        drawn::text(self)
+    }
+
     fn show_bundle(&self) -> MimeBundle {
-        let bundle = MimeBundle::text(self.show_text());
-        match self.problem {
-            Some(_) => bundle,
-            None => bundle.with("image/svg+xml", self.svg()),
-        }
+        drawn::bundle(self)
     }
 }
 
 /// As much of a title as an image is wide.
 fn shortened(title: &str, width: i32) -> String {
     let room = width + GAP / 2;
-    if svg::text_width(title, FONT) <= room {
+    if text_width(title, FONT) <= room {
         return title.to_owned();
     }
-    let letter = svg::text_width("n", FONT).max(1);
+    let letter = text_width("n", FONT).max(1);
     let most = (room / letter - 1).max(1) as usize;
     format!("{}…", title.chars().take(most).collect::<String>())
 }

@@ -9,8 +9,8 @@ pub(super) const INK: RGBColor = RGBColor(0x77, 0x77, 0x77);
 #[derive(Clone, Copy)]
 pub(super) struct Stroke {
     pub(super) color: RGBColor,
-    /// SVG's `stroke-dasharray`, in pixels; empty for a solid line.
-    pub(super) dashes: &'static str,
+    /// How long it is drawn, left out, drawn, …, in pixels; empty for a solid line.
+    pub(super) dashes: &'static [f64],
 }
 
 /// Okabe and Ito's colours without black and yellow, of which one page or the other shows nothing.
@@ -24,7 +24,13 @@ const COLORS: [RGBColor; 6] = [
 ];
 
 /// One fewer than colours, so that the pairs repeat only after thirty lines.
-const DASHES: [&str; 5] = ["", "6 2.5", "6 2 1.5 2", "1.5 2", "9 2 1.5 2 1.5 2"];
+const DASHES: [&[f64]; 5] = [
+    &[],
+    &[6.0, 2.5],
+    &[6.0, 2.0, 1.5, 2.0],
+    &[1.5, 2.0],
+    &[9.0, 2.0, 1.5, 2.0, 1.5, 2.0],
+];
 
 /// The style of the line that was added as number `index`.
 pub(super) fn stroke(index: usize) -> Stroke {

@@ -1,184 +1,169 @@
-//! The SVG text into which plotters draws.
-//!
-//! Plotters has a backend for SVG, but it places everything on whole pixels, knows no dashes and no
-//! clipping, and rounds widths. Here plotters' unit is a tenth of a pixel.
+//! The text of an SVG file.
 
-use super::palette::Stroke;
+use super::page::{Anchor, Item, Mark, Page, Paint, Text, UNIT, mark};
 use super::trace::Place;
 use crate::image::Pixels as Pictured;
-use plotters::style::RGBColor;
-use plotters_backend::text_anchor::{HPos, VPos};
-use plotters_backend::{
-    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
-    FontTransform,
-};
-use std::convert::Infallible;
-use std::fmt::{Display, Write};
+use plotters_backend::BackendColor;
+use plotters_backend::text_anchor::VPos;
+use std::fmt::{Display, Formatter, Result, Write};
 
-/// Plotters' units in a pixel.
-pub(super) const UNIT: i32 = 10;
-
-/// How wide a letter is on average, as a part of the font's size; on the generous side.
-const LETTER_WIDTH: f64 = 0.58;
-
-type Drawn = Result<(), DrawingErrorKind<Infallible>>;
-
-/// A picture in the making.
-pub(super) struct Svg<'a> {
-    /// In plotters' units.
-    size: (u32, u32),
-    text: &'a mut String,
+impl Page {
+    /// The picture as the text of an SVG file, whose title is for those who hear it.
+    pub(super) fn svg(&self) -> String {
+        let ((width, height), title) = (self.size, Escaped(&self.title));
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width}\" \
+             height=\"{height}\" viewBox=\"0 0 {width} {height}\" fill=\"none\" \
+             font-family=\"sans-serif\" stroke-linejoin=\"round\">\n<title>{title}</title>\n"
+        );
+        for item in &self.items {
+            writeln!(text, "{item}").expect("a string takes what is written to it");
+        }
+        text.push_str("</svg>\n");
+        text
+    }
 }
 
-impl<'a> Svg<'a> {
-    /// Begins a picture of so many pixels; `title` is read to those who cannot see it.
-    pub(super) fn begin(text: &'a mut String, (width, height): (u32, u32), title: &str) -> Self {
-        let title = Escaped(title);
-        put(
-            text,
-            format_args!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width}\" \
-                 height=\"{height}\" viewBox=\"0 0 {width} {height}\" fill=\"none\" \
-                 font-family=\"sans-serif\" stroke-linejoin=\"round\">\n<title>{title}</title>\n"
-            ),
-        );
-        let unit = UNIT as u32;
-        Svg {
-            size: (width * unit, height * unit),
-            text,
-        }
-    }
-
-    /// What is drawn until [`Self::end_clip`] is seen within this rectangle only.
-    pub(super) fn begin_clip(&mut self, (left, top): Place, (right, bottom): Place) {
-        // The id says which rectangle it is: two pictures on one page may share it.
-        let [x, y, w, h] = [left, top, right - left, bottom - top].map(Pixels);
-        let id = format!("clip-{left}-{top}-{right}-{bottom}");
-        self.put(format_args!(
-            "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>\n\
-             <g clip-path=\"url(#{id})\">\n"
-        ));
-    }
-
-    /// Ends what [`Self::begin_clip`] began.
-    pub(super) fn end_clip(&mut self) {
-        self.put(format_args!("</g>\n"));
-    }
-
-    /// A series' line; a piece of one point is a dot.
-    pub(super) fn draw_pieces(&mut self, pieces: &[Vec<Place>], stroke: Stroke) {
-        let color = Color(backend_color(stroke));
-        for &(x, y) in pieces.iter().filter(|p| p.len() == 1).flatten() {
-            let (x, y) = (Pixels(x), Pixels(y));
-            self.put(format_args!(
-                "<circle cx=\"{x}\" cy=\"{y}\" r=\"2.2\" fill=\"{color}\"/>\n"
-            ));
-        }
-        let mut path = String::new();
-        for piece in pieces.iter().filter(|piece| piece.len() > 1) {
-            write_path(&mut path, piece.iter().copied());
-        }
-        if !path.is_empty() {
-            self.put(format_args!(
-                "<path d=\"{path}\" stroke=\"{color}\" stroke-width=\"1.6\""
-            ));
-            if !stroke.dashes.is_empty() {
-                self.put(format_args!(" stroke-dasharray=\"{}\"", stroke.dashes));
+impl Display for Item {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Item::Rect {
+                corner,
+                size,
+                paint,
+            } => {
+                write!(f, "<rect {}{paint}/>", Frame(*corner, *size))
             }
-            self.put(format_args!("/>\n"));
+            Item::Circle {
+                centre: (x, y),
+                radius,
+                paint,
+            } => {
+                let [x, y, radius] = [*x, *y, *radius].map(Pixels);
+                write!(f, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>")
+            }
+            Item::Path {
+                pieces,
+                closed,
+                paint,
+                dashes,
+            } => {
+                f.write_str("<path d=\"")?;
+                pieces.iter().try_for_each(|piece| write_path(f, piece))?;
+                write!(f, "{}\"{paint}", if *closed { "Z" } else { "" })?;
+                write_dashes(f, dashes)?;
+                f.write_str("/>")
+            }
+            Item::Marks {
+                places,
+                mark,
+                color,
+            } => write_marks(f, places, *mark, *color),
+            Item::Image {
+                pixels,
+                corner,
+                size,
+            } => write_image(f, pixels, Frame(*corner, *size)),
+            Item::Text(text) => text.fmt(f),
+            Item::BeginClip { from, to } => write_clip(f, *from, *to),
+            Item::EndClip => f.write_str("</g>"),
         }
     }
+}
 
-    /// A series' marks: discs, squares, triangles, …; which, the series' number says.
-    pub(super) fn draw_marks(&mut self, places: &[Place], number: usize, stroke: Stroke) {
-        if places.is_empty() {
-            return;
-        }
-        let mut path = String::new();
-        for &(x, y) in places {
-            put(&mut path, format_args!("M{} {}", Pixels(x), Pixels(y)));
-            path.push_str(MARKS[number % MARKS.len()]);
-        }
-        let color = Color(backend_color(stroke));
-        self.put(format_args!("<path d=\"{path}\" fill=\"{color}\"/>\n"));
-    }
-
-    /// Bars, given by two corners of each.
-    pub(super) fn draw_bars(&mut self, bars: &[(Place, Place)], stroke: Stroke) {
-        let color = Color(backend_color(stroke));
-        for &((left, top), (right, bottom)) in bars {
-            // Neighbours do not touch, however narrow they are.
-            let gap = ((right - left) / 8).min(UNIT / 2);
-            let (x, y) = (Pixels(left + gap), Pixels(top.min(bottom)));
-            let (w, h) = (Pixels(right - left - 2 * gap), Pixels((bottom - top).abs()));
-            self.put(format_args!(
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{color}\"/>\n"
-            ));
-        }
-    }
-
-    /// Pixels, each of which stays a sharp rectangle however large it becomes.
-    pub(super) fn draw_image(&mut self, pixels: &Pictured, (left, top): Place, size: Place) {
-        let [x, y, w, h] = [left, top, size.0, size.1].map(Pixels);
-        let data = base64(&pixels.encode_png());
-        self.put(format_args!(
-            "<image x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" preserveAspectRatio=\"none\" \
-             style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n"
-        ));
-    }
-
-    /// Text of 11 pixels around, before or after a place, in the middle of its height.
-    pub(super) fn write(&mut self, text: &str, (x, y): Place, anchor: Anchor, color: RGBColor) {
-        let (x, y) = (Pixels(x), Pixels(y));
-        let anchor = match anchor {
+impl Display for Text {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let (x, y) = (Pixels(self.place.0), Pixels(self.place.1));
+        let anchor = match self.anchor.0 {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (RGBColor(r, g, b), text) = (color, Escaped(text));
-        self.put(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" dy=\"0.35em\" text-anchor=\"{anchor}\" font-size=\"11\" \
-             fill=\"#{r:02x}{g:02x}{b:02x}\">{text}</text>\n"
-        ));
-    }
-
-    /// The same from below upwards, around a place.
-    pub(super) fn write_upwards(&mut self, text: &str, (x, y): Place, color: RGBColor) {
-        if text.is_empty() {
-            return;
+        let down = below_place(self.anchor.1);
+        let (size, color, text) = (self.size, Color(self.color), Escaped(&self.text));
+        write!(
+            f,
+            "<text x=\"{x}\" y=\"{y}\" dy=\"{down}em\" text-anchor=\"{anchor}\" \
+             font-size=\"{size}\" fill=\"{color}\""
+        )?;
+        if self.angle != 0 {
+            write!(f, " transform=\"rotate({} {x} {y})\"", self.angle)?;
         }
-        let (x, y) = (Pixels(x), Pixels(y));
-        self.put(format_args!(
-            "<g transform=\"translate({x} {y}) rotate(-90)\">\n"
-        ));
-        self.write(text, (0, 0), Anchor::Middle, color);
-        self.put(format_args!("</g>\n"));
-    }
-
-    fn put(&mut self, arguments: std::fmt::Arguments) {
-        put(self.text, arguments);
+        write!(f, ">{text}</text>")
     }
 }
 
-/// Which part of a text is at its place.
-#[derive(Clone, Copy)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
+/// How far the foot of the letters is below their place, as a part of the font size.
+pub(super) fn below_place(anchor: VPos) -> f64 {
+    match anchor {
+        VPos::Top => 0.8,
+        VPos::Center => 0.35,
+        VPos::Bottom => -0.25,
+    }
 }
 
-/// Closed outlines around the current point, about six pixels wide.
-const MARKS: [&str; 6] = [
-    "m-2.8 0a2.8 2.8 0 1 0 5.6 0a2.8 2.8 0 1 0-5.6 0z",
-    "m-2.5-2.5h5v5h-5z",
-    "m0-3.4l3.2 5.6h-6.4z",
-    "m0-3.6l3.3 3.6l-3.3 3.6l-3.3-3.6z",
-    "m0 3.4l3.2-5.6h-6.4z",
-    "m-1.1-3.3h2.2v2.2h2.2v2.2h-2.2v2.2h-2.2v-2.2h-2.2v-2.2h2.2z",
-];
+fn write_path(f: &mut Formatter, places: &[Place]) -> Result {
+    for (i, (x, y)) in places.iter().enumerate() {
+        let command = if i == 0 { 'M' } else { 'L' };
+        write!(f, "{command}{} {}", Pixels(*x), Pixels(*y))?;
+    }
+    Ok(())
+}
 
-/// Bytes as text that a `data:` address takes (RFC 4648).
+fn write_dashes(f: &mut Formatter, dashes: &[f64]) -> Result {
+    if dashes.is_empty() {
+        return Ok(());
+    }
+    let dashes: Vec<String> = dashes.iter().map(f64::to_string).collect();
+    write!(f, " stroke-dasharray=\"{}\"", dashes.join(" "))
+}
+
+fn write_marks(f: &mut Formatter, places: &[Place], number: usize, color: BackendColor) -> Result {
+    let mut outline = String::new();
+    match mark(number) {
+        Mark::Disc(radius) => {
+            let (r, width) = (Pixels(radius), Pixels(2 * radius));
+            let (right, left) = (format!("a{r} {r} 0 1 0 {width} 0"), Pixels(-2 * radius));
+            write!(outline, "m-{r} 0{right}a{r} {r} 0 1 0{left} 0z")?;
+        }
+        Mark::Corners(corners) => {
+            let mut at = (0, 0);
+            for (i, &(x, y)) in corners.iter().enumerate() {
+                let command = if i == 0 { 'm' } else { 'l' };
+                let (dx, dy) = (Pixels(x - at.0), Pixels(y - at.1));
+                write!(outline, "{command}{dx} {dy}")?;
+                at = (x, y);
+            }
+            outline.push('z');
+        }
+    }
+    f.write_str("<path d=\"")?;
+    for &(x, y) in places {
+        write!(f, "M{} {}{outline}", Pixels(x), Pixels(y))?;
+    }
+    write!(f, "\" fill=\"{}\"/>", Color(color))
+}
+
+fn write_image(f: &mut Formatter, pixels: &Pictured, frame: Frame) -> Result {
+    let data = base64(&pixels.encode_png());
+    write!(
+        f,
+        "<image {frame} preserveAspectRatio=\"none\" \
+         style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>"
+    )
+}
+
+fn write_clip(f: &mut Formatter, (left, top): Place, (right, bottom): Place) -> Result {
+    // The id says which rectangle it is: two pictures on one page may share it.
+    let id = format!("clip-{left}-{top}-{right}-{bottom}");
+    let frame = Frame((left, top), (right - left, bottom - top));
+    write!(
+        f,
+        "<clipPath id=\"{id}\"><rect {frame}/></clipPath>\n<g clip-path=\"url(#{id})\">"
+    )
+}
+
+/// As the standard library has none.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -195,175 +180,21 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The last thing drawn has ended.
-pub(super) fn end(text: &mut String) {
-    text.push_str("</svg>\n");
-}
+/// Where a rectangle is: its corner and its size.
+struct Frame(Place, Place);
 
-/// About how wide a text will be, in plotters' units; the reader's font is not known here.
-pub(super) fn text_width(text: &str, font_size: f64) -> i32 {
-    (text.chars().count() as f64 * font_size * LETTER_WIDTH).round() as i32
-}
-
-impl DrawingBackend for Svg<'_> {
-    type ErrorType = Infallible;
-
-    fn get_size(&self) -> (u32, u32) {
-        self.size
-    }
-
-    fn ensure_prepared(&mut self) -> Drawn {
-        Ok(())
-    }
-
-    fn present(&mut self) -> Drawn {
-        Ok(())
-    }
-
-    fn draw_pixel(&mut self, point: BackendCoord, color: BackendColor) -> Drawn {
-        self.draw_rect(point, (point.0 + UNIT, point.1 + UNIT), &color, true)
-    }
-
-    fn draw_line<S: BackendStyle>(
-        &mut self,
-        from: BackendCoord,
-        to: BackendCoord,
-        style: &S,
-    ) -> Drawn {
-        self.draw_path([from, to], style)
-    }
-
-    fn draw_rect<S: BackendStyle>(
-        &mut self,
-        (left, top): BackendCoord,
-        (right, bottom): BackendCoord,
-        style: &S,
-        fill: bool,
-    ) -> Drawn {
-        let paint = Paint::new(style, fill);
-        let [x, y, w, h] = [left, top, right - left, bottom - top].map(Pixels);
-        self.put(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{paint}/>\n"
-        ));
-        Ok(())
-    }
-
-    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
-        &mut self,
-        path: I,
-        style: &S,
-    ) -> Drawn {
-        let mut data = String::new();
-        write_path(&mut data, path.into_iter());
-        let paint = Paint::new(style, false);
-        self.put(format_args!("<path d=\"{data}\"{paint}/>\n"));
-        Ok(())
-    }
-
-    fn draw_circle<S: BackendStyle>(
-        &mut self,
-        (x, y): BackendCoord,
-        radius: u32,
-        style: &S,
-        fill: bool,
-    ) -> Drawn {
-        let paint = Paint::new(style, fill);
-        let [x, y, radius] = [x, y, radius as i32].map(Pixels);
-        self.put(format_args!(
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>\n"
-        ));
-        Ok(())
-    }
-
-    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
-        &mut self,
-        corners: I,
-        style: &S,
-    ) -> Drawn {
-        let mut data = String::new();
-        write_path(&mut data, corners.into_iter());
-        let paint = Paint::new(style, true);
-        self.put(format_args!("<path d=\"{data}Z\"{paint}/>\n"));
-        Ok(())
-    }
-
-    fn draw_text<S: BackendTextStyle>(
-        &mut self,
-        text: &str,
-        style: &S,
-        (x, y): BackendCoord,
-    ) -> Drawn {
-        // Plotters writes also the names that the axes do not have.
-        if text.is_empty() {
-            return Ok(());
-        }
-        let (x, y) = (Pixels(x), Pixels(y));
-        let color = Color(style.color());
-        let size = style.size() / f64::from(UNIT);
-        let anchor = match style.anchor().h_pos {
-            HPos::Left => "start",
-            HPos::Center => "middle",
-            HPos::Right => "end",
-        };
-        let down = match style.anchor().v_pos {
-            VPos::Top => "0.8em",
-            VPos::Center => "0.35em",
-            VPos::Bottom => "-0.25em",
-        };
-        let angle = match style.transform() {
-            FontTransform::None => 0,
-            FontTransform::Rotate90 => 90,
-            FontTransform::Rotate180 => 180,
-            FontTransform::Rotate270 => 270,
-        };
-        self.put(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" dy=\"{down}\" text-anchor=\"{anchor}\" \
-             font-size=\"{size}\" fill=\"{color}\""
-        ));
-        if angle != 0 {
-            self.put(format_args!(" transform=\"rotate({angle} {x} {y})\""));
-        }
-        self.put(format_args!(">{}</text>\n", Escaped(text)));
-        Ok(())
-    }
-
-    fn estimate_text_size<S: BackendTextStyle>(
-        &self,
-        text: &str,
-        style: &S,
-    ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
-        Ok((
-            text_width(text, style.size()) as u32,
-            style.size().round() as u32,
-        ))
+impl Display for Frame {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let [x, y, w, h] = [self.0.0, self.0.1, self.1.0, self.1.1].map(Pixels);
+        write!(f, "x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"")
     }
 }
 
-fn put(text: &mut String, arguments: std::fmt::Arguments) {
-    text.write_fmt(arguments)
-        .expect("a string takes what is written to it");
-}
-
-fn write_path(path: &mut String, places: impl Iterator<Item = Place>) {
-    for (i, (x, y)) in places.enumerate() {
-        let command = if i == 0 { 'M' } else { 'L' };
-        put(path, format_args!("{command}{} {}", Pixels(x), Pixels(y)));
-    }
-}
-
-fn backend_color(stroke: Stroke) -> BackendColor {
-    let plotters::style::RGBColor(r, g, b) = stroke.color;
-    BackendColor {
-        alpha: 1.0,
-        rgb: (r, g, b),
-    }
-}
-
-/// Plotters' units as pixels: `12`, `12.5`.
+/// Tenths of a pixel, written in pixels.
 struct Pixels(i32);
 
 impl Display for Pixels {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+    fn fmt(&self, f: &mut Formatter) -> Result {
         let Pixels(tenths) = *self;
         let sign = if tenths < 0 { "-" } else { "" };
         let (whole, rest) = (tenths.abs() / UNIT, tenths.abs() % UNIT);
@@ -374,11 +205,10 @@ impl Display for Pixels {
     }
 }
 
-/// `#rrggbb`, with the opacity as two more digits if it is not 1.
 struct Color(BackendColor);
 
 impl Display for Color {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+    fn fmt(&self, f: &mut Formatter) -> Result {
         let (r, g, b) = self.0.rgb;
         write!(f, "#{r:02x}{g:02x}{b:02x}")?;
         if self.0.alpha < 1.0 {
@@ -388,39 +218,21 @@ impl Display for Color {
     }
 }
 
-/// The attributes that fill a shape, or draw its outline.
-struct Paint {
-    color: Color,
-    width: Option<u32>,
-}
-
-impl Paint {
-    fn new(style: &impl BackendStyle, fill: bool) -> Self {
-        Paint {
-            color: Color(style.color()),
-            width: (!fill).then(|| style.stroke_width()),
-        }
-    }
-}
-
 impl Display for Paint {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let color = &self.color;
-        match self.width {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let color = Color(self.color);
+        match self.width.map(Pixels) {
             None => write!(f, " fill=\"{color}\""),
-            Some(width) => {
-                let width = Pixels(width as i32);
-                write!(f, " stroke=\"{color}\" stroke-width=\"{width}\"")
-            }
+            Some(width) => write!(f, " stroke=\"{color}\" stroke-width=\"{width}\""),
         }
     }
 }
 
-/// Text as XML takes it; control characters, which it does not take at all, become spaces.
+/// Text that may stand in XML, also in an attribute.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+    fn fmt(&self, f: &mut Formatter) -> Result {
         for character in self.0.chars() {
             match character {
                 '<' => f.write_str("&lt;")?,
@@ -445,7 +257,6 @@ mod tests {
         assert_eq!(shown, ["0", "0.7", "12", "-3.5", "123.4"]);
     }
 
-    /// The examples of RFC 4648.
     #[test]
     fn bytes_become_base64() {
         let texts = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));

@@ -1,6 +1,6 @@
 //! A line's points as few as the picture needs.
 
-/// A point on the page, in the units of [`super::svg`].
+/// A point on the page, in the units of [`super::page`].
 pub(super) type Place = (i32, i32);
 
 /// Splits a line at the points that have no place, and keeps of each pixel column only what can be

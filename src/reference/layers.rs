@@ -141,27 +141,33 @@ fn losses_agree_with_pytorch_forward_and_backward() {
     }
 }
 
-/// The gradient of `sum(r · f(x))` by central differences, in double precision.
+/// Compares the gradient of a weighted sum over f(x) with differences of it, in double precision.
 fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tensor>) {
     let x = x.to_dtype(DType::F64).unwrap();
-    let x = Var::from_tensor(&x).unwrap();
-    let y = f(&x).unwrap();
-    let count = y.elem_count() as i64;
-    let r = Tensor::arange(1, count + 1, &Device::Cpu).unwrap();
-    let r = (r.to_dtype(DType::F64).unwrap() / count as f64)
-        .unwrap()
-        .sin()
-        .unwrap();
-    let r = r.reshape(y.shape()).unwrap();
-    let total = |x: &Tensor| (f(x).unwrap() * &r).unwrap().sum_all().unwrap();
-    let gradients = total(&x).backward().unwrap();
-    let gradient = super::numbers(gradients.get(&x).unwrap());
-    let values = super::numbers(&x);
+    check_slopes(name, &x, &|x| {
+        let x = Var::from_tensor(x).unwrap().as_tensor().clone();
+        (f(&x).unwrap(), x)
+    });
+}
+
+/// `f` gives, for these values, a result and the variable that holds them.
+fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Tensor)) {
+    let total = |values: &Tensor| {
+        let (y, var) = f(values);
+        let count = y.elem_count() as i64;
+        let r = Tensor::arange(1, count + 1, &Device::Cpu).unwrap();
+        let r = r.to_dtype(DType::F64).unwrap() / count as f64;
+        let r = r.unwrap().sin().unwrap().reshape(y.shape()).unwrap();
+        ((y * &r).unwrap().sum_all().unwrap(), var)
+    };
+    let (sum, var) = total(values);
+    let gradient = super::numbers(sum.backward().unwrap().get(&var).unwrap());
+    let numbers = super::numbers(values);
     let at = |i: usize, h: f64| {
-        let mut values = values.clone();
-        values[i] += h;
-        let x = Tensor::from_vec(values, x.shape(), &Device::Cpu).unwrap();
-        total(&x).to_scalar::<f64>().unwrap()
+        let mut numbers = numbers.clone();
+        numbers[i] += h;
+        let moved = Tensor::from_vec(numbers, values.shape(), &Device::Cpu).unwrap();
+        total(&moved).0.to_scalar::<f64>().unwrap()
     };
     let h = 1e-5;
     for (i, gradient) in gradient.iter().enumerate() {
@@ -173,7 +179,22 @@ fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tenso
     }
 }
 
-/// Layers in double precision: each parameter is replaced by one.
+/// The same for every parameter of a layer.
+fn check_parameters(layer: &dyn Layer, x: &Tensor) {
+    for entry in state_of(layer).into_iter().filter(|entry| entry.trained) {
+        let parameter = entry.parameter;
+        let name = format!("{}.{}", layer.describe(), entry.name);
+        let values = parameter.tensor().unwrap().detach().copy().unwrap();
+        // Through the parameter itself, so that the gradient is that which training sees.
+        check_slopes(&name, &values, &|values| {
+            parameter.set(values).unwrap();
+            let y = layer.forward(x).unwrap();
+            (y, parameter.tensor().unwrap())
+        });
+        parameter.set(&values).unwrap();
+    }
+}
+
 fn in_f64(layer: impl Layer + Replicate + 'static) -> Box<dyn Layer> {
     for entry in state_of(&layer)
         .iter()
@@ -207,7 +228,10 @@ fn gradients_agree_with_finite_differences() -> Result<()> {
     ];
     for layer in &layers {
         check_differences(&layer.describe(), &image, &|x| layer.forward(x));
+        check_parameters(&**layer, &image.to_dtype(DType::F64)?);
     }
+    let words = Tensor::new(&[[0i64, 2], [2, 1]], &Device::Cpu)?;
+    check_parameters(&*in_f64(Embedding::new(3, 2)?), &words);
     let scores = crate::tensor::randn((3, 4), &Device::Cpu)?;
     let target = crate::tensor::rand((3, 4), &Device::Cpu)?.to_dtype(DType::F64)?;
     let classes = Tensor::new(&[0i64, 3, 1], &Device::Cpu)?;

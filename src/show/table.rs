@@ -1,5 +1,7 @@
 //! Tables as text.
 
+use crate::plot::Escaped;
+
 /// Rows of cells that are printed in columns.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -37,7 +39,7 @@ impl Table {
         let row = |cells: &[String], tag: &str| {
             let cells = cells
                 .iter()
-                .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
+                .map(|cell| format!("<{tag}>{}</{tag}>", Escaped(cell)));
             format!("<tr>{}</tr>", cells.collect::<String>())
         };
         let body: String = self.rows[1..]
@@ -47,10 +49,10 @@ impl Table {
         let head = row(&self.rows[0], "th");
         format!("<table><thead>{head}</thead><tbody>{body}</tbody></table>")
     }
-}
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    /// The table, and a sentence below it.
+    pub(crate) fn html_with_note(&self, note: Option<&str>) -> String {
+        let note = note.map(|note| format!("<p>{}</p>", Escaped(note)));
+        self.html() + &note.unwrap_or_default()
+    }
 }

@@ -1,6 +1,7 @@
 //! How many predictions are right.
 
 use crate::error::explain;
+use crate::nn::same_device;
 use candle_core::{D, DType, Result, Tensor};
 
 /// The share of examples whose highest score is that of the right class, on the scores' device.
@@ -35,6 +36,7 @@ fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
             "Give it (batch, classes) scores and (batch,) class numbers",
         ));
     }
+    same_device("accuracy", y_hat, y)?;
     let chosen = y_hat.detach().argmax(D::Minus1)?; // (batch,)
     let equal = chosen.eq(&y.to_dtype(DType::U32)?)?;
     equal.to_dtype(DType::F32)?.sum_all()

@@ -1,6 +1,6 @@
 //! Those who look on while a model trains.
 
-use super::{Epoch, Interval};
+use super::{Epoch, History, Interval};
 use crate::nn::Parameters;
 use crate::optim::Optimizer;
 use candle_core::Result;
@@ -90,6 +90,8 @@ pub enum Flow {
 pub struct EpochEnd<'a> {
     /// Its numbers.
     pub epoch: &'a Epoch,
+    /// Those of all epochs so far, this one included.
+    pub history: &'a History,
     /// How many steps were made since training began.
     pub step: usize,
     /// The model, on the first device.
@@ -112,8 +114,6 @@ pub struct EarlyStopping {
     patience: usize,
     min_delta: f64,
     larger_is_better: bool,
-    best: Option<f64>,
-    waited: usize,
 }
 
 impl EarlyStopping {
@@ -131,8 +131,6 @@ impl EarlyStopping {
             patience,
             min_delta: 0.0,
             larger_is_better: name.ends_with("accuracy"),
-            best: None,
-            waited: 0,
         }
     }
 
@@ -150,24 +148,25 @@ impl EarlyStopping {
 }
 
 impl Callback for EarlyStopping {
+    // It remembers nothing itself: after a checkpoint it waits as if training had never stopped.
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
-        let Some(value) = end.epoch.metric(&self.name) else {
+        if end.epoch.metric(&self.name).is_none() {
             let names: Vec<&str> = end.epoch.metrics.keys().map(String::as_str).collect();
             return Err(crate::error::explain(
                 format!("EarlyStopping: there is no number named {:?}", self.name),
                 format!("Choose one of: {}", names.join(", ")),
             ));
-        };
-        let sign = if self.larger_is_better { 1.0 } else { -1.0 };
-        let better = self
-            .best
-            .is_none_or(|best| (value - best) * sign > self.min_delta);
-        if better {
-            (self.best, self.waited) = (Some(value), 0);
-            return Ok(Flow::Continue);
         }
-        self.waited += 1;
-        match self.waited >= self.patience {
+        let sign = if self.larger_is_better { 1.0 } else { -1.0 };
+        let (mut best, mut waited) = (f64::NEG_INFINITY, 0);
+        for value in end.history.values(&self.name) {
+            let value = value * sign;
+            match value - best > self.min_delta {
+                true => (best, waited) = (value, 0),
+                false => waited += 1,
+            }
+        }
+        match waited >= self.patience.max(1) {
             true => Ok(Flow::Stop),
             false => Ok(Flow::Continue),
         }

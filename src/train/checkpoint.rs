@@ -1,6 +1,6 @@
 //! Training that can be taken up again.
 
-use super::{Callback, EpochEnd, Flow};
+use super::{Callback, EpochEnd, Flow, History};
 use crate::error::explain;
 use crate::nn::{files, state_of};
 use crate::optim::Optimizer;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Saves, after epochs, all that is needed to take training up again as if it had never stopped: the
-/// model, the optimiser's state, the epoch, and the state of the random numbers.
+/// model, the optimiser's state, the epoch, the history, and the state of the random numbers.
 ///
 /// [`Trainer::resume_from`](super::Trainer::resume_from) takes it up. The file is a safetensors file
 /// that is replaced as a whole.
@@ -68,6 +68,7 @@ impl Callback for Checkpoint {
 pub(super) struct Resumed {
     pub(super) epoch: usize,
     pub(super) step: usize,
+    pub(super) history: History,
     random: (Vec<u8>, i64, Vec<u8>),
 }
 
@@ -108,6 +109,9 @@ fn save(path: &Path, end: &EpochEnd<'_>) -> Result<()> {
             entry.parameter.tensor()?.detach(),
         ));
     }
+    for (name, tensor) in end.history.to_tensors()? {
+        tensors.push((format!("history.{name}"), tensor));
+    }
     for (name, tensor) in end.optimizer.state()? {
         tensors.push((format!("optimizer.{name}"), tensor));
     }
@@ -121,21 +125,17 @@ pub(super) fn load(
     model: &dyn crate::nn::Parameters,
     optimizer: &mut dyn Optimizer,
 ) -> Result<Resumed> {
-    let mut tensors = files::load(path, device)?;
-    let mut part = |prefix: &str| -> HashMap<String, Tensor> {
-        let names: Vec<String> = tensors
-            .keys()
-            .filter(|n| n.starts_with(prefix))
-            .cloned()
-            .collect();
-        let taken = names.into_iter().filter_map(|name| {
-            let tensor = tensors.remove(&name)?;
-            Some((name[prefix.len()..].to_owned(), tensor))
-        });
-        taken.collect()
+    let tensors = files::load(path, &Device::Cpu)?;
+    let part = |prefix: &str, device: &Device| {
+        let named = tensors.iter();
+        let named = named.filter_map(|(name, tensor)| Some((name.strip_prefix(prefix)?, tensor)));
+        let moved = named.map(|(name, tensor)| Ok((name.to_owned(), tensor.to_device(device)?)));
+        moved.collect::<Result<HashMap<String, Tensor>>>()
     };
-    let (values, state) = (part("model."), part("optimizer."));
-    let (position, random) = (part("loop."), part("random."));
+    let (values, state) = (part("model.", device)?, part("optimizer.", device)?);
+    // Numbers about the training stay here: not every device has their types.
+    let (position, random) = (part("loop.", &Device::Cpu)?, part("random.", &Device::Cpu)?);
+    let history = part("history.", &Device::Cpu)?;
     let number = |of: &HashMap<String, Tensor>, name: &str| {
         of.get(name)
             .ok_or_else(|| no_checkpoint(name))?
@@ -150,6 +150,7 @@ pub(super) fn load(
     let resumed = Resumed {
         epoch: number(&position, "epoch")? as usize,
         step: number(&position, "step")? as usize,
+        history: History::of_tensors(&history)?,
         random: (
             bytes("seed")?,
             number(&random, "stream")?,

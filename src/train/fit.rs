@@ -58,6 +58,7 @@ impl<'a, M: Module> Fit<'a, M> {
             let resumed = checkpoint::load(path, device, model, &mut *optimizer)?;
             resumed.restore_random()?;
             (epoch, step) = (resumed.epoch, resumed.step);
+            trainer.continue_history(resumed.history);
         }
         settle(trainer, model, &train)?;
         let others = parallel::replicate(model, &trainer.in_use)?;
@@ -86,9 +87,11 @@ impl<'a, M: Module> Fit<'a, M> {
             self.epoch += 1;
             let epoch = self.validated(began)?;
             if self.end_epoch(epoch)? == Flow::Stop {
-                break;
+                return Ok(());
             }
         }
+        // Only then does the bar know that the last step is done.
+        bar.next();
         Ok(())
     }
 
@@ -168,9 +171,7 @@ impl<'a, M: Module> Fit<'a, M> {
             samples_per_second: samples as f64 / time.as_secs_f64().max(1e-9),
             lr: self.optimizer.lr(),
         };
-        for (name, value) in &interval.metrics {
-            self.trainer.board.draw(epoch, *value, name, 1);
-        }
+        interval.draw(&self.trainer.board);
         self.trainer.history.intervals.push(interval);
         self.fetched.extend(fetched);
         if let Some((position, loss)) = wrong {
@@ -203,23 +204,23 @@ impl<'a, M: Module> Fit<'a, M> {
             }
             metrics.extend(self.recorder.fetch()?.means());
         }
-        for (name, value) in metrics.iter().filter(|(name, _)| name.starts_with("val_")) {
-            self.trainer.board.draw(self.epoch as f64, *value, name, 1);
-        }
         let (samples, time) = self.speed.epoch;
-        Ok(Epoch {
+        let epoch = Epoch {
             epoch: self.epoch,
             metrics,
             samples_per_second: samples as f64 / time.as_secs_f64().max(1e-9),
             seconds: began.elapsed().as_secs_f64(),
             lr: self.optimizer.lr(),
-        })
+        };
+        epoch.draw_validation(&self.trainer.board);
+        Ok(epoch)
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<Flow> {
         self.trainer.history.epochs.push(epoch);
         let end = EpochEnd {
             epoch: &self.trainer.history.epochs[self.trainer.history.epochs.len() - 1],
+            history: &self.trainer.history,
             step: self.step,
             model: &*self.model,
             optimizer: &*self.optimizer,

@@ -1,5 +1,8 @@
 //! What happened in training, as data.
 
+mod columns;
+
+use crate::plot::ProgressBoard;
 use crate::show::{Show, Table};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -108,6 +111,17 @@ impl Epoch {
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.metrics.get(name).copied()
     }
+
+    /// Draws what the validation gave; the rest is on the board by intervals.
+    pub(super) fn draw_validation(&self, board: &ProgressBoard) {
+        for (name, value) in self
+            .metrics
+            .iter()
+            .filter(|(name, _)| name.starts_with("val_"))
+        {
+            board.draw(self.epoch as f64, *value, name, 1);
+        }
+    }
 }
 
 impl Interval {
@@ -120,6 +134,13 @@ impl Interval {
     /// ```
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.metrics.get(name).copied()
+    }
+
+    /// Draws its numbers.
+    pub(super) fn draw(&self, board: &ProgressBoard) {
+        for (name, value) in &self.metrics {
+            board.draw(self.epoch, *value, name, 1);
+        }
     }
 }
 

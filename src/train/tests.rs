@@ -133,20 +133,30 @@ fn several_devices_give_the_gradients_of_one() -> Result<()> {
 
 #[test]
 fn several_devices_train_along_the_curve_of_one() -> Result<()> {
-    let train = |devices: usize| {
-        manual_seed(4);
-        let mut trainer = Trainer::new(3).log_every(1).devices(&vec![CPU; devices]);
-        let history = trainer.fit(&mut mlp(0.0), &Quarters::new(50))?;
-        Ok::<_, candle_core::Error>(losses(&history))
-    };
-    let one = train(1)?;
-    assert_eq!(one.len(), 12);
-    for devices in [2, 3] {
-        for (step, (a, b)) in one.iter().zip(train(devices)?).enumerate() {
-            assert!(
-                (a - b).abs() < 1e-5,
-                "step {step} on {devices}: {a} and {b}"
-            );
+    for dtype in [DType::F64, DType::F32] {
+        let train = |devices: usize| {
+            manual_seed(4);
+            let mut data = Quarters::new(50);
+            data.x = data.x.to_dtype(dtype)?;
+            let mut model = mlp(0.0);
+            model.forward(&Quarters::new(1).x)?;
+            for parameter in model.parameters() {
+                parameter.convert(dtype)?;
+            }
+            let mut trainer = Trainer::new(3).log_every(1).devices(&vec![CPU; devices]);
+            let history = trainer.fit(&mut model, &data)?;
+            Ok::<_, candle_core::Error>(losses(&history))
+        };
+        let one = train(1)?;
+        assert_eq!(one.len(), 12);
+        for devices in [2, 3] {
+            for (step, (a, b)) in one.iter().zip(train(devices)?).enumerate() {
+                let off = (a - b).abs() / a;
+                assert!(
+                    off < 1e-6,
+                    "{dtype:?}, step {step} on {devices}: {a} and {b}"
+                );
+            }
         }
     }
     Ok(())
@@ -190,8 +200,17 @@ fn a_checkpoint_resumes_exactly() -> Result<()> {
     let mut trainer = Trainer::new(4).schedule(schedule).resume_from(&path);
     let rest = trainer.fit(&mut second, &data)?;
     assert_eq!(numbers(&second), numbers(&whole));
-    assert_eq!(rest.values("train_loss"), history.values("train_loss")[2..]);
+    for name in ["train_loss", "val_loss", "val_accuracy"] {
+        assert_eq!(
+            rest.values(name),
+            history.values(name),
+            "one history, {name}"
+        );
+    }
+    assert_eq!(losses(&rest), losses(&history));
     assert_eq!(rest.intervals.last().unwrap().step, 16);
+    assert_eq!(rest.epochs[1].lr, history.epochs[1].lr);
+    assert!(trainer.board().show_text().contains("train_loss: "));
 
     let mut other = Classifier::new(LazyLinear::new(3), 0.1);
     let mut trainer = Trainer::new(4).resume_from(&path);
@@ -258,6 +277,25 @@ fn what_cannot_be_trained_is_explained() -> Result<()> {
     let message = message.unwrap_err().to_string();
     assert!(
         message.starts_with(&format!("num_gpus({n}): this machine has ")),
+        "{message}"
+    );
+
+    let mut without = Quarters::new(8);
+    without.batch_size = 0;
+    let message = Trainer::new(1).fit(&mut mlp(0.0), &without).unwrap_err();
+    assert!(
+        message
+            .to_string()
+            .starts_with("DataLoader: the batch size is 0\n"),
+        "{message}"
+    );
+    let message = Trainer::new(1)
+        .fit(&mut mlp(0.0), &Quarters::new(0))
+        .unwrap_err();
+    assert!(
+        message
+            .to_string()
+            .starts_with("DataLoader: the data set is empty\n"),
         "{message}"
     );
 
@@ -358,4 +396,23 @@ fn an_interrupt_keeps_model_and_history() {
         assert_eq!(trainer.history().intervals.len(), 3);
         assert_eq!(model.num_parameters(), 48 + 68);
     });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_training_that_is_done_has_a_full_bar() {
+    let name = "train::tests::a_training_that_is_done_has_a_full_bar";
+    let records = crate::display::testing::records(name, || {
+        let history = Trainer::new(3).fit(&mut mlp(0.0), &Quarters::new(50));
+        assert_eq!(history.unwrap().epochs.len(), 3);
+    });
+    let mut texts = records
+        .iter()
+        .filter_map(|record| record["data"]["text/plain"].as_str());
+    let bar = texts.rfind(|text| text.starts_with("training "));
+    let bar = bar.expect("there is a bar");
+    assert!(
+        bar.contains("] 12/12 ") && !bar.contains("stopped"),
+        "{bar}"
+    );
 }

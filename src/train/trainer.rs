@@ -166,7 +166,7 @@ impl Trainer {
     }
 
     /// Goes on where a [`Checkpoint`](super::Checkpoint) was saved, with the same numbers as if
-    /// training had never stopped. The history begins there.
+    /// training had never stopped. History and board begin with what they had there.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -210,6 +210,20 @@ impl Trainer {
         let done = Fit::new(self, model, data).and_then(|mut fit| fit.run());
         model.set_training(false);
         done.map(|()| self.history.clone())
+    }
+
+    /// Takes up the history of a checkpoint, and draws its curves.
+    pub(super) fn continue_history(&mut self, history: History) {
+        let board = &self.board;
+        history
+            .intervals
+            .iter()
+            .for_each(|interval| interval.draw(board));
+        history
+            .epochs
+            .iter()
+            .for_each(|epoch| epoch.draw_validation(board));
+        self.history = history;
     }
 
     /// Moves the model to where it will be trained: the first GPU or device asked for, or where it

@@ -4,6 +4,7 @@ use super::{root, run_within};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 const REQUIREMENTS: [&str; 2] = [
@@ -15,13 +16,17 @@ const TO_INSTALL: Duration = Duration::from_secs(600);
 
 /// The environment's `python`. It is made once for each list of packages, in Taper's cache.
 pub fn python() -> PathBuf {
-    let folder = folder();
-    let complete = folder.join("taper-complete");
-    if !complete.exists() {
-        make(&folder);
-        std::fs::write(&complete, "").expect("the environment is there");
-    }
-    folder.join("bin/python")
+    // Tests run side by side, and one of them makes it.
+    static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = folder();
+        let complete = folder.join("taper-complete");
+        if !complete.exists() {
+            make(&folder);
+            std::fs::write(&complete, "").expect("the environment is there");
+        }
+        folder.join("bin/python")
+    });
+    PYTHON.clone()
 }
 
 fn folder() -> PathBuf {

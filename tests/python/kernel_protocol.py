@@ -89,6 +89,10 @@ class Questions(WithKernel):
         self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")
         reply = self.kernel.ask("complete", "kettle.lit").reply
         self.assertEqual(reply["matches"], ["litres"])
+        self.kernel.run("let trainer = Trainer::new(1);\nlet history = History::default();")
+        for code, matches in [("trainer.max_", []), ("history.epo", ["epochs"])]:
+            with self.subTest(code):
+                self.assertEqual(self.kernel.ask("complete", code).reply["matches"], matches)
         nothing = self.kernel.ask("complete", "no_such_name").reply
         self.assertEqual((nothing["status"], nothing["matches"]), ("ok", []))
 

@@ -21,6 +21,7 @@ import re
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -75,26 +76,32 @@ class Failed(Exception):
 
 
 def main() -> int:
-    args = parse_args()
+    parser = new_parser("Run all cells of a notebook in a running JupyterLab.", timeout=600)
+    parser.add_argument("--screenshot", type=Path, help="OUT.png, or OUT-1.png, OUT-2.png … for a long notebook")
+    args = parser.parse_args()
+    return in_browser(lambda page: check(page, args))
+
+
+def new_parser(description: str, timeout: float) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--url", required=True, help="address of JupyterLab with its token, as it prints it")
+    parser.add_argument("--notebook", required=True, help="path of the notebook as JupyterLab sees it")
+    parser.add_argument("--timeout", type=float, default=timeout, help="seconds for everything (default: %(default)s)")
+    return parser
+
+
+def in_browser(check: Callable[[Page], int]) -> int:
+    """What the check of a new page gives, as an exit status; 2 if it cannot begin."""
     try:
         with sync_playwright() as playwright:
             browser = launch(playwright)
             try:
-                return check(browser.new_page(viewport=VIEWPORT), args)
+                return check(browser.new_page(viewport=VIEWPORT))
             finally:
                 browser.close()
     except CannotBegin as why:
         print(f"error: {why}", file=sys.stderr)
         return 2
-
-
-def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Run all cells of a notebook in a running JupyterLab.")
-    parser.add_argument("--url", required=True, help="address of JupyterLab with its token, as it prints it")
-    parser.add_argument("--notebook", required=True, help="path of the notebook as JupyterLab sees it")
-    parser.add_argument("--screenshot", type=Path, help="OUT.png, or OUT-1.png, OUT-2.png … for a long notebook")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for everything (default: %(default)s)")
-    return parser.parse_args()
 
 
 def find_chromium() -> str:

@@ -12,16 +12,15 @@ presses the interrupt button, asks for completions (Tab) and documentation
 Exit status as in lab_run_all.py.
 """
 
-import argparse
 import re
 import sys
 import time
 from pathlib import Path
 
 from playwright.sync_api import Error as BrowserError
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page
 
-from lab_run_all import NUMBERED, READ_CELLS, VIEWPORT, CannotBegin, Failed, Lab, launch
+from lab_run_all import NUMBERED, READ_CELLS, CannotBegin, Failed, Lab, in_browser, new_parser
 
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 MAKES, DRAWS, USES = range(3)
@@ -30,28 +29,11 @@ TOOLTIP = ".jp-Tooltip:visible"
 
 
 def main() -> int:
-    args = parse_args()
-    try:
-        with sync_playwright() as playwright:
-            browser = launch(playwright)
-            try:
-                page = browser.new_page(viewport=VIEWPORT)
-                lab = Lab(page, args.url, args.notebook, deadline=time.monotonic() + args.timeout)
-                return check(Student(lab, page, args.screenshots))
-            finally:
-                browser.close()
-    except CannotBegin as why:
-        print(f"error: {why}", file=sys.stderr)
-        return 2
-
-
-def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Do what a student does in a running JupyterLab.")
-    parser.add_argument("--url", required=True, help="address of JupyterLab with its token, as it prints it")
-    parser.add_argument("--notebook", required=True, help="path of the notebook as JupyterLab sees it")
+    parser = new_parser("Do what a student does in a running JupyterLab.", timeout=300)
     parser.add_argument("--screenshots", type=Path, help="folder for a picture of each step")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for everything (default: %(default)s)")
-    return parser.parse_args()
+    args = parser.parse_args()
+    deadline = time.monotonic() + args.timeout
+    return in_browser(lambda page: check(Student(Lab(page, args.url, args.notebook, deadline), page, args.screenshots)))
 
 
 def check(student: "Student") -> int:

@@ -1,5 +1,6 @@
 //! `taper doctor`
 
+use crate::data::{ALL, store};
 use crate::image::{Condition, Image};
 use crate::progress::Console;
 use crate::setup::{jupyter::Jupyter, kernelspec, python};
@@ -43,6 +44,7 @@ pub fn run() -> Result<ExitCode> {
         state("JupyterLab", jupyter_state()),
         state("kernel", kernel_state()),
         state("compiled packages", image_state()),
+        state("data sets", data_state()),
         Finding {
             name: "GPU",
             state: gpu_state(),
@@ -104,6 +106,16 @@ fn image_state() -> Result<State> {
         Condition::Missing => State::Bad(format!("not built yet; {SET_UP}")),
         Condition::Outdated => State::Bad(format!("older than the sources of taper; {SET_UP}")),
         Condition::Damaged(file) => State::Bad(format!("damaged ({}); {SET_UP}", file.display())),
+    })
+}
+
+fn data_state() -> Result<State> {
+    let folder = store::folder()?;
+    let there = ALL.iter().filter(|set| store::is_there(set, &folder));
+    let there: Vec<&str> = there.map(|set| set.name).collect();
+    Ok(match there[..] {
+        [] => State::Absent("none downloaded; `cargo taper data list` names them".to_owned()),
+        _ => State::Good(format!("{} in {}", there.join(", "), folder.display())),
     })
 }
 

@@ -1,9 +1,13 @@
 //! One file per subcommand.
 
+pub mod book;
+pub mod data;
 pub mod doctor;
 pub mod events;
+pub mod export;
 pub mod kernel;
 pub mod lab;
+pub mod mdbook;
 pub mod run;
 pub mod setup;
 pub mod test;

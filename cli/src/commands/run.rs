@@ -1,5 +1,6 @@
 //! `taper run`: executes notebooks.
 
+use crate::export;
 use crate::runner::execute::{End, Execution, Purpose, execute, is_wanted, store};
 use crate::runner::notebook::Notebook;
 use crate::runner::pool::{Job, Summary, Verdict, run_all};
@@ -40,6 +41,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub allow_errors: bool,
 
+    /// Do not run the cells: take what this log of an exported program holds.
+    #[arg(long, value_name = "LOG")]
+    pub outputs: Option<PathBuf>,
+
     /// Where to leave the summary for the process that started this one.
     #[arg(long, hide = true)]
     pub worker_result: Option<PathBuf>,
@@ -55,6 +60,9 @@ pub fn run(args: &RunArgs, start: &StartEvaluator) -> anyhow::Result<ExitCode> {
             Summary::from(verdict).leave(file)?;
         }
         return Ok(exit_code(&[verdict.into()]));
+    }
+    if args.outputs.is_some() {
+        bail!("--outputs takes the log of one notebook; name one notebook");
     }
     if args.output.is_some() {
         bail!("--output takes the outputs of one notebook; for several use --inplace");
@@ -106,6 +114,9 @@ fn run_here(
             return Ok(Verdict::Failed);
         }
     };
+    if args.outputs.is_some() {
+        export::skip_what_is_not_exported(&mut notebook);
+    }
     let target = match args.output.as_deref().or(args.inplace.then_some(path)) {
         Some(path) => Some(
             Target::new(path).with_context(|| format!("{} cannot be written", path.display()))?,

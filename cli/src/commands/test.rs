@@ -1,6 +1,7 @@
 //! `taper test`: executes notebooks and compares with the outputs in them.
 
 use super::run::{execute_file, exit_code};
+use crate::export;
 use crate::runner::compare::compare;
 use crate::runner::execute::{End, Execution, Purpose, Ran};
 use crate::runner::notebook::{CodeCell, Notebook};
@@ -8,7 +9,7 @@ use crate::runner::pool::{Job, Summary, Verdict, run_all};
 use crate::runner::problem::{NotebookError, Problem};
 use crate::runner::report::{Console, Tone, count, seconds};
 use crate::runner::{StartEvaluator, failure, signals};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,6 +30,10 @@ pub struct TestArgs {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: u16,
 
+    /// Do not run the cells: take what this log of an exported program holds.
+    #[arg(long, value_name = "LOG")]
+    pub outputs: Option<PathBuf>,
+
     /// Where to leave the summary for the process that started this one.
     #[arg(long, hide = true)]
     pub worker_result: Option<PathBuf>,
@@ -40,13 +45,15 @@ pub fn test(args: &TestArgs, start: &StartEvaluator) -> anyhow::Result<ExitCode>
     signals::listen();
     let console = Console::new();
     if let (Some(file), [notebook]) = (&args.worker_result, &args.notebooks[..]) {
-        let summary = test_here(notebook, start, &console)?;
+        let summary = test_here(notebook, args, start, &console)?;
         summary.leave(file)?;
         return Ok(exit_code(&[summary]));
     }
     let (notebooks, mut summaries) = find(&args.notebooks, &console)?;
     if let [notebook] = &notebooks[..] {
-        summaries.push(test_here(notebook, start, &console)?);
+        summaries.push(test_here(notebook, args, start, &console)?);
+    } else if args.outputs.is_some() {
+        bail!("--outputs takes the log of one notebook; name one notebook");
     } else {
         let job = |notebook| Job {
             command: vec!["test".into()],
@@ -131,14 +138,22 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn test_here(path: &Path, start: &StartEvaluator, console: &Console) -> anyhow::Result<Summary> {
-    let notebook = match Notebook::load(path) {
+fn test_here(
+    path: &Path,
+    args: &TestArgs,
+    start: &StartEvaluator,
+    console: &Console,
+) -> anyhow::Result<Summary> {
+    let mut notebook = match Notebook::load(path) {
         Ok(notebook) => notebook,
         Err(error) => {
             console.warn(&error.to_string());
             return Ok(Verdict::Failed.into());
         }
     };
+    if args.outputs.is_some() {
+        export::skip_what_is_not_exported(&mut notebook);
+    }
     let execution = match execute_file(&notebook, path, Purpose::Test, start, console) {
         Ok(execution) => execution,
         Err(error) => {

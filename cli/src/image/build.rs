@@ -154,6 +154,7 @@ fn run_cargo<T>(
                 name,
                 done,
                 total: units.max(done),
+                unit: "",
                 elapsed: start.elapsed(),
             });
         }

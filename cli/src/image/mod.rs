@@ -1,24 +1,23 @@
 //! The warm image: an evcxr work directory in which `taper` and all below it is compiled.
 //!
-//! Built once per compiler, dependencies and features ([`key`]), under a lock ([`lock`]), for
+//! Built once per compiler, dependencies and features ([`key`]), under a lock ([`crate::lock`]), for
 //! `build` and for `check` ([`build`]). A session works on a clone ([`clone`]), so nothing that it
 //! writes reaches the image. A manifest is written last; without it the image is not there, and
 //! building again goes on where the last try ended.
 
 mod build;
 mod clone;
-mod key;
-mod lock;
+pub mod key;
 mod manifest;
 pub mod work;
 
 use crate::cache;
 use crate::checks;
+use crate::lock::Lock;
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 pub use build::{WARM_ARGUMENT, WORK, compile, resolves_offline};
 pub use key::{Key, hex};
-pub use lock::Lock;
 use manifest::Manifest;
 use std::path::{Path, PathBuf};
 

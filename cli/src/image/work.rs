@@ -17,6 +17,17 @@ opt-level = 1
 debug-assertions = false
 overflow-checks = false
 
+# What computes.
+[profile.dev.package]
+taper = { opt-level = 3 }
+gemm-common = { opt-level = 3 }
+gemm-f32 = { opt-level = 3 }
+gemm-f64 = { opt-level = 3 }
+ppv-lite86 = { opt-level = 3 }
+rand_chacha = { opt-level = 3 }
+rayon = { opt-level = 3 }
+rayon-core = { opt-level = 3 }
+
 [profile.dev.package.ctx]
 opt-level = 1
 debug-assertions = true

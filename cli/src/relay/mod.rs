@@ -18,7 +18,7 @@
 //! - [`record`]: what the records say.
 
 pub mod cells;
-mod decoder;
+pub mod decoder;
 mod order;
 pub mod process;
 pub mod record;

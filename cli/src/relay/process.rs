@@ -72,6 +72,10 @@ struct Cells {
     translator: Translator,
 }
 
+/// Whether errors carry a backtrace, and not panics alone. Candle's print it, twenty lines behind the
+/// one that a student needs, and some machines have `RUST_BACKTRACE=1` for everybody.
+const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
+
 fn start_cells() -> Result<Cells> {
     let secret = std::env::var(SECRET_VARIABLE).context("no secret")?;
     let ready =
@@ -91,6 +95,9 @@ fn start_cells() -> Result<Cells> {
         Some(value) => command.env("RUST_BACKTRACE", value),
         None => command.env_remove("RUST_BACKTRACE"),
     };
+    if std::env::var_os(ERRORS_BACKTRACE).is_none() {
+        command.env(ERRORS_BACKTRACE, "0");
+    }
     let child = command.spawn().context("starting the cells process")?;
     drop(command);
     let ended = watch(child.id())?;

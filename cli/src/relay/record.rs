@@ -46,6 +46,8 @@ pub enum Record {
     },
     /// A failing `?` ended the cell.
     Failed { message: String },
+    /// An exported program begins with this cell.
+    Cell { id: String, digest: String },
     /// The cells process is done with this cell.
     Complete,
 }

@@ -59,6 +59,14 @@ impl Notebook {
         })
     }
 
+    /// Reads a notebook from its text; the error calls it `name`.
+    pub fn read(name: &str, original: Vec<u8>) -> Result<Notebook, NotebookError> {
+        Notebook::parse(name, original).map_err(|problem| NotebookError {
+            name: name.to_owned(),
+            problem,
+        })
+    }
+
     fn parse(name: &str, original: Vec<u8>) -> Result<Notebook, Problem> {
         let text = std::str::from_utf8(&original).map_err(|error| Problem::NotUtf8 {
             offset: error.valid_up_to(),

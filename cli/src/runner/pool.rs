@@ -237,8 +237,7 @@ fn interrupt(id: u32) {
 /// This program, with arguments.
 #[cfg(not(test))]
 fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
-    let path = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command = Command::new(path);
+    let mut command = Command::new(crate::home::program()?);
     command.args(arguments);
     Ok(command)
 }

@@ -3,7 +3,7 @@
 //! [`Session`] is what both fronts use. [`engine`] is the only file that names evcxr; the
 //! [`relay`](crate::relay) is what evcxr runs the cells in.
 
-mod commands;
+pub mod commands;
 pub mod completeness;
 mod dependencies;
 mod diagnostics;
@@ -25,6 +25,7 @@ use crate::relay::record::Record;
 use anyhow::Result;
 use commands::Cell;
 use dependencies::Network;
+pub use diagnostics::COMPILE_ERROR;
 use diagnostics::failure::{Failure, failed};
 use engine::{Engine, Signal};
 use evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
@@ -290,7 +291,21 @@ fn dropping(names: &[String]) -> String {
         .collect()
 }
 
-fn events_of(record: Record) -> Option<Event> {
+/// The error that a record tells of, where nothing is known of the source that was compiled.
+pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
+    let failure = match record.clone() {
+        Record::Failed { message } => failed(&message, code),
+        Record::Panic {
+            message,
+            file,
+            line,
+        } => (message, file, line).into(),
+        _ => return None,
+    };
+    Some(failure.into_error(|_| None, code))
+}
+
+pub fn events_of(record: Record) -> Option<Event> {
     Some(match record {
         Record::Text { stream, text } => Event::Text { stream, text },
         Record::Display { data, metadata, id } => Event::Display {
@@ -305,7 +320,9 @@ fn events_of(record: Record) -> Option<Event> {
         },
         Record::Clear { wait } => Event::Clear { wait },
         Record::Result { data, metadata } => Event::Result { data, metadata },
-        Record::Panic { .. } | Record::Failed { .. } | Record::Complete => return None,
+        Record::Panic { .. } | Record::Failed { .. } | Record::Complete | Record::Cell { .. } => {
+            return None;
+        }
     })
 }
 

@@ -1,12 +1,16 @@
-//! What a function takes and gives, for the list of completions.
+//! The list of completions: what a function takes and gives, and no fields that cannot be read.
 
 use super::evaluator::{Completion, Completions};
 
 /// Of so many proposals at most: each costs a question to rust-analyzer.
 const FEW: usize = 8;
 
-/// Puts the signature in the place of the word `function`, where there are few proposals.
-/// `documentation` gives the plain text that is shown for the code at a byte.
+/// The crate of the cells, as evcxr names it.
+const CELLS: &str = "ctx";
+
+/// Leaves out private fields of other crates' types, which evcxr lists too; and puts the signature in
+/// the place of the word `function`, where there are few proposals. `documentation` gives the plain
+/// text that is shown for the code at a byte.
 pub fn fill_in(
     found: &mut Completions,
     code: &str,
@@ -17,6 +21,14 @@ pub fn fill_in(
     };
     // Such as `iter().le(other)`: methods of something else.
     found.items.retain(|item| !item.text.contains(")."));
+    if before.ends_with('.') {
+        found.items.retain(|item| {
+            let completed = format!("{before}{}{after}", item.text);
+            let at = before.len() + item.text.len();
+            item.kind != "instance"
+                || !documentation(&completed, at).is_some_and(|text| is_private(&text))
+        });
+    }
     if found.items.len() > FEW {
         return;
     }
@@ -37,6 +49,16 @@ pub fn fill_in(
 
 fn name(item: &Completion) -> &str {
     item.text.split('(').next().unwrap_or_default()
+}
+
+/// Whether this documents a field that only its own crate can read: its type's path, an empty line,
+/// and the declaration.
+fn is_private(documentation: &str) -> bool {
+    let Some((path, declaration)) = documentation.trim_start().split_once("\n\n") else {
+        return false;
+    };
+    let of_cells = path.split("::").next() == Some(CELLS);
+    path.contains("::") && !of_cells && !declaration.trim_start().starts_with("pub ")
 }
 
 /// JupyterLab has room for a few words behind the proposal, which names the arguments itself. It
@@ -82,6 +104,20 @@ mod tests {
     }
 
     #[test]
+    fn fields_that_cannot_be_read_are_left_out() {
+        let of =
+            |path: &str, declaration: &str| is_private(&format!("{path}\n\n{declaration}\n\nText"));
+        assert!(of("taper::train::trainer::Trainer", "gpus: usize"));
+        assert!(of("taper::train::trainer::Trainer", "pub(super) clip: f64"));
+        assert!(!of(
+            "taper::train::history::History",
+            "pub epochs: Vec<Epoch>"
+        ));
+        assert!(!of("ctx::Kettle", "litres: f64"));
+        assert!(!is_private("litres: f64"));
+    }
+
+    #[test]
     fn a_function_gets_its_signature_and_chains_are_left_out() {
         let item = |text: &str, kind: &str| Completion {
             text: text.to_owned(),
@@ -102,7 +138,8 @@ mod tests {
             asked.push((code.to_owned(), at));
             Some(MATMUL.to_owned())
         });
-        assert_eq!(asked, [("x.matmul + 1".to_owned(), 8)]);
+        let field = ("x.ma + 1".to_owned(), 4);
+        assert_eq!(asked, [field, ("x.matmul + 1".to_owned(), 8)]);
         let kinds = found
             .items
             .iter()

@@ -3,7 +3,7 @@
 use super::python::{self, Python};
 use crate::cache;
 use crate::guard;
-use crate::image::Lock;
+use crate::lock::Lock;
 use crate::progress::{Progress, duration};
 use anyhow::{Context, Result, bail};
 use ring::digest::{Context as Digest, SHA256};

@@ -1,6 +1,6 @@
 //! This program under the names of cargo and rustup.
 
-use super::{cell, metadata};
+use super::{cell, metadata, versions};
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -36,6 +36,9 @@ impl Tool {
 }
 
 fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
+    if let Some(session) = session() {
+        versions::keep(&session);
+    }
     if let Some(build) = cell::Build::asked(arguments) {
         return build.run();
     }
@@ -47,6 +50,12 @@ fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
         None => real("cargo", arguments),
     };
     Err(command.exec()).context("starting cargo")
+}
+
+/// The folder of the session whose cargo we are.
+fn session() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("CARGO_HOME")?);
+    home.parent().map(Path::to_owned)
 }
 
 /// `rustup which cargo`: we are.

@@ -12,12 +12,15 @@
 //!   ([`metadata`]), and compiles a cell without cargo where nothing but the cell is new ([`cell`]);
 //! - `rustup`, first on the `$PATH`, is this program too, and tells evcxr of that cargo.
 //!
+//! And before each call of cargo it keeps the versions that the image has ([`versions`]).
+//!
 //! Whatever must be right rather than quick is passed on to the real ones.
 
 pub mod cargo;
 mod cell;
 mod library;
 mod metadata;
+mod versions;
 
 use crate::cache;
 use anyhow::{Context, Result};

@@ -2,8 +2,8 @@
 
 use super::{Chart, Context, Mark, Place, Series};
 use crate::plot::axis::Scale;
+use crate::plot::page::{Page, UNIT};
 use crate::plot::palette::{self, Stroke};
-use crate::plot::svg::{Svg, UNIT};
 use crate::plot::trace::trace;
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
@@ -105,23 +105,23 @@ impl<'a> PointCollection<'a, BackendCoord> for &'a Drawing<'_> {
     }
 }
 
-impl Drawable<Svg<'_>> for Drawing<'_> {
+impl Drawable<&mut Page> for Drawing<'_> {
     fn draw<I: Iterator<Item = BackendCoord>>(
         &self,
         _points: I,
-        picture: &mut Svg,
+        page: &mut &mut Page,
         _size: (u32, u32),
     ) -> Result<(), DrawingErrorKind<Infallible>> {
         if let Some((from, to)) = self.clip {
-            picture.begin_clip(from, to);
+            page.begin_clip(from, to);
         }
         for shape in self.shapes {
-            picture.draw_bars(&shape.bars, shape.stroke);
-            picture.draw_pieces(&shape.pieces, shape.stroke);
-            picture.draw_marks(&shape.marks, shape.mark, shape.stroke);
+            page.draw_bars(&shape.bars, shape.stroke);
+            page.draw_pieces(&shape.pieces, shape.stroke);
+            page.draw_marks(&shape.marks, shape.mark, shape.stroke);
         }
         if self.clip.is_some() {
-            picture.end_clip();
+            page.end_clip();
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use crate::image::Pixels;
 use crate::plot::axis::{Axis, AxisSpec};
 use crate::plot::colormap::{color, ink_on};
 use crate::plot::number::short;
+use crate::plot::page::{Anchor, Page, UNIT, text_width};
 use crate::plot::palette::INK;
-use crate::plot::svg::{self, Anchor, Svg, UNIT};
 use crate::show::Show;
 use plotters::style::RGBColor;
 
@@ -39,7 +39,7 @@ impl<'a> Layout<'a> {
     pub(super) fn new(map: &'a Heatmap) -> Self {
         let room = |text: &str| if text.is_empty() { 0 } else { ROW };
         let widest = |names: &[String]| {
-            let widths = names.iter().map(|name| svg::text_width(name, FONT));
+            let widths = names.iter().map(|name| text_width(name, FONT));
             widths.max().unwrap_or(0)
         };
         let count = map.rows.max(map.columns).max(1) as i32;
@@ -56,7 +56,7 @@ impl<'a> Layout<'a> {
         let (width, height) = (width.max(1), height.max(1));
         let row_names = names(&map.row_names, map.rows, height, |_| ROW);
         let column_names = names(&map.column_names, map.columns, width, |name| {
-            svg::text_width(name, FONT) + GAP
+            text_width(name, FONT) + GAP
         });
         let written: Vec<String> = row_names.iter().map(|(_, name)| name.clone()).collect();
         let (low, high) = map.range();
@@ -81,21 +81,17 @@ impl<'a> Layout<'a> {
         }
     }
 
-    pub(super) fn draw(&self) -> String {
+    pub(super) fn draw(&self) -> Page {
         let (map, (width, height)) = (self.map, self.cell);
         let right = self.left + width * map.columns as i32;
         let bottom = self.top + height * map.rows as i32;
-        let widths = self
-            .scale
-            .iter()
-            .map(|(_, text)| svg::text_width(text, FONT));
+        let widths = self.scale.iter().map(|(_, text)| text_width(text, FONT));
         let end = right + 3 * GAP + BAR + widths.max().unwrap_or(0) + GAP;
         let label = if map.xlabel.is_empty() { 0 } else { ROW };
         let size = (end / UNIT + 1, (bottom + ROW + GAP + label) / UNIT + 1);
 
-        let mut text = String::new();
         let title = map.show_text().replace('\n', "; ");
-        let mut picture = Svg::begin(&mut text, (size.0 as u32, size.1 as u32), &title);
+        let mut picture = Page::new((size.0 as u32, size.1 as u32), title);
         picture.draw_image(
             &self.pixels(),
             (self.left, self.top),
@@ -103,14 +99,8 @@ impl<'a> Layout<'a> {
         );
         self.write_values(&mut picture);
         let middle = ((self.left + right) / 2, (self.top + bottom) / 2);
-        if !map.title.is_empty() {
-            picture.write(
-                &map.title,
-                (middle.0, ROW / 2 + GAP / 2),
-                Anchor::Middle,
-                INK,
-            );
-        }
+        let above = (middle.0, ROW / 2 + GAP / 2);
+        picture.write(&map.title, above, Anchor::Middle, INK);
         for (i, name) in &self.row_names {
             let y = self.top + height * *i as i32 + height / 2;
             picture.write(name, (self.left - GAP, y), Anchor::End, INK);
@@ -119,18 +109,11 @@ impl<'a> Layout<'a> {
             let x = self.left + width * *i as i32 + width / 2;
             picture.write(name, (x, bottom + ROW / 2 + GAP / 2), Anchor::Middle, INK);
         }
-        if !map.xlabel.is_empty() {
-            picture.write(
-                &map.xlabel,
-                (middle.0, bottom + ROW + ROW / 2 + GAP / 2),
-                Anchor::Middle,
-                INK,
-            );
-        }
+        let below = (middle.0, bottom + ROW + ROW / 2 + GAP / 2);
+        picture.write(&map.xlabel, below, Anchor::Middle, INK);
         picture.write_upwards(&map.ylabel, (ROW / 2 + GAP / 2, middle.1), INK);
         self.draw_scale(&mut picture, right + 2 * GAP, bottom);
-        svg::end(&mut text);
-        text
+        picture
     }
 
     fn pixels(&self) -> Pixels {
@@ -145,7 +128,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn write_values(&self, picture: &mut Svg) {
+    fn write_values(&self, picture: &mut Page) {
         let (width, height) = self.cell;
         if !self.map.annotated || height < CELL_WITH_TEXT {
             return;
@@ -153,7 +136,7 @@ impl<'a> Layout<'a> {
         for (i, &value) in self.map.values.iter().enumerate() {
             let (row, column) = ((i / self.map.columns) as i32, (i % self.map.columns) as i32);
             let text = short(value);
-            if svg::text_width(&text, FONT) <= width {
+            if text_width(&text, FONT) <= width {
                 let place = (
                     self.left + column * width + width / 2,
                     self.top + row * height + height / 2,
@@ -163,7 +146,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn draw_scale(&self, picture: &mut Svg, left: i32, bottom: i32) {
+    fn draw_scale(&self, picture: &mut Page, left: i32, bottom: i32) {
         let rgb = (0..64).rev().map(|i| color(f64::from(i) / 63.0));
         let strip = Pixels {
             width: 1,

@@ -1,4 +1,4 @@
-//! One set-up at a time; sessions may clone side by side.
+//! One writer of a folder at a time; readers may be there side by side.
 
 use crate::progress::Progress;
 use anyhow::{Context, Result};
@@ -15,11 +15,11 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// For building; says whom it waits for.
+    /// For writing; says whom it waits for.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
         let mut file = open(folder)?;
         if let Err(error) = file.try_lock() {
-            wait(&mut file, error, progress)?;
+            wait(&mut file, error, progress).with_context(|| locking(folder))?;
         }
         file.set_len(0)?;
         file.rewind()?;
@@ -31,10 +31,13 @@ impl Lock {
     /// For reading.
     pub fn shared(folder: &Path) -> Result<Lock> {
         let file = open(folder)?;
-        file.lock_shared()
-            .context("locking the compiled packages")?;
+        file.lock_shared().with_context(|| locking(folder))?;
         Ok(Lock { _file: file })
     }
+}
+
+fn locking(folder: &Path) -> String {
+    format!("locking {}", folder.display())
 }
 
 /// Lets the processes that we start hold the lock too.
@@ -54,17 +57,17 @@ fn open(folder: &Path) -> Result<File> {
 
 fn wait(file: &mut File, error: TryLockError, progress: &mut dyn Progress) -> Result<()> {
     if let TryLockError::Error(error) = error {
-        return Err(error).context("locking the compiled packages");
+        return Err(error.into());
     }
     let mut owner = String::new();
     let _ = file.read_to_string(&mut owner);
     progress.line(&format!(
-        "Another set-up is at work (process {owner}). Waiting until it is done…"
+        "Another Taper is at work (process {owner}). Waiting until it is done…"
     ));
     let start = Instant::now();
-    file.lock().context("waiting for the other set-up")?;
+    file.lock()?;
     if start.elapsed() > Duration::from_secs(1) {
-        progress.line("The other set-up is done.");
+        progress.line("The other one is done.");
     }
     Ok(())
 }

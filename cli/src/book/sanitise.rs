@@ -1,0 +1,174 @@
+//! HTML that a notebook brings: nothing that runs, nothing that loads.
+//!
+//! What this program itself makes (code, figures, formulae) is put aside while the rest is cleaned, as
+//! a mark in the text, and is put back afterwards.
+
+use ammonia::{Builder, UrlRelative};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Around the number of a fragment. These characters have no meaning, so no text needs them.
+const MARKS: [char; 2] = ['\u{E000}', '\u{E001}'];
+
+/// HTML of our own, put aside.
+#[derive(Debug, Default)]
+pub struct Fragments(Vec<String>);
+
+impl Fragments {
+    /// What stands for the fragment until [`Self::restore`].
+    pub fn put(&mut self, html: String) -> String {
+        self.0.push(html);
+        format!("{}{}{}", MARKS[0], self.0.len() - 1, MARKS[1])
+    }
+
+    /// Cleans what lies around the fragments, and puts them back.
+    pub fn restore(&self, html: &str) -> String {
+        let cleaned = clean(html);
+        let mut restored = String::with_capacity(cleaned.len());
+        let mut rest = cleaned.as_str();
+        while let Some((before, marked)) = rest.split_once(MARKS[0]) {
+            restored.push_str(before);
+            let (number, after) = marked.split_once(MARKS[1]).unwrap_or((marked, ""));
+            let fragment = number.parse().ok().and_then(|n: usize| self.0.get(n));
+            restored.push_str(fragment.map_or("", String::as_str));
+            rest = after;
+        }
+        restored.push_str(rest);
+        restored
+    }
+}
+
+/// A text in which nothing can be taken for a mark.
+pub fn without_marks(text: &str) -> Cow<'_, str> {
+    if text.contains(MARKS) {
+        Cow::Owned(text.replace(MARKS, ""))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The HTML without scripts, handlers, styles that could cover the page, and pictures from elsewhere.
+pub fn clean(html: &str) -> String {
+    static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(cleaner);
+    without_empty_pictures(&CLEANER.clean(html).to_string())
+}
+
+/// Those whose address was taken away.
+fn without_empty_pictures(html: &str) -> String {
+    let mut parts = html.split("<img");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('>') {
+            Some((tag, rest)) if !tag.contains(" src=\"") => kept.push_str(rest),
+            _ => {
+                kept.push_str("<img");
+                kept.push_str(part);
+            }
+        }
+    }
+    kept
+}
+
+fn cleaner() -> Builder<'static> {
+    let mut builder = Builder::default();
+    builder
+        .add_generic_attributes(["id", "class", "style", "role", "aria-label"])
+        .filter_style_properties(HashSet::from([
+            "text-align",
+            "vertical-align",
+            "white-space",
+            "font-weight",
+            "font-style",
+            "font-family",
+            "width",
+            "max-width",
+            "margin-left",
+            "padding-left",
+        ]))
+        .add_tags(["progress", "meter"])
+        .add_tag_attributes("progress", ["value", "max"])
+        .add_tag_attributes("meter", ["value", "min", "max"])
+        .add_tag_attributes("details", ["open"])
+        .link_rel(None)
+        .url_schemes(HashSet::from(["http", "https", "mailto", "data"]))
+        .url_relative(UrlRelative::PassThrough)
+        .attribute_filter(|element, attribute, value| match (element, attribute) {
+            ("img", "src") => value.starts_with("data:image/").then(|| value.into()),
+            (_, "href" | "src" | "cite") if is_data(value) => None,
+            _ => Some(value.into()),
+        });
+    builder
+}
+
+fn is_data(url: &str) -> bool {
+    url.trim_start()
+        .get(..5)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_runs_comes_through() {
+        for bad in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "<a href=\"javascript:alert(1)\">a</a>",
+            "<a href=\" data:text/html,<script>alert(1)</script>\">a</a>",
+            "<svg><script>alert(1)</script></svg>",
+            "<math><mtext><style><img src=x onerror=alert(1)></style></mtext></math>",
+            "<iframe srcdoc=\"<script>alert(1)</script>\"></iframe>",
+            "<style>@import 'https://example.com/x.css'</style>",
+            "<form action=\"https://example.com\"><input autofocus onfocus=alert(1)></form>",
+            "<p style=\"background:url(https://example.com/x)\">a</p>",
+            "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\"></noscript>",
+        ] {
+            let html = clean(bad);
+            for part in [
+                "alert",
+                "javascript:",
+                "onerror",
+                "<script",
+                "<style",
+                "import",
+                "url(",
+            ] {
+                assert!(
+                    !html.contains(part) || html.contains("title=\"&lt;"),
+                    "{bad} gave {html}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pictures_from_elsewhere_are_not_loaded() {
+        assert_eq!(
+            clean("a <img src=\"https://example.com/x.png\" alt=\"x > y\"> b"),
+            "a  b"
+        );
+        let inline = "<img src=\"data:image/png;base64,AAAA\" alt=\"x\">";
+        assert_eq!(clean(inline), inline);
+    }
+
+    #[test]
+    fn tables_stay_as_they_are() {
+        let table = "<table class=\"dataframe\"><thead><tr><th style=\"text-align:right\">a</th></tr></thead>\
+                     <tbody><tr><td>1</td></tr></tbody></table>";
+        assert_eq!(clean(table), table);
+    }
+
+    #[test]
+    fn fragments_come_back_and_cannot_be_forged() {
+        let mut fragments = Fragments::default();
+        let mark = fragments.put("<b onclick=\"ours\">x</b>".into());
+        assert_eq!(
+            fragments.restore(&format!("<i>{mark}</i>")),
+            "<i><b onclick=\"ours\">x</b></i>"
+        );
+        assert_eq!(without_marks("a\u{E000}0\u{E001}b"), "a0b");
+    }
+}

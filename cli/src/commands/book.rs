@@ -1,0 +1,81 @@
+//! `taper book build` and `taper book serve`
+
+use crate::book::{self, mdbook};
+use crate::home;
+use crate::progress::Console;
+use anyhow::{Context, Result, bail};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Write the book's pages (default: into book/output/html)
+    Build {
+        /// Another folder for `html` with the pages in it
+        #[arg(long, value_name = "FOLDER")]
+        dest_dir: Option<PathBuf>,
+    },
+    /// Show the book in the browser; a notebook that is saved appears by itself
+    Serve {
+        /// The port on which the book is served
+        #[arg(long, default_value_t = 3000)]
+        port: u16,
+        /// Open a browser
+        #[arg(long)]
+        open: bool,
+    },
+}
+
+/// Becomes mdBook, so that Ctrl-C and other signals reach it and nobody else.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let folder = home::folder().join("book");
+    if !folder.join("book.toml").exists() {
+        bail!(
+            "There is no book in {}: start this command from a whole clone.",
+            folder.display()
+        );
+    }
+    // Asked first: a newer build may take this one's place on disk while mdBook is installed.
+    let taper = std::env::current_exe().context("finding this program")?;
+    let mut progress = Console::new();
+    let program = mdbook::ensure(&mut progress)?;
+    book::document(&mut progress)?;
+    drop(progress);
+    let mut command = mdbook::command(&program, &taper);
+    complete(&mut command, &arguments.what, folder)?;
+    let error = command.exec();
+    Err(error).with_context(|| format!("starting {}", program.display()))
+}
+
+fn complete(command: &mut Command, what: &What, folder: PathBuf) -> Result<()> {
+    match what {
+        What::Build { dest_dir } => {
+            command.arg("build").arg(folder);
+            if let Some(place) = dest_dir {
+                // mdBook takes it from the book's folder, the person from where he is.
+                command.arg("--dest-dir").arg(std::path::absolute(place)?);
+            }
+        }
+        What::Serve { port, open } => {
+            command.args([
+                "serve",
+                "--hostname",
+                "127.0.0.1",
+                "--port",
+                &port.to_string(),
+            ]);
+            if *open {
+                command.arg("--open");
+            }
+            command.arg(folder);
+        }
+    }
+    Ok(())
+}

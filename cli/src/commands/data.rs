@@ -1,0 +1,69 @@
+//! `taper data`
+
+use crate::data::{self, ALL, DataSet, Hub, Source, store};
+use crate::progress::{Console, Progress};
+use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Name the data sets, their size, and whether they are there
+    List,
+    /// Download a data set, unless it is there already
+    Get {
+        #[arg(value_parser = PossibleValuesParser::new(ALL.iter().map(|set| set.name)))]
+        name: String,
+        /// A folder with the files as their authors publish them, instead of a download
+        #[arg(long, value_name = "FOLDER")]
+        from: Option<PathBuf>,
+    },
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let folder = store::folder()?;
+    match &arguments.action {
+        Action::List => list(&folder),
+        Action::Get { name, from } => get(name, from.as_deref(), &folder)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(folder: &Path) {
+    for set in &ALL {
+        println!("{}", describe(set, store::is_there(set, folder)));
+    }
+    println!(
+        "\nThey lie in {}. To get one: cargo taper data get NAME",
+        folder.display()
+    );
+    println!("Digits, Shapes, Leaves and SyntheticRegression come with Taper.");
+}
+
+fn describe(set: &DataSet, there: bool) -> String {
+    let [train, test] = set.parts.each_ref().map(|part| part.count / 1000);
+    let state = if there { "there" } else { "-" };
+    format!(
+        "{:13} {state:5} {:3} MB  {train},000 + {test},000 pictures: {}",
+        set.name, set.megabytes, set.about
+    )
+}
+
+fn get(name: &str, from: Option<&Path>, folder: &Path) -> Result<()> {
+    let set = data::find(name).context("the names are those of the list")?;
+    let source = match from {
+        Some(folder) => Source::Folder(folder.to_owned()),
+        None => Source::Hub(Hub::from_environment()?),
+    };
+    let mut progress = Console::new();
+    data::get(set, &source, folder, &mut progress)?;
+    progress.line(&format!("{name} is in {}.", folder.join(name).display()));
+    Ok(())
+}

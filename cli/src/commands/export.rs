@@ -1,0 +1,78 @@
+//! `taper export`: notebooks as a plain cargo project.
+
+use crate::export::program::Program;
+use crate::export::project;
+use crate::home;
+use crate::runner::notebook::Notebook;
+use anyhow::{Context, bail};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Make notebooks a plain cargo project, to run them where there is no Jupyter.
+///
+/// The folder holds one program for each notebook and a copy of the crate `taper`; it can be copied
+/// to any machine with Rust. A program shows its cells on the terminal. With its output in a file it
+/// writes a log, which `taper run NOTEBOOK --outputs LOG --inplace` puts into the notebook.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Arguments {
+    /// The notebooks.
+    #[arg(required = true, value_name = "NOTEBOOK")]
+    pub notebooks: Vec<PathBuf>,
+
+    /// The folder of the project.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: PathBuf,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let mut programs = BTreeMap::new();
+    for path in &arguments.notebooks {
+        let mut name = name_of(path)?;
+        if programs.contains_key(&name) {
+            name = with_folder(path, &name)?;
+        }
+        let program = Program::new(&name, &Notebook::load(path)?);
+        for command in &program.left_out {
+            eprintln!("{}: left out, it is no Rust: {command}", path.display());
+        }
+        if programs.insert(name.clone(), program).is_some() {
+            bail!("two notebooks are called {name}\nExport them into two folders");
+        }
+    }
+    project::write(&arguments.to, &home::folder(), &programs)?;
+    let folder = arguments.to.display();
+    let name = programs.keys().next().context("no notebook")?;
+    println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// For a notebook whose name is taken: `solutions/gpus.ipynb` becomes `solutions-gpus`.
+fn with_folder(path: &Path, name: &str) -> anyhow::Result<String> {
+    let path = std::path::absolute(path)?;
+    let folder = path.parent().context("a notebook lies in a folder")?;
+    Ok(format!("{}-{name}", name_of(folder)?))
+}
+
+/// The program's name: that of the file, in the letters that Cargo allows.
+fn name_of(path: &Path) -> anyhow::Result<String> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let name: String = stem
+        .unwrap_or_default()
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        bail!(
+            "{} gives no name for a program\nThe name of the notebook must begin with a letter",
+            path.display()
+        );
+    }
+    Ok(name)
+}

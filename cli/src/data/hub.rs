@@ -1,0 +1,264 @@
+//! Downloads from the Hugging Face hub, or from a server that speaks as it does.
+
+use super::sets::{Part, Repository};
+use crate::image::hex;
+use crate::progress::{Progress, Step};
+use anyhow::{Context, Result, bail};
+use ring::digest::{self, SHA256};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use ureq::http::header::{self, HeaderMap};
+use ureq::http::{Response, StatusCode};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, Proxy};
+
+/// Overrides the hub's address, for a mirror.
+pub const ENDPOINT: &str = "HF_ENDPOINT";
+const HUGGING_FACE: &str = "https://huggingface.co";
+
+/// How often a download goes on by itself after the connection was cut.
+const RESUMES: usize = 5;
+/// The hub sends from a server of its choice.
+const REDIRECTS: usize = 5;
+const MEGABYTE: u64 = 1_000_000;
+
+/// The hub, as it can be reached from here.
+pub struct Hub {
+    endpoint: String,
+    agent: Agent,
+}
+
+/// Where a transfer ended.
+enum Ended {
+    Complete,
+    /// The connection broke; what has come is on disk.
+    Cut(std::io::Error),
+}
+
+impl Hub {
+    /// As the environment says: `HF_ENDPOINT`, `HTTPS_PROXY` and its like, `SSL_CERT_FILE`.
+    pub fn from_environment() -> Result<Self> {
+        let endpoint = std::env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
+        let endpoint = endpoint.unwrap_or_else(|| HUGGING_FACE.to_owned());
+        Self::new(&endpoint, Proxy::try_from_env(), Duration::from_secs(30))
+    }
+
+    /// A hub that is given up when it says nothing for as long as `patience`.
+    pub fn new(endpoint: &str, proxy: Option<Proxy>, patience: Duration) -> Result<Self> {
+        let tls = TlsConfig::builder()
+            .root_certs(root_certificates()?)
+            .build();
+        let agent = Agent::config_builder()
+            .tls_config(tls)
+            .proxy(proxy)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(patience))
+            .timeout_per_read(Some(patience))
+            .user_agent(concat!("taper/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        Ok(Hub {
+            endpoint: endpoint.trim_end_matches('/').to_owned(),
+            agent,
+        })
+    }
+
+    /// Brings a file of the hub to `path`, beginning with what is there already.
+    pub fn download(
+        &self,
+        repository: &Repository,
+        part: &Part,
+        path: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<()> {
+        let url = format!(
+            "{}/datasets/{}/resolve/{}/{}",
+            self.endpoint, repository.name, repository.revision, part.path
+        );
+        let mut checksum = part.sha256.map(str::to_owned);
+        for resumes in 0.. {
+            let before = size(path);
+            let (response, told) = self.ask(&url, before)?;
+            checksum = checksum.or(told);
+            match self.receive(response, path, progress)? {
+                Ended::Complete => break,
+                Ended::Cut(error) if resumes == RESUMES || size(path) <= before => bail!(
+                    "the connection to {url} was cut: {error}\n\
+                     Run the same command again: it goes on where this one ended"
+                ),
+                Ended::Cut(_) => progress.line("The connection was cut; going on."),
+            }
+        }
+        match checksum {
+            Some(checksum) => verify(path, &checksum, &url),
+            None => Ok(()),
+        }
+    }
+
+    /// Asks for a file from this byte on, and for its checksum, which the hub tells on the way.
+    fn ask(&self, url: &str, from: u64) -> Result<(Response<Body>, Option<String>)> {
+        let mut place = url.to_owned();
+        let mut checksum = None;
+        for _ in 0..=REDIRECTS {
+            let mut request = self.agent.get(&place);
+            if from > 0 {
+                request = request.header(header::RANGE, format!("bytes={from}-"));
+            }
+            let response = request.call().map_err(|error| self.unreachable(&error))?;
+            checksum = checksum.or_else(|| told_checksum(response.headers()));
+            if !response.status().is_redirection() {
+                check_status(&response, url)?;
+                return Ok((response, checksum));
+            }
+            place = redirected(&place, response.headers())
+                .with_context(|| format!("{place} leads nowhere"))?;
+        }
+        bail!("{url} leads from one place to the next\nTry again later");
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> anyhow::Error {
+        anyhow::anyhow!(
+            "cannot reach {}: {error}\n\
+             Check the connection, then run the same command again. Behind a proxy set HTTPS_PROXY; for a mirror \
+             set {ENDPOINT}; files that you have: --from FOLDER",
+            self.endpoint
+        )
+    }
+
+    fn receive(
+        &self,
+        response: Response<Body>,
+        path: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<Ended> {
+        // There is nothing behind what we have.
+        if response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
+            return Ok(Ended::Complete);
+        }
+        let resumed = response.status() == StatusCode::PARTIAL_CONTENT;
+        let mut file = File::options()
+            .create(true)
+            .append(resumed)
+            .write(true)
+            .truncate(!resumed)
+            .open(path)
+            .with_context(|| format!("opening {}", path.display()))?;
+        let mut have = size(path);
+        let length = response.body().content_length();
+        let total = length.map(|length| have + length);
+        let mut body = response.into_body().into_reader();
+        let mut buffer = vec![0; 1 << 16];
+        let start = Instant::now();
+        loop {
+            let read = match body.read(&mut buffer) {
+                Ok(0) if total.is_none_or(|total| have >= total) => return Ok(Ended::Complete),
+                Ok(0) => return Ok(Ended::Cut(std::io::ErrorKind::UnexpectedEof.into())),
+                Ok(read) => read,
+                Err(error) => return Ok(Ended::Cut(error)),
+            };
+            file.write_all(&buffer[..read])
+                .with_context(|| format!("writing {}", path.display()))?;
+            have += read as u64;
+            progress.step(&step(path, have, total.unwrap_or(have), start));
+        }
+    }
+}
+
+fn step(path: &Path, have: u64, total: u64, start: Instant) -> Step {
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    Step {
+        verb: "Downloading",
+        name: folder.to_string_lossy().into_owned(),
+        done: (have / MEGABYTE) as usize,
+        total: total.div_ceil(MEGABYTE) as usize,
+        unit: " MB",
+        elapsed: start.elapsed(),
+    }
+}
+
+/// The certificates in `SSL_CERT_FILE`, for networks that have their own; else Mozilla's.
+fn root_certificates() -> Result<RootCerts> {
+    let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
+        return Ok(RootCerts::WebPki);
+    };
+    let pem = std::fs::read(&file)
+        .with_context(|| format!("reading SSL_CERT_FILE ({})", file.display()))?;
+    let certificates: Vec<Certificate> = parse_pem(&pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    if certificates.is_empty() {
+        bail!("SSL_CERT_FILE ({}) holds no certificate", file.display());
+    }
+    Ok(RootCerts::new_with_certs(&certificates))
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len())
+}
+
+/// The hub's checksum of a large file: SHA-256, in quotes.
+fn told_checksum(headers: &HeaderMap) -> Option<String> {
+    let told = headers
+        .get("x-linked-etag")?
+        .to_str()
+        .ok()?
+        .trim_matches('"');
+    let is_sha256 = told.len() == 64 && told.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_sha256.then(|| told.to_ascii_lowercase())
+}
+
+/// Where a redirection leads, which may be another path of the same server.
+fn redirected(from: &str, headers: &HeaderMap) -> Option<String> {
+    let to = headers.get(header::LOCATION)?.to_str().ok()?;
+    if !to.starts_with('/') {
+        return Some(to.to_owned());
+    }
+    let host = from.find("://")? + 3;
+    let end = from[host..].find('/').map_or(from.len(), |end| host + end);
+    Some(format!("{}{to}", &from[..end]))
+}
+
+fn check_status(response: &Response<Body>, url: &str) -> Result<()> {
+    let status = response.status();
+    let advice = match status.as_u16() {
+        200 | 206 | 416 => return Ok(()),
+        401 | 403 | 404 | 410 => {
+            "If HF_ENDPOINT is set, check that it names a mirror of the hub; otherwise the file has moved: look for a newer Taper"
+        }
+        407 => {
+            "The proxy asks for a name and a password: HTTPS_PROXY=http://name:password@host:port"
+        }
+        _ => "Try again later; what has come is kept",
+    };
+    bail!("{url}: the server answers {status}\n{advice}");
+}
+
+/// Deletes a file that is not the one which it should be.
+fn verify(path: &Path, checksum: &str, url: &str) -> Result<()> {
+    let mut digest = digest::Context::new(&SHA256);
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        digest.update(&buffer[..read]);
+    }
+    let found = hex(digest);
+    if found == checksum {
+        return Ok(());
+    }
+    std::fs::remove_file(path)?;
+    bail!(
+        "what came from {url} is not the file that it should be: its SHA-256 is {found} instead of {checksum}\n\
+         It was deleted. Run the same command again; if HF_ENDPOINT names a mirror, try without it"
+    )
+}

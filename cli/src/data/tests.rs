@@ -1,0 +1,143 @@
+//! Sets of a few pictures, from a hub on this machine and from published files.
+
+mod download;
+#[path = "../../../tests/common/hub.rs"]
+mod hub;
+mod readers;
+
+use super::sets::{Format, Part, Repository};
+use super::{DataSet, Source, get, store};
+use crate::progress::{Progress, Step};
+use hub::{FakeHub, parquet_file, png};
+use safetensors::SafeTensors;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Five pictures to learn from and two to test with, of 2 by 3 pixels.
+fn small(channels: usize) -> DataSet {
+    let part = |name, count, path| Part {
+        name,
+        count,
+        path,
+        sha256: None,
+    };
+    DataSet {
+        name: "small",
+        about: "",
+        megabytes: 0,
+        shape: [channels, 2, 3],
+        parts: [
+            part("train", 5, "plain/train.parquet"),
+            part("test", 2, "plain/test.parquet"),
+        ],
+        hub: Repository {
+            name: "someone/small",
+            revision: "0123456789abcdef",
+            column: "image",
+        },
+        format: if channels == 1 {
+            Format::Idx
+        } else {
+            Format::Cifar
+        },
+    }
+}
+
+/// The pixel values of a picture, as a PNG has them and as we keep them.
+fn pixels(example: usize, channels: usize) -> (Vec<u8>, Vec<u8>) {
+    let interleaved: Vec<u8> = (0..6 * channels)
+        .map(|i| (example * 40 + i) as u8)
+        .collect();
+    let by_channel =
+        (0..channels).flat_map(|c| interleaved.iter().copied().skip(c).step_by(channels));
+    let by_channel = by_channel.collect();
+    (interleaved, by_channel)
+}
+
+/// The parquet file of so many good examples.
+fn good(count: usize, channels: usize) -> Vec<u8> {
+    let pictures: Vec<_> = (0..count)
+        .map(|example| Some(png([channels, 2, 3], &pixels(example, channels).0)))
+        .collect();
+    let labels: Vec<i64> = (0..count as i64).collect();
+    parquet_file("image", &pictures, &labels)
+}
+
+fn good_hub(channels: usize) -> FakeHub {
+    FakeHub::start([
+        ("plain/train.parquet", good(5, channels)),
+        ("plain/test.parquet", good(2, channels)),
+    ])
+}
+
+fn source(hub: &FakeHub) -> Source {
+    let patience = Duration::from_millis(500);
+    Source::Hub(super::Hub::new(&hub.endpoint, None, patience).expect("it can be made"))
+}
+
+/// What a person is told.
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Progress for Heard {
+    fn line(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+
+    fn step(&mut self, _step: &Step) {}
+}
+
+fn got(set: &DataSet, source: &Source, folder: &TempDir) -> Result<(), String> {
+    let result = get(set, source, folder.path(), &mut Heard::default());
+    result.map_err(|error| format!("{error:#}"))
+}
+
+fn assert_good(folder: &Path, channels: usize) {
+    for (part, count) in [("train", 5), ("test", 2)] {
+        let bytes = std::fs::read(folder.join("small").join(format!("{part}.safetensors")));
+        let bytes = bytes.expect("it is there");
+        let tensors = SafeTensors::deserialize(&bytes).expect("it is whole");
+        let images = tensors.tensor("images").expect("it has pictures");
+        assert_eq!(images.shape(), [count, channels, 2, 3]);
+        let expected: Vec<u8> = (0..count).flat_map(|e| pixels(e, channels).1).collect();
+        assert_eq!(images.data(), expected);
+        let labels = tensors.tensor("labels").expect("it has labels");
+        assert_eq!(labels.data(), &[0, 1, 2, 3, 4][..count]);
+    }
+}
+
+/// The names in the folder of the set.
+fn files(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path().join("small")).expect("it is there");
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn temporary() -> TempDir {
+    TempDir::new().expect("a folder can be made")
+}
+
+#[test]
+fn what_is_whole_is_kept_and_what_is_damaged_is_replaced() {
+    let (hub, folder, set) = (good_hub(1), temporary(), small(1));
+    got(&set, &source(&hub), &folder).unwrap();
+    got(&set, &source(&hub), &folder).unwrap();
+    assert_eq!(hub.transfers().len(), 2);
+    assert!(store::is_there(&set, folder.path()));
+    let file = folder.path().join("small/test.safetensors");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+    // As a writer leaves it who was killed.
+    std::fs::write(folder.path().join("small/test.safetensors.part"), [7; 5000]).unwrap();
+    got(&set, &source(&hub), &folder).unwrap();
+    assert_eq!(hub.transfers().len(), 3);
+    assert_good(folder.path(), 1);
+    assert_eq!(
+        files(&folder),
+        ["lock", "test.safetensors", "train.safetensors"]
+    );
+}

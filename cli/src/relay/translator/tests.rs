@@ -1,0 +1,188 @@
+use super::*;
+use serde_json::json;
+
+const END: &[u8] = b"\x1es {\"op\":\"complete\"}\n";
+
+/// The records of one cell, and the other lines that evcxr sees.
+fn translate(steps: impl FnOnce(&mut Translator)) -> (Vec<Record>, Vec<String>) {
+    let mut translator = Translator::new("s", true);
+    steps(&mut translator);
+    translator.stdout(END);
+    let output = translator.take_output();
+    let (records, lines): (Vec<_>, Vec<_>) =
+        output.lines().partition(|l| Record::from_line(l).is_some());
+    assert_eq!(lines.last(), Some(&"EVCXR_EXECUTION_COMPLETE"));
+    (
+        records.into_iter().filter_map(Record::from_line).collect(),
+        lines[..lines.len() - 1]
+            .iter()
+            .map(|&l| l.to_owned())
+            .collect(),
+    )
+}
+
+fn bundle(value: Value) -> MimeBundle {
+    value.as_object().cloned().expect("an object")
+}
+
+fn text(stream: Stream, text: &str) -> Record {
+    Record::Text {
+        stream,
+        text: text.to_owned(),
+    }
+}
+
+#[test]
+fn a_display_may_be_updated_without_end() {
+    let line = format!(
+        "\x1es {{\"op\":\"update\",\"data\":{{\"text/plain\":\"{}\"}},\"id\":\"a\"}}\n",
+        "x".repeat(1 << 20)
+    );
+    let updates = DISPLAY_LIMIT / (1 << 20) + 2;
+    let (records, _) = translate(|t| (0..updates).for_each(|_| t.stdout(line.as_bytes())));
+    assert_eq!(records.len(), updates);
+}
+
+#[test]
+fn before_evcxr_is_ready_it_sees_its_own_marks() {
+    let mut translator = Translator::new("s", false);
+    translator.stdout(b"EVCXR_BEGIN_CONTENT text/plain\n42\nEVCXR_END_CONTENT\n");
+    translator.stdout(END);
+    assert_eq!(
+        translator.take_output(),
+        "EVCXR_BEGIN_CONTENT text/plain\n42\nEVCXR_END_CONTENT\nEVCXR_EXECUTION_COMPLETE\n"
+    );
+    translator.stdout(b"now text");
+    let line = translator.take_output();
+    assert_eq!(
+        Record::from_line(line.trim_end()),
+        Some(text(Stream::Stdout, "now text"))
+    );
+}
+
+#[test]
+fn stderr_before_a_failing_question_mark_is_its_message() {
+    let (records, lines) = translate(|t| {
+        t.stderr(b"no ");
+        t.stderr(b"GPU\n");
+        t.stdout(b"EVCXR_ERROR_OCCURRED\n");
+    });
+    assert_eq!(
+        records,
+        [Record::Failed {
+            message: "no GPU".into()
+        }]
+    );
+    assert_eq!(lines, ["EVCXR_ERROR_OCCURRED"]);
+}
+
+#[test]
+fn a_message_that_came_out_already_is_still_the_errors() {
+    let (records, _) = translate(|t| {
+        t.stderr(b"late\n");
+        t.pause();
+        t.stdout(b"EVCXR_ERROR_OCCURRED\n");
+    });
+    assert_eq!(
+        records[1],
+        Record::Failed {
+            message: "late".into()
+        }
+    );
+}
+
+#[test]
+fn two_figures_of_one_type_are_two_displays_and_the_last_is_the_value() {
+    let figure = |i| format!("EVCXR_BEGIN_CONTENT image/svg+xml\n<svg{i}/>\nEVCXR_END_CONTENT\n");
+    let (records, _) = translate(|t| {
+        t.stdout(figure(1).as_bytes());
+        t.stdout(figure(2).as_bytes());
+    });
+    let (metadata, id) = (Map::new(), None);
+    assert_eq!(
+        records,
+        [
+            Record::Display {
+                data: bundle(json!({"image/svg+xml": "<svg1/>"})),
+                metadata: metadata.clone(),
+                id
+            },
+            Record::Result {
+                data: bundle(json!({"image/svg+xml": "<svg2/>"})),
+                metadata
+            },
+        ]
+    );
+}
+
+#[test]
+fn two_types_one_after_the_other_are_one_value() {
+    let (records, _) = translate(|t| {
+        t.stdout(b"EVCXR_BEGIN_CONTENT text/plain\n1\nEVCXR_END_CONTENT\n");
+        t.stdout(b"EVCXR_BEGIN_CONTENT text/html\n<b>1</b>\nEVCXR_END_CONTENT\n");
+    });
+    let data = bundle(json!({"text/plain": "1", "text/html": "<b>1</b>"}));
+    assert_eq!(
+        records,
+        [Record::Result {
+            data,
+            metadata: Map::new()
+        }]
+    );
+}
+
+#[test]
+fn a_panic_is_an_error_only_if_it_ends_the_cell() {
+    let panic =
+        b"\x1es {\"op\":\"panic\",\"message\":\"boom\",\"file\":\"src/lib.rs\",\"line\":7}\n";
+    let (ended, lines) = translate(|t| {
+        t.stdout(panic);
+        t.stdout(b"EVCXR_PANIC_NOTIFICATION\n");
+    });
+    assert!(
+        matches!(&ended[..], [Record::Panic { message, line: Some(7), .. }] if message == "boom")
+    );
+    assert_eq!(lines, ["EVCXR_PANIC_NOTIFICATION"]);
+
+    let (caught, _) = translate(|t| t.stdout(panic));
+    assert_eq!(caught, [text(Stream::Stderr, "caught panic: boom\n")]);
+}
+
+#[test]
+fn what_is_too_much_is_cut_and_said_and_the_next_cell_is_whole() {
+    let mut translator = Translator::new("s", true);
+    let mut kept = 0;
+    for _ in 0..20 {
+        translator.stdout(&vec![b'x'; 1 << 20]);
+        kept += translator.take_output().len();
+    }
+    assert!(kept < TEXT_LIMIT + 100_000, "{kept}");
+    translator.stdout(END);
+    assert!(
+        translator
+            .take_output()
+            .contains("the cell printed 21.0 MB, of which the first 8.4 MB")
+    );
+    translator.stdout(b"next");
+    assert!(translator.take_output().contains("next"));
+}
+
+#[test]
+fn a_lost_variable_is_passed_on_only_after_evcxrs_own_words() {
+    let mark = "EVCXR_VARIABLE_CHANGED_TYPE:a";
+    let (records, lines) = translate(|t| t.stdout(format!("{mark}\n").as_bytes()));
+    assert_eq!(records, [text(Stream::Stdout, &format!("{mark}\n"))]);
+    assert_eq!(lines, Vec::<String>::new());
+    let (_, lines) = translate(|t| {
+        t.stderr(b"The type of the variable a was redefined, so was lost.\n");
+        t.stdout(format!("{mark}\n").as_bytes());
+    });
+    assert_eq!(lines, [mark]);
+}
+
+#[test]
+fn a_question_for_input_reaches_evcxr_after_the_text_before_it() {
+    let (records, lines) = translate(|t| t.stdout(b"name?\nEVCXR_INPUT_REQUEST:> \n"));
+    assert_eq!(records, [text(Stream::Stdout, "name?\n")]);
+    assert_eq!(lines, ["EVCXR_INPUT_REQUEST:> "]);
+}

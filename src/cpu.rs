@@ -1,0 +1,130 @@
+//! Kernels for the CPU, where Candle's generic operations are slow: forward and backward, in `f32` and
+//! `f64`, on all cores.
+//!
+//! Layers call one function for each operation, such as [`conv2d`], which gives `None` where the
+//! kernel cannot be used (another device or type): then they compute with Candle's operations, which
+//! are also what the tests compare with.
+//!
+//! Work is split by the shapes alone, never by the number of threads, so results do not depend on it.
+
+mod activation;
+mod batch_norm;
+mod chain;
+mod conv2d;
+mod cross_entropy;
+mod descent;
+mod linear;
+mod pool;
+mod product;
+mod scratch;
+mod shared;
+mod simd;
+#[cfg(test)]
+pub(crate) mod testing;
+mod tile;
+
+pub(crate) use activation::{Activation, activation};
+pub(crate) use batch_norm::{Normalized, batch_norm};
+pub(crate) use conv2d::{Convolution, conv2d};
+pub(crate) use cross_entropy::cross_entropy;
+pub(crate) use descent::descend;
+pub(crate) use linear::linear;
+pub(crate) use pool::{Pooling, Windows, pool2d};
+
+use candle_core::{Result, Storage, StorageRef, Tensor, bail};
+use rayon::prelude::*;
+use shared::Shared;
+use simd::Element;
+use std::mem::MaybeUninit;
+
+/// The numbers of a contiguous tensor on the CPU.
+struct Numbers<'a> {
+    storage: StorageRef<'a>,
+    from: usize,
+    count: usize,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(tensor: &'a Tensor) -> Result<Self> {
+        let (storage, layout) = tensor.storage_and_layout();
+        let Some((from, to)) = layout.contiguous_offsets() else {
+            bail!("a kernel was given a tensor that is not contiguous");
+        };
+        let count = to - from;
+        Ok(Numbers {
+            storage,
+            from,
+            count,
+        })
+    }
+
+    fn slice<T: Element>(&self) -> Result<&[T]> {
+        match &*self.storage {
+            Storage::Cpu(storage) => {
+                Ok(&storage.as_slice::<T>()?[self.from..self.from + self.count])
+            }
+            _ => bail!("a kernel was given a tensor of a GPU"),
+        }
+    }
+}
+
+/// Calls a function for the type of a tensor's numbers.
+macro_rules! for_type_of {
+    ($tensor:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $tensor.dtype() {
+            candle_core::DType::F32 => $function::<f32>($($argument),*),
+            candle_core::DType::F64 => $function::<f64>($($argument),*),
+            other => candle_core::bail!("no kernel computes in {other:?}"),
+        }
+    };
+}
+use for_type_of;
+
+/// A vector made in pieces of `piece` numbers, on all cores if there are several pieces.
+///
+/// # Safety
+/// `work(first, out)` must write all of `out`, which begins at the number `first`.
+unsafe fn make<T: Element>(
+    count: usize,
+    piece: usize,
+    work: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
+) -> Vec<T> {
+    let mut numbers: Vec<T> = Vec::with_capacity(count);
+    match count <= piece {
+        true => work(0, &mut numbers.spare_capacity_mut()[..count]),
+        false => {
+            let out = Shared::new(&mut numbers);
+            (0..count.div_ceil(piece)).into_par_iter().for_each(|i| {
+                let (first, end) = (i * piece, ((i + 1) * piece).min(count));
+                // SAFETY: the pieces lie in the vector and do not overlap.
+                let out =
+                    unsafe { std::slice::from_raw_parts_mut(out.at(first).cast(), end - first) };
+                work(first, out);
+            });
+        }
+    }
+    // SAFETY: the pieces cover all numbers, and `work` has written them.
+    unsafe { numbers.set_len(count) };
+    numbers
+}
+
+/// `count` in parts of at most `most`, none much smaller than the others.
+fn evenly(count: usize, most: usize) -> Vec<usize> {
+    let parts = count.div_ceil(most);
+    (0..parts)
+        .map(|i| (i + 1) * count / parts - i * count / parts)
+        .collect()
+}
+
+/// The sum in eight strands, which the compiler can make a vector of.
+fn sum_of<T: Element>(numbers: &[T]) -> T {
+    let mut sums = [T::ZERO; 8];
+    let chunks = numbers.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (sum, number) in sums.iter_mut().zip(chunk) {
+            *sum += *number;
+        }
+    }
+    sums.into_iter().sum::<T>() + rest.iter().copied().sum::<T>()
+}

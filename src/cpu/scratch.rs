@@ -1,0 +1,31 @@
+//! Memory that a thread uses for a moment, and keeps for the next time.
+
+use super::simd::Element;
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// More than this (in numbers) is given back at once.
+const KEPT: usize = 1 << 22;
+
+thread_local! {
+    static FREE: RefCell<HashMap<TypeId, Vec<Box<dyn Any>>>> = RefCell::default();
+}
+
+/// Calls `work` with `count` numbers of any value, as left by earlier uses.
+pub(super) fn with_scratch<T: Element, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
+    let id = TypeId::of::<T>();
+    let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));
+    let mut numbers = match free.and_then(|any| any.downcast::<Vec<T>>().ok()) {
+        Some(numbers) => *numbers,
+        None => Vec::new(),
+    };
+    if numbers.len() < count {
+        numbers.resize(count, T::ZERO);
+    }
+    let result = work(&mut numbers[..count]);
+    if numbers.len() <= KEPT {
+        FREE.with_borrow_mut(|free| free.entry(id).or_default().push(Box::new(numbers)));
+    }
+    result
+}

@@ -1,0 +1,350 @@
+//! Vectors of numbers, and the choice of the widest that the processor has.
+//!
+//! A kernel is written once over [`Vector`], in functions that are always inlined, and compiled for
+//! each instruction set by a caller with `#[target_feature]`. Simple loops need no vectors: the
+//! macro [`multiversion!`] compiles them for each instruction set and leaves the rest to the compiler.
+
+use candle_core::WithDType;
+use std::sync::LazyLock;
+
+/// What the kernels compute with: `f32` and `f64`.
+pub(super) trait Element:
+    WithDType + Default + std::iter::Sum + std::ops::AddAssign + std::ops::Neg<Output = Self>
+{
+    const ZERO: Self;
+    const ONE: Self;
+    fn of(number: f64) -> Self;
+    /// `eˣ`, in a form that the compiler can vectorise for `f32`.
+    fn exponential(self) -> Self;
+    fn tanh(self) -> Self;
+    fn ln(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn is_not_a_number(self) -> bool;
+}
+
+impl Element for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+
+    #[inline(always)]
+    fn of(number: f64) -> f32 {
+        number as f32
+    }
+
+    /// Two to a whole number, times a polynomial: within 2 units in the last place. From Cephes.
+    #[inline(always)]
+    fn exponential(self) -> f32 {
+        // Above, the result is infinite; below, 0 within f32's normal numbers.
+        let x = if self > 88.8 { 88.8 } else { self };
+        let x = if x < -87.3 { -87.3 } else { x };
+        // Adding and subtracting this rounds to a whole number.
+        const ROUND: f32 = 12_582_912.0;
+        let shifted = x * std::f32::consts::LOG2_E + ROUND;
+        let n = shifted - ROUND;
+        let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;
+        let mut p = 1.987_569_1e-4;
+        p = p * r + 1.398_199_9e-3;
+        p = p * r + 8.333_452e-3;
+        p = p * r + 4.166_579_6e-2;
+        p = p * r + 1.666_666_5e-1;
+        p = p * r + 0.5;
+        let e = p * r * r + r + 1.0;
+        // In two halves, because 2¹²⁸ is no f32 and e times it may be one.
+        let power = f32::from_bits((((shifted.to_bits() as i32) << 23) + (126 << 23)) as u32);
+        let value = e * power * 2.0;
+        let value = if self < -87.3 { 0.0 } else { value };
+        if self > 88.722_84 {
+            f32::INFINITY
+        } else {
+            value
+        }
+    }
+
+    /// A polynomial near 0, where the other form loses digits. From Cephes.
+    #[inline(always)]
+    fn tanh(self) -> f32 {
+        let z = self * self;
+        let mut p = -5.704_988_7e-3;
+        p = p * z + 2.063_909e-2;
+        p = p * z - 5.373_972e-2;
+        p = p * z + 1.333_144_2e-1;
+        p = p * z - 3.333_328e-1;
+        let near = p * z * self + self;
+        let far = 1.0 - 2.0 / ((2.0 * self.abs()).exponential() + 1.0);
+        let far = if self < 0.0 { -far } else { far };
+        if self.abs() < 0.625 { near } else { far }
+    }
+
+    fn ln(self) -> f32 {
+        f32::ln(self)
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> f32 {
+        f32::sqrt(self)
+    }
+
+    #[inline(always)]
+    fn is_not_a_number(self) -> bool {
+        self.is_nan()
+    }
+}
+
+impl Element for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+
+    #[inline(always)]
+    fn of(number: f64) -> f64 {
+        number
+    }
+
+    fn exponential(self) -> f64 {
+        f64::exp(self)
+    }
+
+    fn tanh(self) -> f64 {
+        f64::tanh(self)
+    }
+
+    fn ln(self) -> f64 {
+        f64::ln(self)
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
+    }
+
+    #[inline(always)]
+    fn is_not_a_number(self) -> bool {
+        self.is_nan()
+    }
+}
+
+/// An instruction set for which the kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// What every processor of the kind has: SSE2, NEON.
+    Baseline,
+    /// AVX2 with fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// The best that this processor has, or what `TAPER_SIMD` asks for if that is less:
+    /// `baseline`, `avx2`.
+    pub(super) fn get() -> Level {
+        static LEVEL: LazyLock<Level> = LazyLock::new(|| {
+            let wanted = std::env::var("TAPER_SIMD").unwrap_or_default();
+            let most = Level::of_processor();
+            let known = Level::all().into_iter();
+            let named = known.filter(|level| format!("{level:?}").eq_ignore_ascii_case(&wanted));
+            named.min().map_or(most, |level| level.min(most))
+        });
+        *LEVEL
+    }
+
+    /// All that this processor has, the least first.
+    pub(super) fn all() -> Vec<Level> {
+        let most = Level::of_processor();
+        let all = [
+            Level::Baseline,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512,
+        ];
+        all.into_iter().filter(|level| *level <= most).collect()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn of_processor() -> Level {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        match (avx2, is_x86_feature_detected!("avx512f")) {
+            (true, true) => Level::Avx512,
+            (true, false) => Level::Avx2,
+            _ => Level::Baseline,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn of_processor() -> Level {
+        Level::Baseline
+    }
+}
+
+/// Compiles a function for each instruction set; a call takes the best that there is. Its body is
+/// safe code, and what it calls in a loop must be always inlined.
+macro_rules! multiversion {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+        $(#[$doc])*
+        $vis fn $name<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn body<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+            fn avx512<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
+                body::<$t $(, $f)?>($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
+                body::<$t $(, $f)?>($($arg),*)
+            }
+
+            match $crate::cpu::simd::Level::get() {
+                // SAFETY: the level says that the processor has these instructions.
+                #[cfg(target_arch = "x86_64")]
+                $crate::cpu::simd::Level::Avx512 => unsafe { avx512::<$t $(, $f)?>($($arg),*) },
+                #[cfg(target_arch = "x86_64")]
+                $crate::cpu::simd::Level::Avx2 => unsafe { avx2::<$t $(, $f)?>($($arg),*) },
+                $crate::cpu::simd::Level::Baseline => body::<$t $(, $f)?>($($arg),*),
+            }
+        }
+    };
+}
+pub(super) use multiversion;
+
+/// As many numbers as an instruction takes at once.
+///
+/// # Safety
+/// Each method may be called only where the processor has the vector's instructions. Pointers must
+/// be good for [`LANES`](Vector::LANES) numbers; they need no alignment beyond that of one number.
+pub(super) trait Vector: Copy {
+    type Element: Element;
+    const LANES: usize;
+    unsafe fn splat(number: Self::Element) -> Self;
+    unsafe fn load(from: *const Self::Element) -> Self;
+    unsafe fn store(self, to: *mut Self::Element);
+    /// `self * by + to`.
+    unsafe fn multiply_add(self, by: Self, to: Self) -> Self;
+    /// The sum of the numbers.
+    unsafe fn sum(self) -> Self::Element;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Vector;
+    use std::arch::x86_64::*;
+
+    macro_rules! vector {
+        ($name:ident, $element:ty, $lanes:literal, $set1:ident, $load:ident, $store:ident, $fma:ident, $sum:expr) => {
+            impl Vector for $name {
+                type Element = $element;
+                const LANES: usize = $lanes;
+
+                #[inline(always)]
+                unsafe fn splat(number: $element) -> Self {
+                    unsafe { $set1(number) }
+                }
+
+                #[inline(always)]
+                unsafe fn load(from: *const $element) -> Self {
+                    unsafe { $load(from) }
+                }
+
+                #[inline(always)]
+                unsafe fn store(self, to: *mut $element) {
+                    unsafe { $store(to, self) }
+                }
+
+                #[inline(always)]
+                unsafe fn multiply_add(self, by: Self, to: Self) -> Self {
+                    unsafe { $fma(self, by, to) }
+                }
+
+                #[inline(always)]
+                unsafe fn sum(self) -> $element {
+                    unsafe { ($sum)(self) }
+                }
+            }
+        };
+    }
+
+    #[rustfmt::skip]
+    mod vectors {
+        use super::*;
+        vector!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, |v| _mm512_reduce_add_ps(v));
+        vector!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, |v| _mm512_reduce_add_pd(v));
+        vector!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, |v| super::super::sum_in_pairs(std::mem::transmute::<__m256, [f32; 8]>(v)));
+        vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, |v| super::super::sum_in_pairs(std::mem::transmute::<__m256d, [f64; 4]>(v)));
+    }
+}
+
+/// The vector of a processor of which nothing is known: the compiler makes of it what there is.
+#[derive(Clone, Copy)]
+pub(super) struct Plain<T, const LANES: usize>([T; LANES]);
+
+impl<T: Element, const LANES: usize> Vector for Plain<T, LANES> {
+    type Element = T;
+    const LANES: usize = LANES;
+
+    #[inline(always)]
+    unsafe fn splat(number: T) -> Self {
+        Plain([number; LANES])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        Plain(unsafe { from.cast::<[T; LANES]>().read() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        unsafe { to.cast::<[T; LANES]>().write(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_add(self, by: Self, to: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i] * by.0[i] + to.0[i]))
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> T {
+        sum_in_pairs(self.0)
+    }
+}
+
+/// The sum, halves first: the compiler can make vectors of it.
+#[inline(always)]
+fn sum_in_pairs<T: Element, const N: usize>(mut numbers: [T; N]) -> T {
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            numbers[i] += numbers[i + half];
+        }
+        half /= 2;
+    }
+    numbers[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponential_and_tanh_are_exact_to_a_few_units_in_the_last_place() {
+        for i in -200_000..200_000 {
+            let x = i as f32 * 0.000_5;
+            let (got, want) = (x.exponential(), f64::from(x).exp());
+            let off = (f64::from(got) - want).abs();
+            assert!(
+                off <= want * 3e-7 + 2e-38 || got.is_infinite() && want > f64::from(f32::MAX),
+                "exp({x}) is {want}, not {got}"
+            );
+            let (got, want) = (Element::tanh(x), f64::from(x).tanh());
+            let off = (f64::from(got) - want).abs();
+            assert!(off <= want.abs() * 3e-7, "tanh({x}) is {want}, not {got}");
+        }
+        assert_eq!(f32::NEG_INFINITY.exponential(), 0.0);
+        assert_eq!(f32::INFINITY.exponential(), f32::INFINITY);
+        assert!(f32::NAN.exponential().is_nan() && Element::tanh(f32::NAN).is_nan());
+        assert_eq!(Element::tanh(f32::INFINITY), 1.0);
+    }
+}

@@ -1,0 +1,152 @@
+//! Kernels against Candle's operations, on shapes of all kinds.
+
+use candle_core::{DType, Result, Tensor, Var};
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// An operation of some inputs.
+pub(crate) type Operation = Box<dyn Fn(&[Tensor]) -> Result<Tensor> + Send + Sync>;
+
+/// Inputs, the kernel's operation, and Candle's.
+pub(crate) type Setup = (Vec<Tensor>, Operation, Operation);
+
+/// One case of a sweep, from a generator of its own.
+pub(crate) struct Case {
+    random: ChaCha8Rng,
+    dtype: DType,
+}
+
+impl Case {
+    pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
+        self.random.random_range(least..=most)
+    }
+
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        *choices.choose(&mut self.random).expect("choices")
+    }
+
+    /// The tensor in the type of the case; sometimes not contiguous, or a part of another.
+    pub(crate) fn input(&mut self, tensor: Result<Tensor>) -> Tensor {
+        let tensor = tensor.and_then(|t| t.to_dtype(self.dtype)).expect("input");
+        let last = tensor.rank() - 1;
+        let strided = match self.between(0, 3) {
+            0 if last > 0 => tensor
+                .transpose(last - 1, last)
+                .and_then(|t| t.contiguous()?.transpose(last - 1, last)),
+            1 => Tensor::cat(&[&tensor, &tensor], 0)
+                .and_then(|t| t.narrow(0, tensor.dims()[0], tensor.dims()[0])),
+            _ => Ok(tensor),
+        };
+        strided.expect("a view")
+    }
+}
+
+/// Compares `count` cases in each type, forward and backward; a case may be left out.
+pub(crate) fn compare(name: &str, count: u64, mut setup: impl FnMut(&mut Case) -> Option<Setup>) {
+    for dtype in [DType::F32, DType::F64] {
+        let mut compared = 0;
+        for seed in 0..count {
+            let random = ChaCha8Rng::seed_from_u64(seed);
+            crate::tensor::manual_seed(seed);
+            let Some((inputs, kernel, candle)) = setup(&mut Case { random, dtype }) else {
+                continue;
+            };
+            compared += 1;
+            let dims: Vec<_> = inputs.iter().map(Tensor::dims).collect();
+            let what = format!("{name} in {dtype:?}, case {seed}, inputs {dims:?}");
+            compare_one(&what, dtype, &inputs, &kernel, &candle);
+        }
+        assert!(
+            compared * 2 >= count,
+            "{name}: only {compared} cases of {count}"
+        );
+    }
+}
+
+fn compare_one(
+    what: &str,
+    dtype: DType,
+    inputs: &[Tensor],
+    kernel: &Operation,
+    candle: &Operation,
+) {
+    let (got, want) = (run(inputs, kernel), run(inputs, candle));
+    let tolerances = match dtype {
+        DType::F32 => [1e-5, 1e-4],
+        _ => [1e-10, 1e-10],
+    };
+    assert_close(&format!("{what}: output"), &got[0], &want[0], tolerances[0]);
+    for (i, (got, want)) in got[1..].iter().zip(&want[1..]).enumerate() {
+        assert_close(&format!("{what}: gradient {i}"), got, want, tolerances[1]);
+    }
+    // One thread gives the same bits.
+    let one = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .expect("a thread");
+    let alone = one.install(|| run(inputs, kernel));
+    for (got, alone) in got.iter().zip(&alone) {
+        assert_eq!(
+            numbers(got),
+            numbers(alone),
+            "{what}: it depends on the threads"
+        );
+    }
+}
+
+/// The output, and the gradient of each input.
+fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
+    let vars: Vec<Var> = inputs
+        .iter()
+        .map(|x| Var::from_tensor(&x.contiguous().unwrap()).unwrap())
+        .collect();
+    // Views of variables have the strides of the inputs.
+    let views: Vec<Tensor> = vars
+        .iter()
+        .zip(inputs)
+        .map(
+            |(var, input)| match input.is_contiguous() || input.rank() < 2 {
+                true => var.as_tensor().clone(),
+                false => {
+                    let last = input.rank() - 1;
+                    let turned = var.transpose(last - 1, last).unwrap().contiguous().unwrap();
+                    turned.transpose(last - 1, last).unwrap()
+                }
+            },
+        )
+        .collect();
+    let output = operation(&views).unwrap();
+    let count = output.elem_count();
+    // Mostly positive: sums that cancel have no digits of their own.
+    let weights: Vec<f64> = (0..count).map(|i| 0.6 + (i as f64 * 0.7).sin()).collect();
+    let weights = Tensor::from_vec(weights, output.shape(), output.device()).unwrap();
+    let weights = weights.to_dtype(output.dtype()).unwrap();
+    let loss = (&output * weights).unwrap().sum_all().unwrap();
+    let gradients = loss.backward().unwrap();
+    let of = |var: &Var| {
+        gradients
+            .get(var)
+            .cloned()
+            .unwrap_or_else(|| var.zeros_like().unwrap())
+    };
+    std::iter::once(output.clone())
+        .chain(vars.iter().map(of))
+        .collect()
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    let tensor = tensor.to_dtype(DType::F64).unwrap();
+    tensor.flatten_all().unwrap().to_vec1().unwrap()
+}
+
+/// Within `tolerance` of the largest number.
+fn assert_close(what: &str, got: &Tensor, want: &Tensor, tolerance: f64) {
+    assert_eq!(got.dims(), want.dims(), "{what}");
+    let (got, want) = (numbers(got), numbers(want));
+    let size = want.iter().fold(1e-3, |size: f64, x| size.max(x.abs()));
+    for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+        let off = (got - want).abs();
+        assert!(off <= tolerance * size, "{what}[{i}]: {got} is not {want}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Where data sets lie.
+
+use crate::error::explain;
+use candle_core::Result;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `$TAPER_DATA`, else `data` in Taper's cache: the folder into which `taper data get` writes.
+pub(super) fn data_folder() -> Result<PathBuf> {
+    folder_in(|name| std::env::var_os(name)).ok_or_else(|| {
+        explain(
+            "there is no folder for data sets: neither TAPER_DATA nor HOME is set",
+            "Set TAPER_DATA to a folder of yours",
+        )
+    })
+}
+
+/// The same for any environment. Taper's cache is `$TAPER_CACHE`, else lies in the system's place
+/// for caches.
+fn folder_in(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let variable = |name| {
+        let value = environment(name).filter(|value| !value.is_empty());
+        value.map(PathBuf::from)
+    };
+    let caches = || match std::env::consts::OS {
+        "windows" => variable("LOCALAPPDATA"),
+        "macos" => variable("HOME").map(|home| home.join("Library/Caches")),
+        _ => variable("XDG_CACHE_HOME")
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| Some(variable("HOME")?.join(".cache"))),
+    };
+    let cache = || variable("TAPER_CACHE").or_else(|| Some(caches()?.join("taper")));
+    variable("TAPER_DATA").or_else(|| Some(cache()?.join("data")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(environment: &[(&str, &str)]) -> Option<PathBuf> {
+        folder_in(|name| {
+            let found = environment.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn the_variable_for_data_counts_more_than_the_cache() {
+        let home = ("HOME", "/home/ada");
+        let cache = ("TAPER_CACHE", "/cache");
+        let data = ("TAPER_DATA", "/data");
+        assert_eq!(folder(&[home, cache, data]), Some("/data".into()));
+        assert_eq!(folder(&[home, cache]), Some("/cache/data".into()));
+        assert_eq!(
+            folder(&[home, cache, ("TAPER_DATA", "")]),
+            Some("/cache/data".into())
+        );
+        assert_eq!(folder(&[]), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn without_either_it_lies_in_the_cache_of_the_system() {
+        let home = ("HOME", "/home/ada");
+        let own = Some(PathBuf::from("/home/ada/.cache/taper/data"));
+        assert_eq!(folder(&[home]), own);
+        assert_eq!(folder(&[home, ("XDG_CACHE_HOME", "relative")]), own);
+        assert_eq!(
+            folder(&[home, ("XDG_CACHE_HOME", "/x")]),
+            Some("/x/taper/data".into())
+        );
+    }
+}

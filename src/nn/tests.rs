@@ -1,0 +1,102 @@
+//! What all layers have in common.
+
+use super::*;
+use crate::seq;
+use crate::tensor::{ones, zeros};
+use candle_core::{Device, Result};
+
+const CPU: Device = Device::Cpu;
+
+/// A layer, and shapes that it does not take.
+type Refusing = (Box<dyn Layer>, Vec<Vec<usize>>);
+
+/// Every layer that needs a certain shape.
+fn refusing() -> Result<Vec<Refusing>> {
+    let row = |shapes: &[&[usize]]| shapes.iter().map(|shape| shape.to_vec()).collect();
+    let no_pictures: &[&[usize]] = &[&[], &[4], &[8, 8], &[1, 8, 8], &[1, 1, 1, 8, 8]];
+    let with = |more: &[&[usize]]| row(&[no_pictures, more].concat());
+    Ok(vec![
+        (Box::new(Linear::new(3, 2)?), row(&[&[], &[2], &[3, 2]])),
+        (Box::new(LazyLinear::new(2)), row(&[&[]])),
+        (
+            Box::new(Conv2d::new(3, 2, 5)?),
+            with(&[&[1, 1, 8, 8], &[1, 3, 4, 8], &[1, 3, 8, 0]]),
+        ),
+        (Box::new(LazyConv2d::new(2, 5)), with(&[])),
+        (
+            Box::new(BatchNorm1d::new(3)?),
+            row(&[&[], &[3], &[2, 4], &[2, 3, 4, 5]]),
+        ),
+        (
+            Box::new(LazyBatchNorm1d::new()),
+            row(&[&[], &[3], &[2, 3, 4, 5]]),
+        ),
+        (
+            Box::new(BatchNorm2d::new(3)?),
+            with(&[&[2, 4, 5, 5], &[2, 3, 0, 5]]),
+        ),
+        (Box::new(LazyBatchNorm2d::new()), with(&[])),
+        (Box::new(LayerNorm::new(3)?), row(&[&[], &[2, 4], &[3, 1]])),
+        (
+            Box::new(MaxPool2d::new(2)),
+            with(&[&[1, 1, 1, 8], &[1, 1, 8, 1]]),
+        ),
+        (
+            Box::new(AvgPool2d::new(2)),
+            with(&[&[1, 1, 1, 8], &[1, 1, 8, 1]]),
+        ),
+        (
+            Box::new(AdaptiveAvgPool2d::new(2)),
+            with(&[&[1, 1, 0, 8], &[1, 1, 8, 0]]),
+        ),
+        (Box::new(Flatten), row(&[&[]])),
+        (Box::new(Softmax), row(&[&[]])),
+    ])
+}
+
+#[test]
+fn every_layer_refuses_wrong_shapes_by_name_and_says_what_it_takes() -> Result<()> {
+    for (layer, shapes) in refusing()? {
+        for shape in shapes {
+            let before = layer.describe();
+            let error = layer.forward(&zeros(shape.clone(), &CPU)?);
+            let message = error
+                .expect_err(&format!("{before} took {shape:?}"))
+                .to_string();
+            let first = format!("{before} cannot take an input of shape {shape:?}\n");
+            assert!(message.starts_with(&first), "{message}");
+            assert_eq!(message.lines().count(), 2, "{message}");
+            assert_eq!(
+                layer.describe(),
+                before,
+                "a refused input settles no lazy layer"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn layers_for_any_shape_take_any_shape() -> Result<()> {
+    let layers: [&dyn Layer; 6] = [&ReLU, &Sigmoid, &Tanh, &GELU, &SiLU, &Dropout::new(0.5)?];
+    for layer in layers {
+        for shape in [vec![], vec![0], vec![3], vec![2, 1, 3]] {
+            assert_eq!(
+                layer.forward(&ones(shape.clone(), &CPU)?)?.dims(),
+                shape,
+                "{layer:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_chain_names_the_layer_that_refuses() -> Result<()> {
+    let net = seq![Linear::new(4, 3)?, ReLU, Linear::new(2, 1)?];
+    let message = net.forward(&zeros((1, 4), &CPU)?).unwrap_err().to_string();
+    let first =
+        "Linear(in_features=2, out_features=1, bias=true) cannot take an input of shape [1, 3]";
+    assert_eq!(message.lines().next(), Some(first));
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! A history as columns of numbers, which is how a checkpoint keeps it.
+
+use super::{Epoch, History, Interval};
+use crate::error::Result;
+use candle_core::{Device, Tensor};
+use std::collections::{BTreeMap, HashMap};
+
+/// One epoch or interval: its numbers by name.
+type Row = BTreeMap<String, f64>;
+
+const METRIC: &str = "metric.";
+
+impl History {
+    /// Its numbers, one tensor for each name.
+    pub(in crate::train) fn to_tensors(&self) -> Result<Vec<(String, Tensor)>> {
+        let epochs = columns("epochs", self.epochs.iter().map(Epoch::to_row).collect());
+        let intervals = columns(
+            "intervals",
+            self.intervals.iter().map(Interval::to_row).collect(),
+        );
+        let all = epochs.into_iter().chain(intervals);
+        all.map(|(name, column)| Ok((name, Tensor::new(column, &Device::Cpu)?)))
+            .collect()
+    }
+
+    /// The history that [`to_tensors`](Self::to_tensors) gave; empty if there is none.
+    pub(in crate::train) fn of_tensors(tensors: &HashMap<String, Tensor>) -> Result<Self> {
+        let epochs = rows("epochs", tensors)?;
+        let intervals = rows("intervals", tensors)?;
+        Ok(Self {
+            epochs: epochs.into_iter().map(Epoch::of_row).collect(),
+            intervals: intervals.into_iter().map(Interval::of_row).collect(),
+        })
+    }
+}
+
+impl Epoch {
+    fn to_row(&self) -> Row {
+        let mut row = with_metrics(&self.metrics);
+        row.insert("epoch".to_owned(), self.epoch as f64);
+        row.insert("samples_per_second".to_owned(), self.samples_per_second);
+        row.insert("seconds".to_owned(), self.seconds);
+        row.insert("lr".to_owned(), self.lr);
+        row
+    }
+
+    fn of_row(row: Row) -> Self {
+        Self {
+            epoch: of(&row, "epoch") as usize,
+            samples_per_second: of(&row, "samples_per_second"),
+            seconds: of(&row, "seconds"),
+            lr: of(&row, "lr"),
+            metrics: metrics(row),
+        }
+    }
+}
+
+impl Interval {
+    fn to_row(&self) -> Row {
+        let mut row = with_metrics(&self.metrics);
+        row.insert("step".to_owned(), self.step as f64);
+        row.insert("epoch".to_owned(), self.epoch);
+        row.insert("samples_per_second".to_owned(), self.samples_per_second);
+        row.insert("lr".to_owned(), self.lr);
+        row
+    }
+
+    fn of_row(row: Row) -> Self {
+        Self {
+            step: of(&row, "step") as usize,
+            epoch: of(&row, "epoch"),
+            samples_per_second: of(&row, "samples_per_second"),
+            lr: of(&row, "lr"),
+            metrics: metrics(row),
+        }
+    }
+}
+
+fn with_metrics(metrics: &BTreeMap<String, f64>) -> Row {
+    let named = metrics.iter();
+    named
+        .map(|(name, value)| (format!("{METRIC}{name}"), *value))
+        .collect()
+}
+
+fn metrics(row: Row) -> BTreeMap<String, f64> {
+    let metric =
+        |(name, value): (String, f64)| Some((name.strip_prefix(METRIC)?.to_owned(), value));
+    row.into_iter().filter_map(metric).collect()
+}
+
+fn of(row: &Row, name: &str) -> f64 {
+    row.get(name).copied().unwrap_or_default()
+}
+
+/// Every name's numbers; NaN in the rows that have none.
+fn columns(table: &str, rows: Vec<Row>) -> BTreeMap<String, Vec<f64>> {
+    let mut columns = BTreeMap::new();
+    for (i, row) in rows.iter().enumerate() {
+        for (name, value) in row {
+            let column = columns.entry(format!("{table}.{name}"));
+            column.or_insert_with(|| vec![f64::NAN; rows.len()])[i] = *value;
+        }
+    }
+    columns
+}
+
+fn rows(table: &str, tensors: &HashMap<String, Tensor>) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (name, tensor) in tensors {
+        let Some(name) = name
+            .strip_prefix(table)
+            .and_then(|rest| rest.strip_prefix('.'))
+        else {
+            continue;
+        };
+        for (i, value) in tensor.to_vec1::<f64>()?.into_iter().enumerate() {
+            if rows.len() <= i {
+                rows.push(Row::new());
+            }
+            if !value.is_nan() {
+                rows[i].insert(name.to_owned(), value);
+            }
+        }
+    }
+    Ok(rows)
+}

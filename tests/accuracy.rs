@@ -1,0 +1,96 @@
+//! The two nets of the course that learn from pictures, trained as a student trains them, in a
+//! notebook: they must be right often enough on examples that they have not seen.
+//!
+//! They are to take less than a minute each on two cores that nobody else uses; what they took is
+//! printed (`cargo test -p taper-cli --test accuracy -- --nocapture --test-threads 1`).
+
+mod common;
+
+use common::{notebook_of, run_within, taper};
+use std::time::Duration;
+
+/// The first run of all builds the warm image.
+const TO_RUN: Duration = Duration::from_secs(1200);
+
+/// Runs cells that leave an accuracy and the seconds that training took in these variables.
+fn trained(name: &str, cells: &[&str]) -> f64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let notebook = folder.path().join("training.ipynb");
+    let last = format!(
+        "std::fs::write({:?}, format!(\"{{accuracy}} {{seconds}}\"))?;",
+        folder.path().join("result")
+    );
+    let cells = [cells, &[last.as_str()]].concat();
+    std::fs::write(&notebook, notebook_of(&cells).to_string()).expect("a file");
+    let said = run_within(
+        TO_RUN,
+        taper(&["run", notebook.to_str().expect("a plain path")]),
+    );
+    assert!(said.status.success(), "{}", said.all());
+    let result = std::fs::read_to_string(folder.path().join("result")).expect("the last cell ran");
+    let numbers: Vec<f64> = result
+        .split(' ')
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    println!(
+        "{name}: {:.1} % right, after {:.1} s of training",
+        numbers[0] * 100.0,
+        numbers[1]
+    );
+    numbers[0]
+}
+
+#[test]
+fn lenet_reads_digits() {
+    let model = "
+        manual_seed(1);
+        let net = seq![
+            LazyConv2d::new(16, 5).padding(2), ReLU, MaxPool2d::new(2),
+            LazyConv2d::new(32, 5).padding(2), ReLU, MaxPool2d::new(2),
+            Flatten, LazyLinear::new(120), ReLU, LazyLinear::new(84), ReLU, LazyLinear::new(10),
+        ];
+        let mut lenet = Classifier::new(net, 0.003).optimizer(|p, lr| Box::new(Adam::new(p, lr)));";
+    let train = "
+        let data = Digits::new().batch_size(32);
+        let watch = Stopwatch::start(&cpu())?;
+        let history = Trainer::new(30).schedule(Schedule::cosine(30)).fit(&mut lenet, &data)?;
+        let seconds = watch.elapsed()?.as_secs_f64();
+        let accuracy = history.last(\"val_accuracy\").unwrap();";
+    let accuracy = trained("LeNet on Digits", &[model, train]);
+    assert!(accuracy >= 0.98, "{accuracy}");
+}
+
+#[test]
+fn leaf_network_tells_healthy_leaves_from_diseased_ones() {
+    let blocks = "
+        fn conv_block(filters: usize) -> Sequential {
+            let pool = MaxPool2d::new(4).stride(2);
+            seq![LazyConv2d::new(filters, 2), ReLU, pool, LazyBatchNorm2d::new()]
+        }
+        fn dense_block(neurons: usize) -> Result<Sequential> {
+            Ok(seq![LazyLinear::new(neurons), ReLU, Dropout::new(0.2)?])
+        }";
+    let model = "
+        manual_seed(1);
+        let net = seq![
+            conv_block(32), conv_block(64), conv_block(128), Flatten,
+            dense_block(100)?, dense_block(10)?, LazyLinear::new(2),
+        ];
+        let mut leaf_network = Classifier::new(net, 0.001).optimizer(|p, lr| Box::new(Adam::new(p, lr)));
+        let data = Leaves::new().batch_size(8);
+        let made = data.path()?; // the pictures are drawn here";
+    let train = "
+        let watch = Stopwatch::start(&cpu())?;
+        let history = Trainer::new(6).fit(&mut leaf_network, &data)?;
+        let seconds = watch.elapsed()?.as_secs_f64();";
+    let test = "
+        let mut test = Accuracy::new();
+        for batch in data.test_dataloader()? {
+            let Batch { x, y } = batch?;
+            test.update(&[y], &[leaf_network.forward(&x)?])?;
+        }
+        let accuracy = test.get()?;
+        println!(\"{}\", history.show_text());";
+    let accuracy = trained("LeafNetwork on Leaves", &[blocks, model, train, test]);
+    assert!(accuracy >= 0.95, "{accuracy}");
+}

@@ -1,0 +1,35 @@
+//! What the tests in a browser need.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::process::Command;
+
+/// Whether there is a Chromium; says that the test is skipped where there is none.
+pub fn has_chromium() -> bool {
+    let named = std::env::var("CHROMIUM").ok();
+    let names = named.as_deref().map_or(
+        vec!["chromium", "chromium-browser", "google-chrome"],
+        |name| vec![name],
+    );
+    let is_there = |name: &&str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
+    let found = names.iter().any(is_there);
+    if !found {
+        // Not `eprintln`, which a test that passes keeps to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"
+        );
+    }
+    found
+}
+
+/// A port on which nobody listens.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    listener.expect("a free port").port()
+}

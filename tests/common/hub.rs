@@ -1,0 +1,242 @@
+//! A server on this machine that speaks as the Hugging Face hub does, and files as it has them.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use ring::digest::{SHA256, digest};
+use std::collections::{HashMap, VecDeque};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// What happens to one transfer of a file.
+pub enum Fault {
+    /// The connection closes after so many bytes.
+    Cut(usize),
+    /// Nothing more comes after so many bytes.
+    Stall(usize),
+    /// All is sent, whatever was asked for.
+    IgnoreRange,
+    Status(&'static str),
+}
+
+/// Answers until the test ends.
+pub struct FakeHub {
+    pub endpoint: String,
+    state: Arc<State>,
+}
+
+struct State {
+    /// By the end of their path.
+    files: HashMap<String, Vec<u8>>,
+    /// What is told instead of the right checksum.
+    checksum: Mutex<Option<String>>,
+    faults: Mutex<VecDeque<Fault>>,
+    /// For each transfer of a file: its path, and the byte from which on it was asked for.
+    transfers: Mutex<Vec<(String, usize)>>,
+}
+
+impl FakeHub {
+    pub fn start<const N: usize>(files: [(&str, Vec<u8>); N]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let files = files.map(|(path, content)| (path.to_owned(), content));
+        let state = Arc::new(State {
+            files: HashMap::from(files),
+            checksum: Mutex::default(),
+            faults: Mutex::default(),
+            transfers: Mutex::default(),
+        });
+        let shared = state.clone();
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let state = shared.clone();
+                std::thread::spawn(move || state.answer(connection));
+            }
+        });
+        FakeHub {
+            endpoint: format!("http://127.0.0.1:{port}"),
+            state,
+        }
+    }
+
+    /// The next transfers go wrong, one after the other.
+    pub fn fail<const N: usize>(&self, faults: [Fault; N]) {
+        self.state.faults.lock().unwrap().extend(faults);
+    }
+
+    pub fn tell_checksum(&self, checksum: Option<&str>) {
+        *self.state.checksum.lock().unwrap() = checksum.map(str::to_owned);
+    }
+
+    pub fn transfers(&self) -> Vec<(String, usize)> {
+        self.state.transfers.lock().unwrap().clone()
+    }
+}
+
+impl State {
+    fn answer(&self, mut connection: TcpStream) -> Option<()> {
+        let (path, from) = read_request(&connection)?;
+        let name = self.files.keys().find(|name| path.ends_with(*name));
+        let Some(name) = name else {
+            return send(&mut connection, "404 Not Found", "", b"Entry not found");
+        };
+        let content = &self.files[name];
+        // As the hub does, whose files lie elsewhere.
+        if path.contains("/resolve/") {
+            let right = hex(digest(&SHA256, content).as_ref());
+            let told = self.checksum.lock().unwrap().clone().unwrap_or(right);
+            let headers =
+                format!("Location: /storage/{name}?signed=1\r\nX-Linked-Etag: \"{told}\"\r\n");
+            return send(&mut connection, "302 Found", &headers, b"");
+        }
+        self.transfers.lock().unwrap().push((name.clone(), from));
+        let fault = self.faults.lock().unwrap().pop_front();
+        self.transfer(&mut connection, content, from, fault)
+    }
+
+    fn transfer(
+        &self,
+        connection: &mut TcpStream,
+        content: &[u8],
+        from: usize,
+        fault: Option<Fault>,
+    ) -> Option<()> {
+        let all = content.len();
+        let partial = format!("Content-Range: bytes {from}-{}/{all}\r\n", all.max(1) - 1);
+        match fault {
+            Some(Fault::Status(status)) => send(connection, status, "", b""),
+            Some(Fault::IgnoreRange) => send(connection, "200 OK", "", content),
+            _ if from > 0 && from >= all => send(connection, "416 Range Not Satisfiable", "", b""),
+            Some(Fault::Cut(bytes)) => begin(connection, from, &partial, &content[from..], bytes),
+            Some(Fault::Stall(bytes)) => {
+                begin(connection, from, &partial, &content[from..], bytes)?;
+                // Until the other side goes away.
+                connection.read(&mut [0]).ok().map(|_| ())
+            }
+            None => begin(connection, from, &partial, &content[from..], all),
+        }
+    }
+}
+
+/// The path, without what is behind `?`, and the first byte asked for.
+fn read_request(connection: &TcpStream) -> Option<(String, usize)> {
+    let mut lines = BufReader::new(connection).lines();
+    let first = lines.next()?.ok()?;
+    let path = first.split(' ').nth(1)?.split('?').next()?.to_owned();
+    let mut from = 0;
+    for line in lines {
+        let line = line.ok()?.to_lowercase();
+        if line.is_empty() {
+            return Some((path, from));
+        }
+        if let Some(range) = line.strip_prefix("range: bytes=") {
+            from = range.trim_end_matches('-').parse().ok()?;
+        }
+    }
+    None
+}
+
+fn send(connection: &mut TcpStream, status: &str, headers: &str, body: &[u8]) -> Option<()> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    connection.write_all(head.as_bytes()).ok()?;
+    connection.write_all(body).ok()
+}
+
+/// Announces all of `body` and sends so many bytes of it.
+fn begin(
+    connection: &mut TcpStream,
+    from: usize,
+    partial: &str,
+    body: &[u8],
+    bytes: usize,
+) -> Option<()> {
+    let (status, range) = if from > 0 {
+        ("206 Partial Content", partial)
+    } else {
+        ("200 OK", "")
+    };
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{range}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    connection.write_all(head.as_bytes()).ok()?;
+    connection.write_all(&body[..bytes.min(length)]).ok()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A PNG of these bytes, which are grey or red, green and blue for each pixel.
+pub fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(if channels == 1 {
+        png::ColorType::Grayscale
+    } else {
+        png::ColorType::Rgb
+    });
+    let mut writer = encoder.write_header().expect("it is written");
+    writer.write_image_data(pixels).expect("it fits");
+    writer.finish().expect("it is written");
+    bytes
+}
+
+/// A parquet file as the hub has it: a group of bytes and path, and a label, a thousand in a row
+/// group. Pictures may be missing.
+pub fn parquet_file(column: &str, pictures: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
+    let schema = format!(
+        "message schema {{ optional group {column} {{ optional binary bytes; optional binary path (STRING); }} \
+         optional int64 label; }}"
+    );
+    let schema = Arc::new(parse_message_type(&schema).expect("it is a schema"));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("it is written");
+    for (pictures, labels) in pictures.chunks(1000).zip(labels.chunks(1000)) {
+        let mut group = writer.next_row_group().expect("it is written");
+        let paths: Vec<_> = pictures.iter().map(|_| Some(b"a.png".to_vec())).collect();
+        write_bytes(&mut group, pictures);
+        write_bytes(&mut group, &paths);
+        let mut labels_writer = group
+            .next_column()
+            .expect("it is written")
+            .expect("a third");
+        let levels = vec![1; labels.len()];
+        let typed = labels_writer.typed::<Int64Type>();
+        typed
+            .write_batch(labels, Some(&levels), None)
+            .expect("it is written");
+        labels_writer.close().expect("it is written");
+        group.close().expect("it is written");
+    }
+    writer.into_inner().expect("it is written")
+}
+
+fn write_bytes(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, values: &[Option<Vec<u8>>]) {
+    let levels: Vec<i16> = values
+        .iter()
+        .map(|v| if v.is_some() { 2 } else { 1 })
+        .collect();
+    let values: Vec<ByteArray> = values.iter().flatten().map(|v| v.clone().into()).collect();
+    let mut writer = group
+        .next_column()
+        .expect("it is written")
+        .expect("there is one more");
+    let typed = writer.typed::<ByteArrayType>();
+    typed
+        .write_batch(&values, Some(&levels), None)
+        .expect("it is written");
+    writer.close().expect("it is written");
+}

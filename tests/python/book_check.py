@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Look for what is wrong with the built book without a browser.
+
+    book_check.py FOLDER
+
+Every address in a page that is not elsewhere on the web must be a file of the book, and what stands
+behind # an element of that file; ids are unique; pictures have a size and a text; nothing runs that
+is not the book's own. Links into the crate's documentation are followed, those within it are rustdoc's.
+"""
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+# mdBook's own, which leads to itself by a script.
+NO_PAGES = {"toc.html", "404.html"}
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.problems: list[str] = []
+        self.in_main = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        names = dict(attributes)
+        if tag == "main":
+            self.in_main = True
+        if names.get("id"):
+            self.ids.append(names["id"])
+        self.links += [names[name] for name in ("href", "src") if names.get(name)]
+        if tag == "img":
+            missing = [name for name in ("alt", "width", "height") if not names.get(name)]
+            if missing:
+                self.problems.append(f"{names.get('src')} has no {', '.join(missing)}")
+        runs = tag == "script" or any(name.startswith("on") for name in names)
+        if self.in_main and runs:
+            self.problems.append(f"<{tag}> in the text can run")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "main":
+            self.in_main = False
+
+
+def main() -> int:
+    root = Path(sys.argv[1]).resolve()
+    files = sorted(file for file in root.rglob("*.html") if "api" not in file.relative_to(root).parts)
+    pages = {file: Page(file.read_text()) for file in files}
+    problems = []
+    links = 0
+    for file, page in pages.items():
+        name = file.relative_to(root)
+        problems += [f"{name}: {problem}" for problem in page.problems]
+        problems += [f"{name}: the id {id} is there twice" for id in {i for i in page.ids if page.ids.count(i) > 1}]
+        if file.name in NO_PAGES:
+            continue
+        for link in page.links:
+            links += 1
+            if why := what_is_dead(link, file, root, pages):
+                problems.append(f"{name}: {link} {why}")
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print(f"ok {len(files)} pages, {links} links")
+    return 1 if problems else 0
+
+
+def what_is_dead(link: str, file: Path, root: Path, pages: dict[Path, Page]) -> str | None:
+    address = urlsplit(link)
+    if address.scheme or address.netloc:
+        return None
+    target = (file.parent / unquote(address.path)).resolve() if address.path else file
+    if not target.is_relative_to(root):
+        return "leads out of the book"
+    if not target.is_file():
+        return "is not there"
+    anchor = unquote(address.fragment)
+    if anchor and target.suffix == ".html":
+        page = pages.get(target) or Page(target.read_text())
+        if anchor not in page.ids:
+            return "has no such place"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

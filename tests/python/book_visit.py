@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Read the book in headless Chromium, as a person would: every page, wide and narrow, light and dark.
+
+    book_visit.py --url http://127.0.0.1:3000 [--screenshots FOLDER] PAGE.html…
+
+Exit status: 0 when all is well, 1 when not (each problem on a line), 2 when there is no Chromium.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from lab_run_all import CannotBegin, launch
+from playwright.sync_api import Browser, Page, sync_playwright
+
+# Both widths and both themes; what is wrong with a theme does not depend on the width.
+LOOKS = {
+    "wide, light": ({"width": 1280, "height": 900}, "light"),
+    "narrow, dark": ({"width": 390, "height": 844}, "navy"),
+}
+
+# Elements that are wider than the window though nothing scrolls them.
+TOO_WIDE = """() => {
+    const width = document.documentElement.clientWidth;
+    const scrolls = e => ['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(e).overflowX);
+    const within = e => { while ((e = e.parentElement) && e.tagName !== 'MAIN') if (scrolls(e)) return true; return false; };
+    const wide = [...document.querySelectorAll('main *')].filter(e =>
+        e.getBoundingClientRect().right > width + 1 && !within(e) && e.getClientRects().length);
+    const page = document.documentElement.scrollWidth > width + 1 ? ['the page scrolls'] : [];
+    return page.concat(wide.map(e => `<${e.tagName.toLowerCase()}> ${e.textContent.trim().slice(0, 40)}`));
+}"""
+
+PICTURES = """() => [...document.querySelectorAll('main img')].map(i => ({
+    src: i.getAttribute('src'), alt: i.alt, natural: i.naturalWidth, width: i.width, height: i.height,
+    box: [i.getAttribute('width'), i.getAttribute('height')] }))"""
+
+
+class Reader:
+    """One browser; it notes what goes wrong in it."""
+
+    def __init__(self, browser: Browser, root: str, screenshots: Path | None) -> None:
+        self.browser = browser
+        self.root = root.rstrip("/")
+        self.screenshots = screenshots
+        self.problems: list[str] = []
+        self.where = ""
+
+    def note(self, problem: str) -> None:
+        self.problems.append(f"{self.where}: {problem}")
+
+    def open(self, name: str, look: str = "wide, light") -> Page:
+        self.where = f"{name} ({look})"
+        size, theme = LOOKS[look]
+        context = self.browser.new_context(viewport=size)
+        context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", self.check_message)
+        page.on("pageerror", lambda error: self.note(f"error: {error}"))
+        page.on("response", lambda r: self.note(f"{r.status} {r.url}") if r.status >= 400 else None)
+        page.on("request", self.check_request)
+        page.goto(f"{self.root}/{name}", wait_until="load")
+        page.wait_for_function("document.fonts.status === 'loaded'")
+        return page
+
+    def check_message(self, message) -> None:
+        # A page that is left before mdBook's own connection for reloading stands says so.
+        left_early = "/__livereload" in message.text and "closed before the connection" in message.text
+        if message.type in ("error", "warning") and not left_early:
+            self.note(f"console: {message.text}")
+
+    def check_request(self, request) -> None:
+        inside = request.url.startswith((self.root + "/", "data:", self.root.replace("http:", "ws:")))
+        if not inside:
+            self.note(f"asks {request.url}")
+
+    def visit(self, name: str) -> None:
+        for look in LOOKS:
+            page = self.open(name, look)
+            self.look_at(page)
+            if self.screenshots:
+                file = f"{name.removesuffix('.html')} {look}.png".replace("/", "-").replace(", ", "-").replace(" ", "-")
+                page.screenshot(path=self.screenshots / file)
+            page.context.close()
+
+    def look_at(self, page: Page) -> None:
+        for wide in page.evaluate(TOO_WIDE):
+            self.note(f"too wide: {wide}")
+        for picture in page.evaluate(PICTURES):
+            if not (picture["alt"] and all(picture["box"]) and picture["natural"] and picture["width"] and picture["height"]):
+                self.note(f"picture: {picture}")
+        for violation in Axe().run(page).response["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                nodes = [f"{node['html'][:150]} {node['failureSummary']}" for node in violation["nodes"][:3]]
+                self.note(f"axe: {violation['id']}: {violation['help']}: {nodes}")
+
+    def search(self, name: str) -> None:
+        page = self.open(name)
+        self.where = "search"
+        page.keyboard.press("/")
+        page.keyboard.type("try_gpu")
+        page.locator("#mdbook-searchresults a").first.wait_for()
+        result = page.locator("#mdbook-searchresults a[href*='gpus.html']")
+        if result.count() == 0:
+            self.note("try_gpu is not found in gpus.html")
+            return
+        result.first.click()
+        page.wait_for_url("**/gpus.html*")
+        if page.locator("main mark").count() == 0:
+            self.note("what was found is not marked")
+        page.context.close()
+
+    def keyboard(self, pages: list[str]) -> None:
+        """Right and left arrow turn the pages; the sidebar opens and is walked through with Tab."""
+        page = self.open(pages[0])
+        self.where = "keyboard"
+        for here, key in [(pages[1:], "ArrowRight"), (pages[-2::-1], "ArrowLeft")]:
+            for name in here:
+                self.go(page, key, name)
+        button = page.locator("#mdbook-sidebar-toggle")
+        opened = [self.toggle(page, button, key) for key in ("Enter", "Space", "Enter")]
+        if len(set(opened)) != 2 or opened[0] == opened[1]:
+            self.note(f"the sidebar's button does not answer to keys: {opened}")
+        if opened[-1] != "true":
+            self.toggle(page, button, "Enter")
+        page.locator("#mdbook-sidebar a").first.focus()
+        for _ in range(200):
+            if (page.evaluate("document.activeElement.href") or "").endswith(pages[1]):
+                self.go(page, "Enter", pages[1])
+                break
+            page.keyboard.press("Tab")
+        else:
+            self.note("no Tab in the sidebar leads to the second page")
+        page.context.close()
+
+    def go(self, page: Page, key: str, name: str) -> None:
+        """Press a key that leads to another page. The page that got the key is gone when it is let go."""
+        page.keyboard.down(key)
+        page.wait_for_url(f"**/{name}*")
+        page.keyboard.up(key)
+
+    def toggle(self, page: Page, button, key: str) -> str:
+        button.focus()
+        page.keyboard.press(key)
+        page.wait_for_timeout(400)  # it slides
+        return button.get_attribute("aria-expanded")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Read the book in headless Chromium.")
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--screenshots", type=Path)
+    parser.add_argument("pages", nargs="+", help="in the order of the book")
+    args = parser.parse_args()
+    with sync_playwright() as playwright:
+        try:
+            browser = launch(playwright)
+        except CannotBegin as why:
+            print(f"error: {why}", file=sys.stderr)
+            return 2
+        if args.screenshots:
+            args.screenshots.mkdir(parents=True, exist_ok=True)
+        reader = Reader(browser, args.url, args.screenshots)
+        for name in args.pages:
+            reader.visit(name)
+        reader.search(args.pages[0])
+        reader.keyboard(args.pages[:4])
+        browser.close()
+    for problem in reader.problems:
+        print(problem)
+    if not reader.problems:
+        print(f"ok {len(args.pages)} pages")
+    return 1 if reader.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

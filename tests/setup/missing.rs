@@ -1,0 +1,171 @@
+//! Something that set-up needs is missing, or taken by others.
+
+use super::place::{Place, programs_without, script};
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+#[test]
+fn what_is_missing_is_named_before_anything_long_begins_and_nothing_else_is_needed() {
+    let place = Place::empty();
+    let programs = programs_without(place.path(), |name| name == "cc");
+    let without_cc = |arguments| place.taper(arguments).env("PATH", &programs).run();
+    without_cc(["setup"])
+        .fails()
+        .says("No C compiler was found")
+        .says("build-essential");
+    without_cc(["doctor"])
+        .fails()
+        .says("MISSING C compiler")
+        .says("build-essential");
+
+    let old = programs_without(&place.path().join("old"), |name| name == "rustc");
+    script(
+        &old.join("rustc"),
+        "#!/bin/sh\nprintf 'rustc 1.80.0\\nhost: x86_64-unknown-linux-gnu\\nrelease: 1.80.0\\n'\n",
+    );
+    let with_old = |arguments| place.taper(arguments).env("PATH", &old).run();
+    with_old(["setup"])
+        .fails()
+        .says("This Rust is too old")
+        .says("rustup update stable");
+    with_old(["doctor"])
+        .fails()
+        .says("MISSING Rust:")
+        .says("rustup update stable");
+
+    let none = programs_without(&place.path().join("none"), |name| name == "rustc");
+    let without_rust = |arguments| place.taper(arguments).env("PATH", &none).run();
+    without_rust(["setup"])
+        .fails()
+        .says("rustc is not on the PATH")
+        .says("https://rustup.rs");
+    without_rust(["doctor"])
+        .fails()
+        .says("MISSING Rust:")
+        .says("https://rustup.rs");
+
+    let no_python = programs_without(&place.path().join("no-python"), |name| {
+        name.starts_with("py")
+    });
+    let without_python = |arguments| {
+        place
+            .taper(arguments)
+            .without("PYTHON")
+            .env("PATH", &no_python)
+            .run()
+    };
+    without_python(["setup"])
+        .fails()
+        .says("Python 3.10 or newer is needed")
+        .says("apt install python3");
+    without_python(["doctor"])
+        .fails()
+        .says("MISSING Python:")
+        .says("apt install python3");
+    script(&no_python.join("python3"), "#!/bin/sh\necho 3.9.18\n");
+    without_python(["setup"])
+        .fails()
+        .says("found python3 3.9.18");
+
+    assert!(
+        !place.cache().join("python").exists(),
+        "nothing long has begun"
+    );
+    place.taper(["setup"]).run().succeeds();
+}
+
+#[test]
+fn a_port_in_use_is_named_before_anything_long_begins() {
+    let place = Place::empty();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken
+        .local_addr()
+        .expect("it has an address")
+        .port()
+        .to_string();
+    let lab = place
+        .taper(["lab", "--no-browser", "--port", &port])
+        .run()
+        .fails();
+    lab.says(&format!("Port {port} cannot be used"))
+        .says("--port");
+    assert!(!place.cache().join("python").exists());
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_is_named_before_anything_long_begins() {
+    let place = Place::empty();
+    let Some(_disk) = Disk::mount(place.cache(), "size=64m") else {
+        return;
+    };
+    place
+        .taper(["setup"])
+        .run()
+        .fails()
+        .says("The disk is nearly full")
+        .says("TAPER_CACHE");
+    place
+        .taper(["doctor"])
+        .run()
+        .fails()
+        .says("MISSING cache: The disk is nearly full");
+}
+
+#[test]
+fn a_disk_that_runs_full_loses_nothing() {
+    let place = Place::empty();
+    // Room for bytes, but not for files: so the check before sees nothing.
+    let Some(disk) = Disk::mount(place.cache(), "size=3g,nr_inodes=120") else {
+        return;
+    };
+    place
+        .taper(["setup"])
+        .run()
+        .fails()
+        .says("The disk is full")
+        .says("run the same command again");
+    disk.remount("size=3g,nr_inodes=100000");
+    place.taper(["setup"]).run().succeeds();
+    place.taper(["doctor"]).run().succeeds();
+}
+
+/// A disk of its own in place of a folder.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// `None`, and a word about it, where we may not.
+    fn mount(folder: PathBuf, options: &str) -> Option<Disk> {
+        fs::create_dir_all(&folder).expect("a folder");
+        let mounted = cfg!(target_os = "linux")
+            && Command::new("mount")
+                .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+                .arg(&folder)
+                .output()
+                .is_ok_and(|o| o.status.success());
+        if !mounted {
+            // Not `eprintln`, which a test that passes keeps to itself.
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: a small disk cannot be mounted here (that needs Linux and root)"
+            );
+        }
+        mounted.then_some(Disk(folder))
+    }
+
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
+        let status = Command::new("mount")
+            .args(["-o", &options])
+            .arg(&self.0)
+            .status();
+        assert!(status.is_ok_and(|s| s.success()), "the disk grows");
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
