@@ -1,0 +1,370 @@
+//! The book: made by the real mdBook, read in a browser, looked through for what is dead in it.
+
+mod common;
+
+use common::browser::{free_port, has_chromium};
+use common::python::{cache, python};
+use common::{Said, notebook_of, root, run_within, taper};
+use serde_json::Value;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The first build of all installs mdBook and documents the crate.
+const TO_PREPARE: Duration = Duration::from_secs(1500);
+const TO_BUILD: Duration = Duration::from_secs(60);
+const TO_READ: Duration = Duration::from_secs(600);
+const TO_APPEAR: Duration = Duration::from_secs(30);
+
+/// For all chapters, three times what it takes on two cores that have nothing else to do.
+const QUICK: Duration = Duration::from_secs(9);
+
+/// The book of the repository, built once for all tests.
+fn book() -> &'static Path {
+    static BOOK: OnceLock<TempDir> = OnceLock::new();
+    let folder = BOOK.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut build = taper(&["book", "build", "--dest-dir"]);
+        build.arg(folder.path());
+        let said = run_within(TO_PREPARE, build);
+        assert!(said.status.success(), "{}", said.all());
+        assert!(!said.all().contains("WARN"), "{}", said.all());
+        folder
+    });
+    folder.path()
+}
+
+fn pages() -> PathBuf {
+    book().join("html")
+}
+
+/// A call of the mdBook that `taper book` has installed, in which our program renders.
+fn mdbook(arguments: &[&str]) -> Command {
+    book();
+    let mut found = fs::read_dir(cache().join("mdbook"))
+        .expect("it is installed")
+        .flatten();
+    let program = found.find(|entry| entry.file_name().to_string_lossy().starts_with("mdbook-"));
+    let mut command = Command::new(program.expect("it is installed").path());
+    let ours = format!("'{}' mdbook", env!("CARGO_BIN_EXE_taper"));
+    command
+        .args(arguments)
+        .env("MDBOOK_PREPROCESSOR__TAPER__COMMAND", &ours)
+        .env("MDBOOK_OUTPUT__TAPER__COMMAND", format!("{ours} render"))
+        .env_remove("LD_LIBRARY_PATH");
+    command
+}
+
+fn script(name: &str) -> Command {
+    let mut command = Command::new(python());
+    command
+        .arg(Path::new("tests/python").join(name))
+        .current_dir(root());
+    command
+}
+
+/// The notebooks of a folder and those below it, as paths from there.
+fn notebooks(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), PathBuf::from(entry.file_name()));
+        if path.is_dir() && !name.to_string_lossy().starts_with('.') {
+            found.extend(notebooks(&path).into_iter().map(|below| name.join(below)));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "ipynb")
+        {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_notebook_is_in_the_book() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    for notebook in notebooks(&root().join("notebooks")) {
+        let link = format!("(../../notebooks/{})", notebook.display());
+        assert!(summary.contains(&link), "book/src/SUMMARY.md lacks {link}");
+    }
+}
+
+#[test]
+fn nothing_in_the_book_is_dead() {
+    let mut check = script("book_check.py");
+    check.arg(pages());
+    let said = run_within(TO_READ, check);
+    assert!(said.status.success(), "{}", said.all());
+    assert!(said.stdout.starts_with("ok "), "{}", said.all());
+}
+
+#[test]
+fn names_in_code_lead_to_the_documentation() {
+    let page = fs::read_to_string(pages().join("gpus.html")).expect("the chapter");
+    for link in [
+        "api/taper/device/fn.try_gpu.html",
+        "api/taper/fn.try_gpu.html",
+    ] {
+        if pages().join(link).exists() {
+            assert!(
+                page.contains(&format!("href=\"{link}\">try_gpu</a>(")),
+                "{link}"
+            );
+            return;
+        }
+    }
+    panic!(
+        "try_gpu is not documented in {}",
+        pages().join("api").display()
+    );
+}
+
+#[test]
+fn all_chapters_are_built_quickly() {
+    book();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut build = taper(&["book", "build", "--dest-dir"]);
+    build.arg(folder.path());
+    let start = Instant::now();
+    let said = run_within(TO_BUILD, build);
+    assert!(said.status.success(), "{}", said.all());
+    assert!(
+        start.elapsed() < QUICK,
+        "{:?}\n{}",
+        start.elapsed(),
+        said.all()
+    );
+}
+
+#[test]
+fn words_are_spelled_right() {
+    let texts = tempfile::tempdir().expect("a folder");
+    for notebook in notebooks(&root().join("notebooks")) {
+        let text = fs::read(root().join("notebooks").join(&notebook)).expect("a notebook");
+        let name = notebook.to_string_lossy().replace('/', "-");
+        fs::write(texts.path().join(name + ".md"), prose(&text)).expect("a text");
+    }
+    let mut spell = Command::new(python().with_file_name("codespell"));
+    spell.current_dir(root());
+    spell.args([
+        "--ignore-words",
+        "book/words.txt",
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]);
+    spell.arg("book/src").arg(texts.path());
+    let said = run_within(TO_BUILD, spell);
+    assert!(
+        said.status.success(),
+        "{}\nCorrect it, or add the word to book/words.txt",
+        said.all()
+    );
+}
+
+/// The markdown cells of a notebook.
+fn prose(notebook: &[u8]) -> String {
+    let notebook: Value = serde_json::from_slice(notebook).expect("a notebook");
+    let cells = notebook["cells"].as_array().into_iter().flatten();
+    let prose = cells.filter(|cell| cell["cell_type"] == "markdown");
+    let lines = prose.flat_map(|cell| match &cell["source"] {
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        source => vec![source.as_str().unwrap_or_default()],
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A clone of the book with the notebooks, to which those of the fixtures are added.
+struct Site {
+    folder: TempDir,
+}
+
+impl Site {
+    fn new() -> Site {
+        let site = Site {
+            folder: tempfile::tempdir().expect("a folder"),
+        };
+        copy(&root().join("book"), &site.path("book"));
+        copy(&root().join("notebooks"), &site.path("notebooks"));
+        copy(
+            &root().join("cli/src/book/fixtures/notebooks"),
+            &site.path("notebooks"),
+        );
+        fs::remove_file(site.path("notebooks/wrong.ipynb")).expect("it is there");
+        site
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn notebooks(&self) -> Vec<PathBuf> {
+        notebooks(&self.path("notebooks"))
+    }
+
+    /// Puts these notebooks into the book.
+    fn list(&self, notebooks: &[PathBuf]) {
+        let line =
+            |notebook: &PathBuf| format!("- [{0}](../../notebooks/{0})\n", notebook.display());
+        let summary: String = notebooks.iter().map(line).collect();
+        fs::write(self.path("book/src/SUMMARY.md"), summary).expect("the summary");
+    }
+
+    fn build(&self) -> Said {
+        let mut build = mdbook(&["build"]);
+        build.arg(self.path("book"));
+        run_within(TO_BUILD, build)
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if source.is_dir() {
+            copy(&source, &target);
+        } else {
+            fs::copy(&source, &target).expect("a copy");
+        }
+    }
+}
+
+/// `mdbook serve`; ended when dropped.
+struct Server {
+    process: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(site: &Site) -> Server {
+        let port = free_port();
+        let mut serve = mdbook(&[
+            "serve",
+            "--hostname",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+        ]);
+        serve
+            .arg(site.path("book"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        let process = serve.spawn().expect("mdBook starts");
+        Server { process, port }
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Waits until a page has this text.
+    fn wait_for(&self, page: &str, text: &str) {
+        let patience = Instant::now() + TO_APPEAR;
+        let mut last = String::new();
+        while Instant::now() < patience {
+            last = self.get(page).unwrap_or_else(|error| error.to_string());
+            if last.contains(text) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{page} does not show {text:?} but:\n{last}");
+    }
+
+    fn get(&self, page: &str) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        write!(stream, "GET /{page} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let group = libc::pid_t::try_from(self.process.id()).expect("process numbers are small");
+        // SAFETY: the child leads its own group and is not collected yet.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_person_reads_every_page() {
+    if !has_chromium() {
+        return;
+    }
+    let site = Site::new();
+    let notebooks = site.notebooks();
+    site.list(&notebooks);
+    let server = Server::start(&site);
+    server.wait_for("gpus.html", "</html>");
+    // The documentation and the pictures are written after the pages.
+    server.wait_for("more/second.ipynb", "nbformat");
+    let mut visit = script("book_visit.py");
+    visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
+    visit.args(
+        notebooks
+            .iter()
+            .map(|notebook| notebook.with_extension("html")),
+    );
+    let said = run_within(TO_READ, visit);
+    assert!(said.status.success(), "{}", said.all());
+    assert!(said.stdout.starts_with("ok "), "{}", said.all());
+}
+
+#[test]
+fn a_notebook_that_is_saved_appears() {
+    let site = Site::new();
+    site.list(&["dots.ipynb".into()]);
+    let server = Server::start(&site);
+    server.wait_for("dots.html", "A dot");
+    let saved = notebook_of(&["let saved_just_now = 1;"]).to_string();
+    // As JupyterLab saves: a new file takes the place of the old one.
+    fs::write(site.path("notebooks/.~dots.ipynb"), saved).expect("it is written");
+    fs::rename(
+        site.path("notebooks/.~dots.ipynb"),
+        site.path("notebooks/dots.ipynb"),
+    )
+    .expect("it is moved");
+    server.wait_for("dots.html", "saved_just_now");
+}
+
+#[test]
+fn what_is_wrong_with_a_notebook_ends_the_build() {
+    let site = Site::new();
+    site.list(&["gpus.ipynb".into(), "missing.ipynb".into()]);
+    let said = site.build();
+    assert!(!said.status.success(), "{}", said.all());
+    assert!(
+        said.all().contains("notebooks/missing.ipynb"),
+        "{}",
+        said.all()
+    );
+
+    fs::write(site.path("notebooks/missing.ipynb"), "{\"cells\": [").expect("it is written");
+    let said = site.build();
+    assert!(!said.status.success(), "{}", said.all());
+    let what =
+        "error: notebooks/missing.ipynb: is not JSON at line 1, column 11: EOF while parsing";
+    assert!(said.stderr.contains(what), "{}", said.all());
+
+    let mut dead = notebook_of(&[]);
+    dead["cells"] = serde_json::json!([{
+        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](gpus.ipynb#Nowhere)",
+    }]);
+    fs::write(site.path("notebooks/missing.ipynb"), dead.to_string()).expect("it is written");
+    let said = site.build();
+    assert!(!said.status.success(), "{}", said.all());
+    let what = "missing.ipynb, cell dead: links to gpus.ipynb#Nowhere, but there is no such heading or cell";
+    assert!(said.stderr.contains(what), "{}", said.all());
+}

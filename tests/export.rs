@@ -1,0 +1,93 @@
+//! The chapters, exported: the programs compile, and show what the notebooks hold.
+
+mod common;
+
+use common::{Said, root, run_within, taper};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const TO_EXPORT: Duration = Duration::from_secs(60);
+/// Compiles Candle once more, as a program has it.
+const TO_COMPILE: Duration = Duration::from_secs(1800);
+const TO_RUN: Duration = Duration::from_secs(600);
+
+#[test]
+fn exported_chapters_compile_and_give_the_notebooks_outputs() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exported");
+    let chapters = chapters();
+    assert!(!chapters.is_empty());
+    let mut export = taper(&["export", "--to", &folder.to_string_lossy()]);
+    export.args(&chapters);
+    run_within(TO_EXPORT, export).succeeds();
+    run_within(
+        TO_COMPILE,
+        cargo(&folder, &["build", "--quiet", "--offline"]),
+    )
+    .succeeds();
+    for chapter in &chapters {
+        let log = log_of(&folder, chapter);
+        let path = chapter.to_string_lossy();
+        let mut test = taper(&["test", &path, "--outputs"]);
+        test.arg(&log);
+        let said = run_within(TO_RUN, test).succeeds();
+        assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
+    }
+}
+
+/// All that `taper test notebooks` would test: chapters, then solutions, which have the same names.
+fn chapters() -> Vec<PathBuf> {
+    ["notebooks", "notebooks/solutions"]
+        .into_iter()
+        .filter_map(|folder| root().join(folder).read_dir().ok())
+        .flatten()
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "ipynb"))
+        // Written by other tests, and soon gone.
+        .filter(|path| {
+            !path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("test-"))
+        })
+        .collect()
+}
+
+/// Runs a chapter's program where the notebook would run, with its output in a file.
+fn log_of(folder: &Path, chapter: &Path) -> PathBuf {
+    let name = chapter.file_stem().expect("a name").to_string_lossy();
+    let parent = chapter
+        .parent()
+        .and_then(Path::file_name)
+        .expect("a folder");
+    let name = match parent.to_str() {
+        Some("notebooks") => name.into_owned(),
+        _ => format!("{}-{name}", parent.to_string_lossy()),
+    };
+    let log = folder.join(&name).with_extension("log");
+    let mut program = Command::new(folder.join("target/debug").join(&name));
+    program.current_dir(chapter.parent().expect("a folder"));
+    // Must not show in what a cell prints of an error.
+    program.env("RUST_BACKTRACE", "1").env_remove("RUST_LIB_BACKTRACE");
+    let said = run_within(TO_RUN, program).succeeds();
+    std::fs::write(&log, &said.stdout).expect("the log is written");
+    log
+}
+
+fn cargo(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments).current_dir(folder);
+    command.env("CARGO_TARGET_DIR", folder.join("target"));
+    command
+}
+
+trait Succeeds {
+    fn succeeds(self) -> Self;
+}
+
+impl Succeeds for Said {
+    #[track_caller]
+    fn succeeds(self) -> Said {
+        assert!(self.status.success(), "{}", self.all());
+        self
+    }
+}
