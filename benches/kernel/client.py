@@ -11,8 +11,13 @@ from jupyter_client.manager import KernelManager
 
 from peers import NOTEBOOK, Peer
 
-# The cold stock kernel compiles for minutes.
-LIMIT = 1800
+# The cold stock kernel compiles for minutes. Each message is waited for that long.
+LIMIT = {"stock": 1800}
+OTHER_LIMIT = 60
+
+
+class Silent(Exception):
+    """A kernel has lost a message, as ipykernel does now and then."""
 
 
 class Kernel:
@@ -78,8 +83,12 @@ class Kernel:
     def messages(self, code: str) -> Iterator[dict]:
         """What a cell publishes, as it comes. A cell that fails ends the measurement."""
         request = self.client.execute(code)
+        limit = LIMIT.get(self.peer.kernel, OTHER_LIMIT)
         while True:
-            message = self.client.get_iopub_msg(timeout=LIMIT)
+            try:
+                message = self.client.get_iopub_msg(timeout=limit)
+            except Empty:
+                raise Silent(f"{self.peer.name} has said nothing for {limit} s in\n{code}") from None
             if message["parent_header"].get("msg_id") != request:
                 continue
             if message["msg_type"] == "error":

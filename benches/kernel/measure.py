@@ -5,13 +5,16 @@ import json
 import platform
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from client import Kernel
-from peers import Peer, all_peers, register
+from client import Kernel, Silent
+from peers import Peer, all_peers, end_standby, register, wait_for_standby
 from run import cache
 
 UPDATES = 10_000
+T = TypeVar("T")
 
 # As long as a training loop of small steps: a second or two.
 LOOP = """
@@ -79,14 +82,29 @@ def starts(peers: list[Peer], runs: int) -> dict:
         for peer in peers:
             if "cold" in peer.name and run > 0:
                 continue
-            with Kernel(peer) as kernel:
-                taken[peer.name]["start"].append(kernel.first_tensor())
-                kernel.restart()
-                taken[peer.name]["restart"].append(kernel.first_tensor())
+            start, restart = unless_silent(start_and_restart, peer)
+            taken[peer.name]["start"].append(start)
+            taken[peer.name]["restart"].append(restart)
     for what in ("start", "restart"):
         medians = {name: statistics.median(times[what]) for name, times in taken.items()}
         print_table(f"Kernel {what} to the first printed tensor", medians, "s", taken_of(taken, what))
     return taken
+
+
+def start_and_restart(peer: Peer) -> tuple[float, float]:
+    with Kernel(peer) as kernel:
+        start = kernel.first_tensor()
+        kernel.restart()
+        return start, kernel.first_tensor()
+
+
+def unless_silent(measure: Callable[[Peer], T], peer: Peer) -> T:
+    """Measures again, and says so, if the kernel loses a message."""
+    try:
+        return measure(peer)
+    except Silent as why:
+        print(f"Measured again: {why}", file=sys.stderr)
+        return measure(peer)
 
 
 def taken_of(taken: dict, what: str) -> dict[str, str]:
@@ -99,15 +117,19 @@ def cells(peers: list[Peer], runs: int) -> dict:
     taken = {peer.name: [[] for _ in peer.cells] for peer in peers}
     for _ in range(runs):
         for peer in peers:
-            with Kernel(peer) as kernel:
-                kernel.first_tensor()
-                for times, code in zip(taken[peer.name], peer.cells):
-                    times.append(kernel.run(code))
+            for times, seconds in zip(taken[peer.name], unless_silent(each_cell, peer)):
+                times.append(seconds)
     each = {name: [statistics.median(times) for times in cells] for name, cells in taken.items()}
     medians = {name: statistics.median(times) for name, times in each.items()}
     notes = {name: f"90 %: {percentile(times, 90):.3f}, {len(times)} cells" for name, times in each.items()}
     print_table("A cell of notebooks/gpus.ipynb (torch: lines like them)", medians, "s", notes)
     return taken
+
+
+def each_cell(peer: Peer) -> list[float]:
+    with Kernel(peer) as kernel:
+        kernel.first_tensor()
+        return [kernel.run(code) for code in peer.cells]
 
 
 def percentile(values: list[float], percent: int) -> float:
@@ -116,16 +138,21 @@ def percentile(values: list[float], percent: int) -> float:
 
 def memory(peers: list[Peer], runs: int) -> dict:
     """Gigabytes (PSS, all processes) of a kernel at rest that has shown its first tensor."""
-    peers = [peer for peer in peers if "cold" not in peer.name]
+    peers = [peer for peer in peers if "cold" not in peer.name and peer.prepare is not wait_for_standby]
+    end_standby()  # or it would share pages with the kernel that is measured
     held = {peer.name: [] for peer in peers}
     for _ in range(runs):
         for peer in peers:
-            with Kernel(peer) as kernel:
-                kernel.first_tensor()
-                held[peer.name].append(kernel.memory() / 1e9)
+            held[peer.name].append(unless_silent(memory_of, peer) / 1e9)
     medians = {name: statistics.median(sizes) for name, sizes in held.items()}
     print_table("Memory of an idle kernel after its first tensor (PSS of all its processes)", medians, "GB", {})
     return held
+
+
+def memory_of(peer: Peer) -> int:
+    with Kernel(peer) as kernel:
+        kernel.first_tensor()
+        return kernel.memory()
 
 
 def board(peers: list[Peer], runs: int) -> dict:

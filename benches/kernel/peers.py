@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from run import ROOT, cache
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
@@ -55,7 +57,7 @@ class Peer:
 def all_peers(arguments) -> list[Peer]:
     cells = notebook_cells()
     peers = [Peer("taper, no standby", "taper", RUST_TENSOR, cells, {"TAPER_STANDBY": "0"})]
-    standby = Peer("taper, standby", "taper", RUST_TENSOR, [], {}, lambda _: wait_for_standby())
+    standby = Peer("taper, standby", "taper", RUST_TENSOR, [], {}, wait_for_standby)
     if wait_for_standby():
         peers.insert(0, standby)
     else:
@@ -72,16 +74,29 @@ def all_peers(arguments) -> list[Peer]:
     return peers
 
 
-def wait_for_standby() -> bool:
+def wait_for_standby(_: Peer | None = None) -> bool:
     """Waits until a spare kernel is ready; whether there is one at all. Starts one if need be."""
     subprocess.run([TARGET / "taper", "__standby"], check=True)
-    lock = cache() / "standby/lock"
     end = time.monotonic() + 120
     while time.monotonic() < end:
-        if lock.exists() and lock.read_text().endswith(" ready"):
+        if standby().endswith(" ready"):
             return True
         time.sleep(0.2)
     return False
+
+
+def end_standby() -> None:
+    """Ends the spare kernel, if there is one."""
+    if held := standby():
+        spare = psutil.Process(int(held.split()[0]))
+        spare.terminate()
+        spare.wait(timeout=30)
+
+
+def standby() -> str:
+    """What the lock of the spare kernel says: its process, its name, and whether it is ready."""
+    lock = cache() / "standby/lock"
+    return lock.read_text() if lock.exists() else ""
 
 
 def notebook_cells() -> list[str]:

@@ -1,0 +1,102 @@
+"""Trains each model in Taper, in PyTorch and with Candle's own layers, in turn, and prints a table."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/training"
+CASES = [
+    ("mlp", 256), ("lenet", 128), ("lenet-relu", 128), ("leaf", 4), ("leaf", 32),
+    ("cifar", 16), ("cifar", 256), ("resnet", 32),
+]  # fmt: skip
+
+
+class Peer:
+    """A process that trains one model, and waits between its turns."""
+
+    def __init__(self, name: str, model: str, batch: int, threads: int) -> None:
+        command = [sys.executable, HERE / "torch_models.py"] if name == "torch" else [PROGRAM, name]
+        environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
+        environment |= {"RAYON_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+        self.name, self.times = name, []
+        self.process = subprocess.Popen(
+            [*command, model, str(batch)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True, env=environment,
+        )  # fmt: skip
+
+    def steps(self, count: int) -> list[tuple[float, float]]:
+        """The times of so many steps: on the clock, and of the processors."""
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        times = [float(t) for t in self.process.stdout.readline().split()]
+        return list(zip(times[::2], times[1::2], strict=True))
+
+    def end(self) -> float:
+        """Its peak memory in megabytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        self.process.stdin.close()
+        self.process.wait()
+        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def library_path() -> str:
+    """Where the program finds Rust's own library."""
+    found = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
+    return found.stdout.strip() + ":" + str(PROGRAM.parent.parent / "deps")
+
+
+def measure(model: str, batch: int, names: list[str], arguments: argparse.Namespace) -> dict:
+    turns, processors = arguments.turns, arguments.processor_time
+    peers = [Peer(name, model, batch, arguments.threads) for name in names if (name, model) != ("candle", "leaf")]
+    for peer in peers:
+        warm = peer.steps(3)
+        # As many steps as fit well into a turn; slow peers get fewer, never fewer than asked for in all.
+        usual = statistics.median(clock for clock, _ in warm)
+        peer.count = max(-(-arguments.steps // turns), min(200, int(250 / max(usual, 0.1))))
+        peer.steps(peer.count)
+    for _ in range(turns):
+        for peer in peers:
+            peer.times += [times[processors] for times in peer.steps(peer.count)]
+    return {
+        peer.name: {"ms": statistics.median(peer.times), "best": min(peer.times), "memory": peer.end()} for peer in peers
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=20, help="at least so many steps of each")
+    parser.add_argument("--turns", type=int, default=5, help="in so many turns")
+    parser.add_argument("--only", default="", help="models whose name contains this")
+    parser.add_argument("--no-candle", action="store_true", help="leave out Candle's own layers")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each peer; all cores")
+    parser.add_argument("--processor-time", action="store_true", help="count what the processors did: for a busy machine")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    names = ["taper", "torch"] + ([] if arguments.no_candle else ["candle"])
+    results = {}
+    print("| model | batch | peer | step (ms) | samples/s | × PyTorch | peak memory (MB) |")
+    print("|---|--:|---|--:|--:|--:|--:|")
+    for model, batch in CASES:
+        if arguments.only not in model:
+            continue
+        found = measure(model, batch, names, arguments)
+        results[f"{model}-{batch}"] = found
+        for name, row in found.items():
+            ratio = row["ms"] / found["torch"]["ms"]
+            print(
+                f"| {model} | {batch} | {name} | {row['ms']:.2f} | {batch / row['ms'] * 1e3:,.0f} | {ratio:.2f} "
+                f"| {row['memory']:.0f} |",
+                flush=True,
+            )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

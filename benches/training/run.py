@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""Builds the program, sets up PyTorch in the environment of the kernel's measurements, and measures.
+
+    python3 benches/training/run.py [--only MODEL] [--steps N] [--no-candle] [--json FILE]
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "kernel"))
+
+from run import environment  # noqa: E402  (the kernel's)
+
+
+def main() -> int:
+    if not {"-h", "--help"} & set(sys.argv):
+        subprocess.run(["cargo", "build", "--quiet", "--locked", "-p", "taper", "--example", "training"], cwd=ROOT, check=True)
+    return subprocess.call([environment(), HERE / "measure.py", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+//! The models in Taper.
+
+use crate::Step;
+use taper::prelude::*;
+
+pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
+    let net = match model {
+        "mlp" => seq![Flatten, LazyLinear::new(256), ReLU, LazyLinear::new(10)],
+        "lenet" => lenet(),
+        "lenet-relu" => lenet_relu(),
+        "leaf" => leaf()?,
+        "cifar" => cifar(),
+        _ => seq![
+            Residual::new(64)?,
+            AdaptiveAvgPool2d::new(1),
+            Flatten,
+            LazyLinear::new(10)
+        ],
+    };
+    net.forward(&x)?;
+    let mut optimizer = Sgd::new(net.parameters(), 0.01);
+    Ok(Box::new(move || {
+        let loss = cross_entropy(&net.forward(&x)?, &y)?;
+        optimizer.step(&loss.backward()?)?;
+        loss.to_scalar::<f32>().map(drop)
+    }))
+}
+
+fn lenet() -> Sequential {
+    seq![
+        LazyConv2d::new(6, 5).padding(2),
+        Sigmoid,
+        AvgPool2d::new(2),
+        LazyConv2d::new(16, 5),
+        Sigmoid,
+        AvgPool2d::new(2),
+        Flatten,
+        LazyLinear::new(120),
+        Sigmoid,
+        LazyLinear::new(84),
+        Sigmoid,
+        LazyLinear::new(10),
+    ]
+}
+
+fn lenet_relu() -> Sequential {
+    seq![
+        LazyConv2d::new(6, 5).padding(2),
+        ReLU,
+        MaxPool2d::new(2),
+        LazyConv2d::new(16, 5),
+        ReLU,
+        MaxPool2d::new(2),
+        Flatten,
+        LazyLinear::new(120),
+        ReLU,
+        LazyLinear::new(84),
+        ReLU,
+        LazyLinear::new(10),
+    ]
+}
+
+fn leaf() -> Result<Sequential> {
+    let block = |filters| {
+        seq![
+            LazyConv2d::new(filters, 2),
+            ReLU,
+            MaxPool2d::new(4).stride(2),
+            LazyBatchNorm2d::new(),
+        ]
+    };
+    Ok(seq![
+        block(32),
+        block(64),
+        block(128),
+        Flatten,
+        LazyLinear::new(100),
+        ReLU,
+        Dropout::new(0.2)?,
+        LazyLinear::new(10),
+        ReLU,
+        Dropout::new(0.2)?,
+        LazyLinear::new(2),
+    ])
+}
+
+fn cifar() -> Sequential {
+    seq![
+        LazyConv2d::new(6, 5),
+        ReLU,
+        MaxPool2d::new(2),
+        LazyConv2d::new(16, 5).padding(3),
+        ReLU,
+        LazyConv2d::new(16, 5),
+        ReLU,
+        MaxPool2d::new(2),
+        LazyConv2d::new(16, 3),
+        ReLU,
+        MaxPool2d::new(2),
+        Flatten,
+        LazyLinear::new(120),
+        ReLU,
+        LazyLinear::new(84),
+        ReLU,
+        LazyLinear::new(10),
+    ]
+}
+
+/// Two convolutions, whose output is added to their input.
+#[derive(Parameters)]
+struct Residual {
+    body: Sequential,
+}
+
+impl Residual {
+    fn new(channels: usize) -> Result<Self> {
+        let conv = || {
+            Ok::<_, Error>(
+                Conv2d::new(channels, channels, 3)?
+                    .padding(1)
+                    .without_bias(),
+            )
+        };
+        let body = seq![
+            conv()?,
+            BatchNorm2d::new(channels)?,
+            ReLU,
+            conv()?,
+            BatchNorm2d::new(channels)?,
+        ];
+        Ok(Self { body })
+    }
+}
+
+impl Layer for Residual {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        ReLU.forward(&(self.body.forward(x)? + x)?)
+    }
+}

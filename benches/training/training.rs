@@ -1,0 +1,72 @@
+//! One model, trained with Taper's layers or with Candle's own, for `run.py`.
+//!
+//!     training taper|candle MODEL BATCH
+//!
+//! For each line of its input, a number of steps, it writes two times of each in milliseconds: on the
+//! clock, and of the processors.
+
+mod candle_models;
+mod taper_models;
+
+use std::io::{BufRead, Write};
+use std::time::Instant;
+use taper::prelude::*;
+
+/// A model on a batch: a call is one training step.
+type Step = Box<dyn FnMut() -> Result<()>>;
+
+/// The shape of one example, and the number of classes.
+fn task(model: &str) -> (Vec<usize>, usize) {
+    match model {
+        "mlp" => (vec![784], 10),
+        "lenet" | "lenet-relu" => (vec![1, 28, 28], 10),
+        "leaf" => (vec![3, 128, 128], 2),
+        "cifar" => (vec![3, 32, 32], 10),
+        "resnet" => (vec![64, 32, 32], 10),
+        _ => panic!("there is no model {model}"),
+    }
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [peer, model, batch] = arguments.as_slice() else {
+        panic!("training taper|candle MODEL BATCH");
+    };
+    let batch: usize = batch.parse().expect("a number of examples");
+    manual_seed(0);
+    let (shape, classes) = task(model);
+    let x = randn([&[batch], shape.as_slice()].concat(), &cpu())?;
+    let y: Vec<i64> = (0..batch).map(|i| (i % classes) as i64).collect();
+    let y = tensor(y, &cpu())?;
+    let mut step = match peer.as_str() {
+        "taper" => taper_models::step(model, x, y)?,
+        _ => candle_models::step(model, x, y)?,
+    };
+    for line in std::io::stdin().lock().lines() {
+        let steps: usize = line?.trim().parse().expect("a number of steps");
+        let mut times = Vec::new();
+        for _ in 0..steps {
+            let began = (Instant::now(), processor_seconds());
+            step()?;
+            let (clock, processors) = (
+                began.0.elapsed().as_secs_f64(),
+                processor_seconds() - began.1,
+            );
+            times.push(format!("{:.4} {:.4}", clock * 1e3, processors * 1e3));
+        }
+        println!("{}", times.join(" "));
+        std::io::stdout().flush()?;
+    }
+    Ok(())
+}
+
+/// What this process has had of all processors.
+fn processor_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is good for a timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
