@@ -67,7 +67,9 @@ fn log_of(folder: &Path, chapter: &Path) -> PathBuf {
     let mut program = Command::new(folder.join("target/debug").join(&name));
     program.current_dir(chapter.parent().expect("a folder"));
     // Must not show in what a cell prints of an error.
-    program.env("RUST_BACKTRACE", "1").env_remove("RUST_LIB_BACKTRACE");
+    program
+        .env("RUST_BACKTRACE", "1")
+        .env_remove("RUST_LIB_BACKTRACE");
     let said = run_within(TO_RUN, program).succeeds();
     std::fs::write(&log, &said.stdout).expect("the log is written");
     log
