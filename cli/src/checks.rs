@@ -1,5 +1,7 @@
 //! What must be there before something long begins; each error says what to do.
 
+use crate::cache;
+use crate::lock::Lock;
 use crate::progress::Progress;
 use crate::toolchain;
 use anyhow::{Context, Result, bail};
@@ -58,6 +60,13 @@ pub fn rust_src() -> Result<PathBuf> {
 
 /// Installs it where it is missing.
 pub fn add_rust_src(progress: &mut dyn Progress) -> Result<()> {
+    if rust_src().is_ok() {
+        return Ok(());
+    }
+    // Two at once would be in each other's way.
+    let folder = cache::folder()?.join("rust-src");
+    cache::make(&folder)?;
+    let _lock = Lock::exclusive(&folder, progress)?;
     if rust_src().is_ok() {
         return Ok(());
     }

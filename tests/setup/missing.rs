@@ -3,6 +3,7 @@
 use super::place::{Place, programs_without, script};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -74,6 +75,50 @@ fn what_is_missing_is_named_before_anything_long_begins_and_nothing_else_is_need
         "nothing long has begun"
     );
     place.taper(["setup"]).run().succeeds();
+}
+
+#[test]
+fn whoever_runs_a_cell_first_installs_the_source_of_rusts_library_once() {
+    let place = Place::empty();
+    let rustc = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let real = String::from_utf8(rustc.expect("rustc is there").stdout).expect("a path");
+    let real = PathBuf::from(real.trim()).join("lib/rustlib");
+    let rust = place.path().join("rust");
+    let ours = rust.join("lib/rustlib");
+    fs::create_dir_all(&ours).expect("a folder");
+    symlink(real.join("../../bin"), rust.join("bin")).expect("a link");
+    for entry in fs::read_dir(&real).expect("a toolchain").flatten() {
+        if entry.file_name() != "src" {
+            symlink(entry.path(), ours.join(entry.file_name())).expect("a link");
+        }
+    }
+    let programs = programs_without(place.path(), |name| name == "rustc" || name == "rustup");
+    let rustc = format!(
+        "#!/bin/sh\nif [ \"$*\" = '--print sysroot' ]; then echo '{}'; else exec '{}' \"$@\"; fi\n",
+        rust.display(),
+        real.join("../../bin/rustc").display()
+    );
+    script(&programs.join("rustc"), &rustc);
+    // It takes a while, and what it does cannot be done twice.
+    let rustup = format!(
+        "#!/bin/sh\n[ \"$*\" = 'component add rust-src' ] && sleep 1 && ln -s '{}' '{}'\n",
+        real.join("src").display(),
+        ours.join("src").display()
+    );
+    script(&programs.join("rustup"), &rustup);
+
+    let notebook = place.notebook("1 + 1");
+    let run = || {
+        let notebook = notebook.to_string_lossy();
+        let call = place.taper(["run", &notebook]).env("PATH", &programs);
+        call.start()
+    };
+    let (first, second) = (run(), run());
+    let said = [first.ends().succeeds(), second.ends().succeeds()];
+    let times = said
+        .each_ref()
+        .map(|said| said.text.matches("rustup component add").count());
+    assert_eq!(times.iter().sum::<usize>(), 1, "{said:?}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The folder in which one session works.
 
 use crate::cache;
+use crate::checks;
+use crate::progress::Console;
 use crate::toolbox;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,8 @@ pub struct WorkFolder {
 impl WorkFolder {
     /// A new folder for this process; clears away those of processes that were killed.
     pub fn create() -> Result<WorkFolder> {
+        // A part of it leads to the source of Rust's library.
+        checks::add_rust_src(&mut Console::new())?;
         let sessions = cache::folder()?.join("sessions");
         cache::make(&sessions)?;
         remove_abandoned(&sessions);
