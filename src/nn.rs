@@ -48,6 +48,8 @@ pub use embedding::Embedding;
 pub use flatten::Flatten;
 pub use init::Init;
 pub use layer::Layer;
+#[doc(hidden)]
+pub use layer::ReplicateLayer;
 pub use layer_norm::LayerNorm;
 pub use lazy::{LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d};
 pub use lazy_linear::LazyLinear;

@@ -46,11 +46,21 @@ impl Layer for Box<dyn Layer> {
 }
 
 /// [`Replicate`] for a layer whose type is not known. Every layer with `Replicate` has it.
+///
+/// A type that lacks it lacks [`Parameters`] too, and the derive gives it both: it has the same
+/// message, word for word, so that a notebook says it once.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "Taper does not know how to find parameters in `{Self}`",
+    label = "has no `Parameters`",
+    note = "write `#[derive(Parameters)]` above it if it is a part of the model",
+    note = "write `#[parameters(skip)]` above a field that training should leave alone"
+)]
 pub trait ReplicateLayer {
     fn replicate_layer(&self, copier: &mut Copier) -> Result<Box<dyn Layer>>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<L: Layer + Replicate + 'static> ReplicateLayer for L {
     fn replicate_layer(&self, copier: &mut Copier) -> Result<Box<dyn Layer>> {
         Ok(Box::new(self.replicate_with(copier)?))

@@ -134,7 +134,9 @@ fn two_types(diagnostic: &Diagnostic) -> Option<Hint> {
 /// `Result<Tensor>` where the tensor is wanted.
 fn an_unopened_result(diagnostic: &Diagnostic) -> Option<Hint> {
     let primary = diagnostic.primary().map_or("", |label| &label.text);
-    let says = |text: &str| diagnostic.message.contains(text) || primary.contains(text);
+    // Where two types are called so, rustc gives the whole path.
+    let said = [diagnostic.message.as_str(), primary].map(|text| text.replace("std::result::", ""));
+    let says = |text: &str| said.iter().any(|said| said.contains(text));
     let is_wanted = [
         "expected `Result<",
         "returns `Result<",

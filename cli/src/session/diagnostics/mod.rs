@@ -221,6 +221,32 @@ mod tests {
     }
 
     #[test]
+    fn a_result_by_its_whole_path_is_to_be_opened_too() {
+        let said = [
+            ("cannot negate `std::result::Result<Tensor, Error>`", true),
+            ("cannot negate `Result<Tensor, Error>`", true),
+            (
+                "a function that returns `std::result::Result<f32, Error>`",
+                false,
+            ),
+            ("cannot negate `String`", false),
+        ];
+        for (message, is_to_be_opened) in said {
+            let diagnostic = Diagnostic {
+                message: message.into(),
+                ..mismatch()
+            };
+            let error = compile_error(vec![diagnostic], "\n-x.y()", &Names::default());
+            let text = error.traceback.join(" ");
+            assert_eq!(
+                text.contains("has to be opened first"),
+                is_to_be_opened,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn what_follows_from_a_mistake_of_grammar_is_left_away() {
         let grammar = Diagnostic {
             is_error: true,
