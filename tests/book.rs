@@ -311,6 +311,7 @@ fn a_person_reads_every_page() {
     // The documentation and the pictures are written after the pages.
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
+    visit.args(["--tabs", "every.html"]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
     visit.args(
         notebooks

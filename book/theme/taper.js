@@ -30,3 +30,68 @@ sidebarButton.addEventListener('keydown', event => {
 
 // Of mdBook's themes the book has two.
 document.getElementById('mdbook-theme-navy').textContent = 'Dark';
+
+// What a cell shows on several machines becomes tabs. A choice counts for the whole book.
+const machineKey = 'taper-machine';
+const machineGroups = [...document.querySelectorAll('main .machines')].map(machineTabs);
+
+function machineTabs(group, number) {
+    const list = document.createElement('div');
+    list.className = 'machine-tabs';
+    list.setAttribute('role', 'tablist');
+    list.setAttribute('aria-label', 'Machine');
+    const tabs = [...group.children].map((panel, index) => {
+        const tab = document.createElement('button');
+        tab.type = 'button';
+        tab.textContent = panel.getAttribute('aria-label');
+        tab.setAttribute('role', 'tab');
+        panel.setAttribute('role', 'tabpanel');
+        panel.id = `machine-${number}-${index}`;
+        tab.setAttribute('aria-controls', panel.id);
+        tab.addEventListener('click', () => chooseMachine(tab.textContent));
+        list.append(tab);
+        return { tab, panel };
+    });
+    list.addEventListener('keydown', event => {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (step) {
+            event.stopPropagation(); // mdBook would turn the page
+            const here = tabs.findIndex(({ tab }) => tab === document.activeElement);
+            const next = tabs[(here + step + tabs.length) % tabs.length].tab;
+            chooseMachine(next.textContent);
+            next.focus();
+        }
+    });
+    group.classList.add('tabbed');
+    group.prepend(list);
+    return tabs;
+}
+
+function showMachine(name) {
+    for (const tabs of machineGroups) {
+        const chosen = tabs.find(({ tab }) => tab.textContent === name) ?? tabs[0];
+        for (const { tab, panel } of tabs) {
+            const isChosen = tab === chosen.tab;
+            tab.setAttribute('aria-selected', isChosen);
+            tab.tabIndex = isChosen ? 0 : -1;
+            panel.hidden = !isChosen;
+        }
+    }
+    focusWhatScrolls();
+}
+
+function chooseMachine(name) {
+    try {
+        localStorage.setItem(machineKey, name);
+    } catch { /* kept for this page only */ }
+    showMachine(name);
+}
+
+function rememberedMachine() {
+    try {
+        return localStorage.getItem(machineKey);
+    } catch {
+        return null;
+    }
+}
+showMachine(rememberedMachine());

@@ -5,6 +5,7 @@ mod cache;
 mod checks;
 mod commands;
 mod data;
+mod elsewhere;
 mod export;
 mod guard;
 mod home;

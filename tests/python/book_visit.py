@@ -134,6 +134,34 @@ class Reader:
             self.note("no Tab in the sidebar leads to the second page")
         page.context.close()
 
+    def tabs(self, name: str) -> None:
+        """The outputs of two machines are tabs: one click turns all of them, and the choice is kept."""
+        page = self.open(name)
+        self.where = "tabs"
+        shown = lambda: page.locator(".machine:visible").evaluate_all("all => all.map(m => m.ariaLabel)")
+        groups = page.locator(".machines").count()
+        machines = page.locator(".machines").first.locator("[role=tab]").all_text_contents()
+        if groups < 2 or len(machines) != 2:
+            self.note(f"{groups} cells with the tabs {machines}")
+            return
+        cpu, gpu = machines
+        first = page.locator("[role=tab]").first
+        steps = [
+            ("as the page opens", lambda: None, cpu),
+            ("after a click", lambda: page.locator("[role=tab]", has_text=gpu).last.click(), gpu),
+            ("when the page is opened again", page.reload, gpu),
+            ("after an arrow", lambda: (page.locator("[role=tab]").nth(1).focus(), page.keyboard.press("ArrowLeft")), cpu),
+        ]
+        for when, step, machine in steps:
+            step()
+            if shown() != [machine] * groups:
+                self.note(f"{when}: {shown()} instead of {machine}")
+        if not page.url.endswith(name):
+            self.note(f"an arrow in the tabs turned the page to {page.url}")
+        if first.get_attribute("aria-selected") != "true":
+            self.note("the chosen tab is not marked")
+        page.context.close()
+
     def go(self, page: Page, key: str, name: str) -> None:
         """Press a key that leads to another page. The page that got the key is gone when it is let go."""
         page.keyboard.down(key)
@@ -151,6 +179,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Read the book in headless Chromium.")
     parser.add_argument("--url", required=True)
     parser.add_argument("--screenshots", type=Path)
+    parser.add_argument("--tabs", help="a page with outputs of two machines")
     parser.add_argument("pages", nargs="+", help="in the order of the book")
     args = parser.parse_args()
     with sync_playwright() as playwright:
@@ -166,6 +195,8 @@ def main() -> int:
             reader.visit(name)
         reader.search(args.pages[0])
         reader.keyboard(args.pages[:4])
+        if args.tabs:
+            reader.tabs(args.tabs)
         browser.close()
     for problem in reader.problems:
         print(problem)

@@ -2,6 +2,7 @@
 
 use super::look::{Look, Shown};
 use super::{highlight, markdown};
+use crate::elsewhere::Elsewhere;
 use serde_json::{Map, Value};
 
 /// Begins the comment that is a figure's caption, on the first line of a code cell.
@@ -28,24 +29,38 @@ pub enum Kind {
     },
     Code {
         outputs: Vec<Value>,
+        /// Those of a GPU, if there are any and they are others.
+        elsewhere: Option<Outputs>,
         caption: Option<String>,
     },
     /// For other tools; not in the book.
     Raw,
 }
 
+/// What a cell showed on a machine.
+#[derive(Debug)]
+pub struct Outputs {
+    pub machine: String,
+    pub outputs: Vec<Value>,
+}
+
 impl Cell {
-    /// From the document, which was checked to be a notebook.
-    pub fn read(cell: &Value) -> Cell {
+    /// From the document, which was checked to be a notebook, and from what lies beside it.
+    pub fn read(cell: &Value, elsewhere: Option<&Elsewhere>) -> Cell {
         let mut source = text(&cell["source"]);
+        let id = cell["id"].as_str().unwrap_or_default().to_owned();
         let kind = match cell["cell_type"].as_str() {
             Some("markdown") => Kind::Markdown {
                 attachments: cell["attachments"].as_object().cloned().unwrap_or_default(),
             },
-            Some("code") => Kind::Code {
-                outputs: cell["outputs"].as_array().cloned().unwrap_or_default(),
-                caption: take_caption(&mut source),
-            },
+            Some("code") => {
+                let outputs = cell["outputs"].as_array().cloned().unwrap_or_default();
+                Kind::Code {
+                    elsewhere: elsewhere.and_then(|run| others(run, &id, &source, &outputs)),
+                    outputs,
+                    caption: take_caption(&mut source),
+                }
+            }
             _ => Kind::Raw,
         };
         let headings = match kind {
@@ -53,7 +68,7 @@ impl Cell {
             _ => Vec::new(),
         };
         Cell {
-            id: cell["id"].as_str().unwrap_or_default().to_owned(),
+            id,
             look: Look::read(&cell["metadata"]),
             kind,
             source,
@@ -89,6 +104,39 @@ impl Cell {
             _ => Vec::new(),
         }
     }
+}
+
+/// What the cell showed elsewhere, if that is not what it shows here.
+fn others(run: &Elsewhere, id: &str, source: &str, here: &[Value]) -> Option<Outputs> {
+    let there = run.outputs(id, source)?;
+    (uncounted(there) != uncounted(here)).then(|| Outputs {
+        machine: run.machine.clone(),
+        outputs: there.to_vec(),
+    })
+}
+
+/// Without the numbers of the cells, and with texts in one piece.
+fn uncounted(outputs: &[Value]) -> Vec<Value> {
+    let mut outputs = outputs.to_vec();
+    for output in &mut outputs {
+        if let Some(output) = output.as_object_mut() {
+            output.remove("execution_count");
+        }
+        if let Some(written) = output.get_mut("text") {
+            *written = text(written).into();
+        }
+        for data in output
+            .get_mut("data")
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flat_map(Map::values_mut)
+        {
+            if data.is_array() {
+                *data = text(data).into();
+            }
+        }
+    }
+    outputs
 }
 
 fn take_caption(source: &mut String) -> Option<String> {

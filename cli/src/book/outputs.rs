@@ -1,6 +1,6 @@
 //! What a cell shows, as the file has it: displays that were updated are there in their final state.
 
-use super::cell::{self, Cell};
+use super::cell::{self, Cell, Kind};
 use super::look::Shown;
 use super::page::Desk;
 use super::picture::{KINDS, Picture};
@@ -9,24 +9,50 @@ use super::{ansi, escape, markdown, math};
 use serde_json::Value;
 
 /// The outputs of a code cell; nothing where there are none.
-pub fn render(cell: &Cell, outputs: &[Value], caption: Option<&str>, desk: &mut Desk) -> String {
+pub fn render(cell: &Cell, desk: &mut Desk) -> String {
+    let Kind::Code {
+        outputs,
+        elsewhere,
+        caption,
+    } = &cell.kind
+    else {
+        return String::new();
+    };
     if cell.look.output == Shown::Removed {
         return String::new();
     }
-    let shown: Vec<String> = joined(outputs)
-        .iter()
-        .filter_map(|output| one(cell, output, caption, desk))
-        .collect();
-    if shown.is_empty() {
-        return String::new();
+    let caption = caption.as_deref();
+    let mut html = all(cell, outputs, caption, desk);
+    if let Some(there) = elsewhere {
+        let other = all(cell, &there.outputs, caption, desk);
+        html = machine(HERE, &html) + &machine(&there.machine, &other);
+        html = format!("<div class=\"machines\">\n{html}</div>\n");
     }
-    let mut html = shown.concat();
+    if html.is_empty() {
+        return html;
+    }
     if let (Some(caption), Some(number)) = (caption, cell.figures.first()) {
         let caption = markdown::caption(caption, desk);
         html = figure(&html, number, &caption);
     }
     let scroll = if cell.look.scroll { " scroll" } else { "" };
     format!("<div class=\"outputs{scroll}\">\n{html}</div>\n")
+}
+
+/// What a notebook holds itself is what it shows on a machine without a GPU.
+const HERE: &str = "CPU";
+
+/// What the cell showed on one machine; `taper.js` makes tabs of them.
+fn machine(name: &str, outputs: &str) -> String {
+    let name = escape(name);
+    format!("<section class=\"machine\" aria-label=\"{name}\">\n{outputs}</section>\n")
+}
+
+fn all(cell: &Cell, outputs: &[Value], caption: Option<&str>, desk: &mut Desk) -> String {
+    joined(outputs)
+        .iter()
+        .filter_map(|output| one(cell, output, caption, desk))
+        .collect()
 }
 
 /// A figure with its number and its caption.

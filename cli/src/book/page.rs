@@ -126,9 +126,10 @@ impl<'a> Desk<'a> {
 fn render_cell(cell: &Cell, desk: &mut Desk) -> String {
     let content = match &cell.kind {
         Kind::Markdown { .. } => markdown::render(cell, desk),
-        Kind::Code { outputs, caption } => {
+        Kind::Code { .. } => {
             let code = render_code(cell, desk);
-            code + &outputs_of(cell, outputs, caption.as_deref(), desk)
+            let outputs = outputs::render(cell, desk);
+            code + &folded(cell.look.output, "Show output", &outputs)
         }
         Kind::Raw => String::new(),
     };
@@ -150,16 +151,6 @@ fn render_code(cell: &Cell, desk: &Desk) -> String {
     let code = highlight::cell(&cell.source, &desk.links);
     let code = format!("<pre class=\"input\"><code class=\"nohighlight\">{code}</code></pre>\n");
     folded(cell.look.input, "Show code", &code)
-}
-
-fn outputs_of(
-    cell: &Cell,
-    outputs: &[serde_json::Value],
-    caption: Option<&str>,
-    desk: &mut Desk,
-) -> String {
-    let html = outputs::render(cell, outputs, caption, desk);
-    folded(cell.look.output, "Show output", &html)
 }
 
 fn folded(shown: Shown, summary: &str, html: &str) -> String {

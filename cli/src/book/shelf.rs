@@ -1,6 +1,7 @@
 //! All chapters of the book that are notebooks, and what in them can be referred to.
 
 use super::cell::Cell;
+use crate::elsewhere::Elsewhere;
 use crate::runner::notebook::Notebook;
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -91,6 +92,7 @@ impl Chapter {
         };
         let name = short(&file);
         let notebook = Notebook::read(&name, source.content.as_bytes().to_vec())?;
+        let elsewhere = Elsewhere::beside(&file)?;
         let cells = notebook.document["cells"].as_array().map(Vec::as_slice);
         let mut chapter = Chapter {
             place: place
@@ -98,7 +100,11 @@ impl Chapter {
                 .to_string_lossy()
                 .replace('\\', "/"),
             number: source.number.clone(),
-            cells: cells.unwrap_or_default().iter().map(Cell::read).collect(),
+            cells: cells
+                .unwrap_or_default()
+                .iter()
+                .map(|cell| Cell::read(cell, elsewhere.as_ref()))
+                .collect(),
             anchors: HashSet::new(),
         };
         chapter.number_figures();

@@ -209,3 +209,18 @@ fn a_file_to_copy_is_named_by_its_place() {
         .expect("the file");
     assert!(matches!(content, Content::CopyOf(file) if file.ends_with("notebooks/numbers.csv")));
 }
+
+#[test]
+fn what_a_gpu_showed_stands_beside_what_the_notebook_holds() {
+    let html = page("every").html;
+    let names: Vec<&str> = html
+        .split("class=\"machine\" aria-label=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let both = ["CPU", "NVIDIA &lt;H200&gt;"];
+    assert_eq!(names, [both, both].concat(), "in the cells drawn and value");
+    assert!(html.contains("(1, 2)") && html.contains("(3, 4)"));
+    assert!(html.contains("no picture &lt;there&gt;"));
+    assert!(!html.contains("of an older cell"));
+}

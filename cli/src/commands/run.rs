@@ -1,5 +1,6 @@
 //! `taper run`: executes notebooks.
 
+use crate::elsewhere::Elsewhere;
 use crate::export;
 use crate::runner::execute::{End, Execution, Purpose, execute, is_wanted, store};
 use crate::runner::notebook::Notebook;
@@ -31,6 +32,10 @@ pub struct RunArgs {
     /// Write the notebook with its outputs to this file.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Write the outputs beside the notebook, as those of a GPU of this name: the book shows both.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["inplace", "output"])]
+    pub machine: Option<String>,
 
     /// How many notebooks to run at the same time (each takes about a gigabyte).
     #[arg(short, long, default_value_t = 1, value_name = "N",
@@ -66,6 +71,9 @@ pub fn run(args: &RunArgs, start: &StartEvaluator) -> anyhow::Result<ExitCode> {
     }
     if args.output.is_some() {
         bail!("--output takes the outputs of one notebook; for several use --inplace");
+    }
+    if args.machine.is_some() {
+        bail!("--machine takes the outputs of one notebook; name one notebook");
     }
     let jobs: Vec<Job> = args
         .notebooks
@@ -117,9 +125,9 @@ fn run_here(
     if args.outputs.is_some() {
         export::skip_what_is_not_exported(&mut notebook);
     }
-    let target = match args.output.as_deref().or(args.inplace.then_some(path)) {
+    let target = match place(path, args) {
         Some(path) => Some(
-            Target::new(path).with_context(|| format!("{} cannot be written", path.display()))?,
+            Target::new(&path).with_context(|| format!("{} cannot be written", path.display()))?,
         ),
         None => None,
     };
@@ -147,6 +155,15 @@ fn run_here(
         }
         None => Ok(verdict),
     }
+}
+
+/// Where the outputs are to be written, if anywhere.
+fn place(notebook: &Path, args: &RunArgs) -> Option<PathBuf> {
+    if args.machine.is_some() {
+        return Some(Elsewhere::file_of(notebook));
+    }
+    let path = args.output.as_deref();
+    path.or(args.inplace.then_some(notebook)).map(PathBuf::from)
 }
 
 /// Goes to the notebook's folder and executes its cells with a fresh evaluator, if there are any.
@@ -240,8 +257,12 @@ fn write(
         return Ok(Verdict::Failed);
     }
     store(notebook, execution);
+    let text = match &args.machine {
+        Some(machine) => Elsewhere::of(notebook, execution, machine)?.layout()?,
+        None => layout(notebook),
+    };
     target
-        .write(&layout(notebook))
+        .write(&text)
         .with_context(|| format!("{name}: cannot be written"))?;
     if let Some(upgraded) = &notebook.upgraded {
         console.warn(&format!(

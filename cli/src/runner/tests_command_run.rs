@@ -51,6 +51,24 @@ fn inplace_and_output() {
 }
 
 #[test]
+fn another_machines_outputs_lie_beside_the_notebook() {
+    let folder = Folder::new();
+    folder.write("x.ipynb", &good());
+    let before = folder.read("x.ipynb");
+    let done = folder.taper(&["run", "x.ipynb", "--machine", "NVIDIA H200"]);
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    assert_eq!(folder.read("x.ipynb"), before);
+    let beside = folder.read_json("x.gpu.json");
+    assert_eq!(beside["machine"], "NVIDIA H200");
+    assert_eq!(beside["cells"]["a"]["outputs"][0]["text"], json!(["1\n"]));
+    assert_eq!(
+        beside["cells"]["b"]["outputs"][0]["output_type"],
+        "execute_result"
+    );
+    assert_eq!(folder.list(), ["x.gpu.json", "x.ipynb"]);
+}
+
+#[test]
 fn the_current_directory_is_the_notebooks_folder() {
     let folder = Folder::new();
     for name in ["a/x.ipynb", "b/x.ipynb"] {
