@@ -22,6 +22,7 @@ overflow-checks = false
 # What computes.
 [profile.dev.package]
 taper = { opt-level = 3 }
+candle-core = { opt-level = 2 }
 gemm-common = { opt-level = 3 }
 gemm-f32 = { opt-level = 3 }
 gemm-f64 = { opt-level = 3 }
