@@ -14,6 +14,8 @@ mod conv2d;
 mod cross_entropy;
 mod descent;
 mod linear;
+mod memory;
+pub(crate) mod parallel;
 mod pool;
 mod product;
 mod scratch;
@@ -32,8 +34,8 @@ pub(crate) use linear::linear;
 pub(crate) use pool::{Pooling, Windows, pool2d};
 
 use candle_core::{Result, Storage, StorageRef, Tensor, bail};
-use rayon::prelude::*;
-use shared::Shared;
+use parallel::for_each_task;
+use shared::written;
 use simd::Element;
 use std::mem::MaybeUninit;
 
@@ -89,23 +91,15 @@ unsafe fn make<T: Element>(
     piece: usize,
     work: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
 ) -> Vec<T> {
-    let mut numbers: Vec<T> = Vec::with_capacity(count);
-    match count <= piece {
-        true => work(0, &mut numbers.spare_capacity_mut()[..count]),
-        false => {
-            let out = Shared::new(&mut numbers);
-            (0..count.div_ceil(piece)).into_par_iter().for_each(|i| {
+    // SAFETY: the pieces cover all numbers, do not overlap, and `work` writes them.
+    unsafe {
+        written(count, |out| {
+            for_each_task(count.div_ceil(piece), |i| {
                 let (first, end) = (i * piece, ((i + 1) * piece).min(count));
-                // SAFETY: the pieces lie in the vector and do not overlap.
-                let out =
-                    unsafe { std::slice::from_raw_parts_mut(out.at(first).cast(), end - first) };
-                work(first, out);
+                work(first, out.part(first, end - first));
             });
-        }
+        })
     }
-    // SAFETY: the pieces cover all numbers, and `work` has written them.
-    unsafe { numbers.set_len(count) };
-    numbers
 }
 
 /// `count` in parts of at most `most`, none much smaller than the others.
@@ -117,6 +111,7 @@ fn evenly(count: usize, most: usize) -> Vec<usize> {
 }
 
 /// The sum in eight strands, which the compiler can make a vector of.
+#[inline(always)]
 fn sum_of<T: Element>(numbers: &[T]) -> T {
     let mut sums = [T::ZERO; 8];
     let chunks = numbers.chunks_exact(8);

@@ -1,11 +1,11 @@
 //! Batch normalisation.
 
 use super::chain::{Backward, fits, record};
-use super::shared::Shared;
+use super::parallel::map_tasks;
 use super::simd::{Element, multiversion};
-use super::{Numbers, for_type_of, sum_of};
+use super::{Numbers, for_type_of, make, sum_of};
 use candle_core::{Result, Tensor};
-use rayon::prelude::*;
+use std::mem::MaybeUninit;
 
 /// Numbers of one channel in one example; with fewer, Candle's operations are as fast.
 const LEAST: usize = 8;
@@ -56,8 +56,8 @@ fn forward<T: Element>(
         None => {
             let numbers = Numbers::of(&input)?;
             let x = numbers.slice::<T>()?;
-            let both = (0..layout.channels).into_par_iter();
-            both.map(|channel| layout.statistics(x, channel)).unzip()
+            let both = map_tasks(layout.channels, |channel| layout.statistics(x, channel));
+            both.into_iter().unzip()
         }
     };
     let scale: Vec<T> = var
@@ -133,18 +133,15 @@ impl Layout {
         other: Option<&[T]>,
         factors: impl Fn(usize) -> [T; 3] + Sync,
     ) -> Vec<T> {
-        let mut out = Vec::with_capacity(x.len());
-        let shared = Shared::new(&mut out);
-        (0..x.len() / self.area).into_par_iter().for_each(|i| {
-            let range = i * self.area..(i + 1) * self.area;
-            // SAFETY: each part of the output is written by one task.
-            let out = unsafe { std::slice::from_raw_parts_mut(shared.at(range.start), self.area) };
-            let other = other.map(|other| &other[range.clone()]);
-            combine(&x[range.clone()], other, factors(i % self.channels), out);
-        });
-        // SAFETY: the parts cover all numbers.
-        unsafe { out.set_len(x.len()) };
-        out
+        // SAFETY: `combine` writes as many numbers as it reads.
+        unsafe {
+            make(x.len(), self.area, |first, out| {
+                let range = first..first + self.area;
+                let other = other.map(|other| &other[range.clone()]);
+                let factors = factors(first / self.area % self.channels);
+                combine(&x[range], other, factors, out);
+            })
+        }
     }
 }
 
@@ -185,17 +182,17 @@ multiversion! {
 }
 
 multiversion! {
-    fn combine<T: Element>(x: &[T], other: Option<&[T]>, factors: [T; 3], out: &mut [T]) {
+    fn combine<T: Element>(x: &[T], other: Option<&[T]>, factors: [T; 3], out: &mut [MaybeUninit<T>]) {
         let [a, b, c] = factors;
         match other {
             None => {
                 for (out, x) in out.iter_mut().zip(x) {
-                    *out = *x * a + c;
+                    out.write(*x * a + c);
                 }
             }
             Some(other) => {
                 for ((out, x), other) in out.iter_mut().zip(x).zip(other) {
-                    *out = *x * a + *other * b + c;
+                    out.write(*x * a + *other * b + c);
                 }
             }
         }
@@ -223,14 +220,11 @@ impl<T: Element> Backward for Back<T> {
         let (g, x) = (Numbers::of(gradient)?, Numbers::of(&self.x)?);
         let (g, x) = (g.slice::<T>()?, x.slice::<T>()?);
         let layout = self.layout;
-        let sums: Vec<(T, T)> = (0..layout.channels)
-            .into_par_iter()
-            .map(|channel| {
-                let parts = layout.parts(g, channel).zip(layout.parts(x, channel));
-                let sums = parts.map(|(g, x)| sums_of_gradient(g, x, self.mean[channel]));
-                sums.fold((T::ZERO, T::ZERO), |(a, b), (c, d)| (a + c, b + d))
-            })
-            .collect();
+        let sums: Vec<(T, T)> = map_tasks(layout.channels, |channel| {
+            let parts = layout.parts(g, channel).zip(layout.parts(x, channel));
+            let sums = parts.map(|(g, x)| sums_of_gradient(g, x, self.mean[channel]));
+            sums.fold((T::ZERO, T::ZERO), |(a, b), (c, d)| (a + c, b + d))
+        });
         let count = T::of((layout.batch * layout.area) as f64);
         let of_x = wanted[0].then(|| {
             layout.map(g, Some(x), |channel| {

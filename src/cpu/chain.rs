@@ -15,6 +15,7 @@
 //! The number that goes along the chain counts the gradients in a slot. A slot that holds another
 //! number was left from a `backward` that failed, and is refused.
 
+use super::memory::keep_memory;
 use super::simd::Element;
 use crate::error::explain;
 use candle_core::{CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
@@ -209,6 +210,7 @@ pub(super) fn fits(tensors: &[&Tensor]) -> bool {
     static SECOND_DERIVATIVES: LazyLock<bool> = LazyLock::new(|| {
         std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
     });
+    keep_memory();
     let dtype = tensors[0].dtype();
     matches!(dtype, DType::F32 | DType::F64)
         && tensors

@@ -9,11 +9,15 @@ mod flat;
 mod weight;
 
 use super::chain::{Backward, fits, record};
+use super::parallel::for_each_task;
+use super::scratch::with_scratch;
+use super::shared::{Shared, written};
 use super::simd::Element;
-use super::{Numbers, evenly, for_type_of, scratch::with_scratch, shared::Shared, tile};
+use super::{Numbers, evenly, for_type_of, tile};
 use candle_core::{Result, Tensor};
-use flat::{Flat, Passage};
-use rayon::prelude::*;
+use flat::{Flat, Passage, Run};
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// How the window moves.
 #[derive(Clone, Copy, Debug)]
@@ -111,92 +115,100 @@ fn convolve<T: Element>(passage: &Passage, x: &[T], weight: &[T], bias: Option<&
     let flat = Flat::new(passage);
     let packed = Packed::new(passage, weight);
     let numbers = passage.batch * passage.groups * passage.to.numbers();
-    let mut y = Vec::with_capacity(numbers);
-    let out = Shared::new(&mut y);
     let tasks = passage.batch * passage.groups * flat.chunks;
-    (0..tasks).into_par_iter().for_each(|task| {
-        let (picture, chunk) = (task / flat.chunks, task % flat.chunks);
+    let work = |task: usize, y: Shared<MaybeUninit<T>>| {
+        let (picture, index) = (task / flat.chunks, task % flat.chunks);
         let group = picture % passage.groups;
-        let x = &x[picture * passage.from.numbers()..][..passage.from.numbers()];
-        let bias = bias.map(|bias| &bias[group * passage.to.channels..][..passage.to.channels]);
-        let first = picture * passage.to.numbers();
-        // SAFETY: a task writes the rows of its chunk in its picture, and no other does.
-        unsafe {
-            chunk_of(
-                passage,
-                &flat,
-                &packed,
-                group,
-                x,
-                bias,
-                chunk,
-                out.at(first),
-            )
+        let chunk = Chunk {
+            passage,
+            flat: &flat,
+            rows: flat.rows_of(index),
+            weights: &packed,
+            group,
+            bias: bias.map(|bias| &bias[group * passage.to.channels..][..passage.to.channels]),
+            first: picture * passage.to.numbers(),
         };
-    });
-    // SAFETY: the tasks have written every row of every picture.
-    unsafe { y.set_len(numbers) };
-    y
+        let x = &x[picture * passage.from.numbers()..][..passage.from.numbers()];
+        // SAFETY: a task writes the rows of its chunk in its picture, and no other does.
+        unsafe { chunk.convolve(x, y) };
+    };
+    // SAFETY: the tasks write every row of every picture.
+    unsafe { written(numbers, |y| for_each_task(tasks, |task| work(task, y))) }
 }
 
-/// Computes the output rows of one chunk of a picture.
-///
-/// # Safety
-/// `y` is good for writing a picture of the output.
-#[allow(clippy::too_many_arguments)]
-unsafe fn chunk_of<T: Element>(
-    passage: &Passage,
-    flat: &Flat,
-    packed: &Packed<T>,
+/// Some output rows of a picture.
+struct Chunk<'a, T> {
+    passage: &'a Passage,
+    flat: &'a Flat,
+    rows: Range<usize>,
+    weights: &'a Packed<T>,
     group: usize,
-    x: &[T],
-    bias: Option<&[T]>,
-    chunk: usize,
-    y: *mut T,
-) {
-    let (most, places) = tile::tile_shape::<T>();
-    let rows = flat.rows_of(chunk);
-    let length = (rows.len() - 1) * flat.pitch + passage.to.width;
-    let area = passage.to.height * passage.to.width;
-    with_scratch(flat.numbers() + places, |scratch: &mut [T]| {
-        flat.fill(passage, x, rows.start, scratch);
-        with_scratch(most * places, |sums: &mut [T]| {
-            let mut runs = Vec::new();
-            for start in (0..length).step_by(places) {
-                flat.runs(
-                    start..(start + places).min(length),
-                    passage.to.width,
-                    &mut runs,
-                );
-                let mut channel = 0;
-                for (tile_rows, weights) in packed.tiles(group) {
-                    // SAFETY: `packed` made the tile for these offsets; the scratch goes a tile's
-                    // places beyond the largest offset and the length.
-                    unsafe {
-                        tile::weighted_sums(
-                            tile_rows,
-                            weights.as_ptr(),
-                            &flat.offsets,
-                            scratch.as_ptr().add(start),
-                            sums.as_mut_ptr(),
-                        );
-                    }
-                    for sums in sums.chunks_exact(places).take(tile_rows) {
-                        let bias = bias.map_or(T::ZERO, |bias| bias[channel]);
-                        for run in &runs {
-                            let to = channel * area + rows.start * passage.to.width + run.to;
-                            // SAFETY: a run lies in the chunk's rows of the channel.
-                            let y = unsafe { std::slice::from_raw_parts_mut(y.add(to), run.count) };
-                            for (y, sum) in y.iter_mut().zip(&sums[run.from..]) {
-                                *y = *sum + bias;
-                            }
+    bias: Option<&'a [T]>,
+    /// Where the picture begins in the output.
+    first: usize,
+}
+
+impl<T: Element> Chunk<'_, T> {
+    /// Computes the rows in all channels.
+    ///
+    /// # Safety
+    /// `y` is the whole output; nobody else uses these rows.
+    unsafe fn convolve(&self, x: &[T], y: Shared<MaybeUninit<T>>) {
+        let (most, places) = tile::tile_shape::<T>();
+        let (flat, to) = (self.flat, self.passage.to);
+        let length = (self.rows.len() - 1) * flat.pitch + to.width;
+        with_scratch(flat.numbers() + places, |scratch: &mut [T]| {
+            flat.fill(self.passage, x, self.rows.start, scratch);
+            with_scratch(most * places, |sums: &mut [T]| {
+                let mut runs = Vec::new();
+                for start in (0..length).step_by(places) {
+                    let end = (start + places).min(length);
+                    flat.runs(start..end, to.width, &mut runs);
+                    let mut channel = 0;
+                    for (rows, weights) in self.weights.tiles(self.group) {
+                        // SAFETY: `weights` are a tile's for these offsets; the scratch goes a tile's
+                        // places beyond the largest offset and the length.
+                        unsafe {
+                            tile::weighted_sums(
+                                tile::Size::of::<T>(rows, end - start),
+                                tile::Weights {
+                                    start: weights.as_ptr(),
+                                    row_step: 1,
+                                    step: rows,
+                                },
+                                &flat.offsets,
+                                scratch.as_ptr().add(start),
+                                sums.as_mut_ptr(),
+                            );
                         }
-                        channel += 1;
+                        for sums in sums.chunks_exact(places).take(rows) {
+                            // SAFETY: passed on.
+                            unsafe { self.store(channel, sums, &runs, y) };
+                            channel += 1;
+                        }
                     }
                 }
-            }
+            });
         });
-    });
+    }
+
+    /// Writes what belongs to the picture of the sums for neighbouring places.
+    ///
+    /// # Safety
+    /// As for [`convolve`](Self::convolve).
+    #[inline(always)]
+    unsafe fn store(&self, channel: usize, sums: &[T], runs: &[Run], y: Shared<MaybeUninit<T>>) {
+        let to = self.passage.to;
+        let start = self.first + (channel * to.height + self.rows.start) * to.width;
+        let bias = self.bias.map_or(T::ZERO, |bias| bias[channel]);
+        for run in runs {
+            // SAFETY: a run lies in the chunk's rows of the channel.
+            let y = unsafe { y.part(start + run.to, run.count) };
+            for (y, sum) in y.iter_mut().zip(&sums[run.from..]) {
+                y.write(*sum + bias);
+            }
+        }
+    }
 }
 
 /// The weights in the order in which the tiles read them: all rows of a tile for one step of the

@@ -4,10 +4,11 @@
 //! over neighbours.
 
 use super::chain::{Backward, fits, record};
+use super::parallel::for_each_task;
+use super::shared::Shared;
 use super::simd::{Element, multiversion};
 use super::{Numbers, for_type_of, make};
 use candle_core::{Result, Tensor};
-use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -86,13 +87,25 @@ fn largest<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
     let numbers = Numbers::of(&input)?;
     let from = numbers.slice::<T>()?;
     let planes = from.len() / plane.numbers();
-    let mut places = vec![0u32; planes * plane.out_numbers()];
-    let mut y = vec![T::ZERO; planes * plane.out_numbers()];
-    let outputs = y.par_chunks_exact_mut(plane.out_numbers());
-    outputs
-        .zip(places.par_chunks_exact_mut(plane.out_numbers()))
-        .zip(from.par_chunks_exact(plane.numbers()))
-        .for_each(|((y, places), x)| largest_of_plane(plane, x, y, places));
+    let count = plane.out_numbers();
+    let mut places = vec![0u32; planes * count];
+    let mut y = vec![T::ZERO; planes * count];
+    let (outs, out_places) = (Shared::new(&mut y), Shared::new(&mut places));
+    for_each_task(planes, |i| {
+        // SAFETY: each plane has its own part.
+        let (y, places) = unsafe {
+            (
+                outs.part(i * count, count),
+                out_places.part(i * count, count),
+            )
+        };
+        largest_of_plane(
+            plane,
+            &from[i * plane.numbers()..][..plane.numbers()],
+            y,
+            places,
+        );
+    });
     drop(numbers);
     record(&[x], y, plane.shape(x)?, || LargestBack::<T> {
         plane,
@@ -237,10 +250,14 @@ fn means<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
     let numbers = Numbers::of(&input)?;
     let from = numbers.slice::<T>()?;
     let planes = from.len() / plane.numbers();
-    let mut y = vec![T::ZERO; planes * plane.out_numbers()];
-    y.par_chunks_exact_mut(plane.out_numbers())
-        .zip(from.par_chunks_exact(plane.numbers()))
-        .for_each(|(y, x)| means_of_plane(plane, x, y));
+    let count = plane.out_numbers();
+    let mut y = vec![T::ZERO; planes * count];
+    let outs = Shared::new(&mut y);
+    for_each_task(planes, |i| {
+        // SAFETY: each plane has its own part.
+        let y = unsafe { outs.part(i * count, count) };
+        means_of_plane(plane, &from[i * plane.numbers()..][..plane.numbers()], y);
+    });
     drop(numbers);
     record(&[x], y, plane.shape(x)?, || MeansBack::<T> {
         plane,

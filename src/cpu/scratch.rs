@@ -12,7 +12,7 @@ thread_local! {
     static FREE: RefCell<HashMap<TypeId, Vec<Box<dyn Any>>>> = RefCell::default();
 }
 
-/// Calls `work` with `count` numbers of any value, as left by earlier uses.
+/// Calls `work` with `count` numbers of any value: zeros, or what earlier uses left.
 pub(super) fn with_scratch<T: Element, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
     let id = TypeId::of::<T>();
     let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));

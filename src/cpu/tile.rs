@@ -33,15 +33,52 @@ pub(super) fn correlated_rows() -> usize {
     }
 }
 
-/// `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]` for `rows` rows `m` and a tile's places `j`.
+/// How much of a tile is computed.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    rows: usize,
+    /// Vectors in a row.
+    wide: usize,
+}
+
+impl Size {
+    /// `rows` rows, and whole vectors for at least `places` places, a tile's at most.
+    pub(super) fn of<T: Element>(rows: usize, places: usize) -> Self {
+        let lanes = tile_shape::<T>().1 / WIDE;
+        let wide = places.div_ceil(lanes).clamp(1, WIDE);
+        Size { rows, wide }
+    }
+}
+
+/// The weight of row `m` at step `k` is at `start[m * row_step + k * step]`.
+#[derive(Clone, Copy)]
+pub(super) struct Weights<T> {
+    pub(super) start: *const T,
+    pub(super) row_step: usize,
+    pub(super) step: usize,
+}
+
+impl<T> Weights<T> {
+    /// The same numbers under the name of their type.
+    fn cast<U>(self) -> Weights<U> {
+        Weights {
+            start: self.start.cast(),
+            row_step: self.row_step,
+            step: self.step,
+        }
+    }
+}
+
+/// `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]` for the rows `m` and places `j` of the size; a
+/// row of `out` has a tile's places.
 ///
 /// # Safety
-/// With `(most, places) = tile_shape::<T>()`: `0 < rows <= most`; `weights` is good for
-/// `offsets.len() * rows` reads; `x` for `places` reads at each offset; `out` for `rows * places`
-/// writes.
+/// With `(most, places) = tile_shape::<T>()`: the size has `0 < rows <= most` rows; `weights` are good
+/// for reads of all of them at `offsets.len()` steps; `x` for reads of the size's vectors at each
+/// offset; `out` for `rows * places` writes.
 pub(super) unsafe fn weighted_sums<T: Element>(
-    rows: usize,
-    weights: *const T,
+    size: Size,
+    weights: Weights<T>,
     offsets: &[usize],
     x: *const T,
     out: *mut T,
@@ -53,11 +90,11 @@ pub(super) unsafe fn weighted_sums<T: Element>(
                 let (weights, x, out) = (weights.cast(), x.cast(), out.cast());
                 match Level::get() {
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => x86::sums_512_f32(rows, weights, offsets, x, out),
+                    Level::Avx512 => x86::sums_512_f32(size, weights, offsets, x, out),
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => x86::sums_256_f32(rows, weights, offsets, x, out),
+                    Level::Avx2 => x86::sums_256_f32(size, weights, offsets, x, out),
                     Level::Baseline => {
-                        sums_by_4::<Plain<f32, 4>>(rows, weights, offsets, x, out);
+                        sums_by_4::<Plain<f32, 4>>(size, weights, offsets, x, out);
                     }
                 }
             }
@@ -65,11 +102,11 @@ pub(super) unsafe fn weighted_sums<T: Element>(
                 let (weights, x, out) = (weights.cast(), x.cast(), out.cast());
                 match Level::get() {
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => x86::sums_512_f64(rows, weights, offsets, x, out),
+                    Level::Avx512 => x86::sums_512_f64(size, weights, offsets, x, out),
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => x86::sums_256_f64(rows, weights, offsets, x, out),
+                    Level::Avx2 => x86::sums_256_f64(size, weights, offsets, x, out),
                     Level::Baseline => {
-                        sums_by_4::<Plain<f64, 2>>(rows, weights, offsets, x, out);
+                        sums_by_4::<Plain<f64, 2>>(size, weights, offsets, x, out);
                     }
                 }
             }
@@ -152,14 +189,14 @@ mod x86 {
             /// See [`weighted_sums`].
             #[target_feature(enable = $features)]
             pub(super) unsafe fn $sums(
-                rows: usize,
-                weights: *const $element,
+                size: Size,
+                weights: Weights<$element>,
                 offsets: &[usize],
                 x: *const $element,
                 out: *mut $element,
             ) {
                 // SAFETY: passed on.
-                unsafe { $sum_body::<$vector>(rows, weights, offsets, x, out) }
+                unsafe { $sum_body::<$vector>(size, weights, offsets, x, out) }
             }
 
             /// See [`correlations`].
@@ -211,9 +248,9 @@ mod x86 {
 
 /// One body for each number of rows, in which the compiler can keep all sums in registers.
 macro_rules! by_rows {
-    ($rows:expr, $body:ident, [$($count:literal)*], $arguments:tt) => {
+    ($rows:expr, $body:ident, [$($count:literal)*], $wide:tt, $arguments:tt) => {
         match $rows {
-            $($count => $body::<V, $count> $arguments,)*
+            $($count => $body::<V, $count, $wide> $arguments,)*
             rows => unreachable!("a tile has no {rows} rows"),
         }
     };
@@ -223,14 +260,20 @@ macro_rules! sums_by {
     ($name:ident, $counts:tt) => {
         #[inline(always)]
         unsafe fn $name<V: Vector>(
-            rows: usize,
-            weights: *const V::Element,
+            size: Size,
+            weights: Weights<V::Element>,
             offsets: &[usize],
             x: *const V::Element,
             out: *mut V::Element,
         ) {
             // SAFETY: passed on.
-            unsafe { by_rows!(rows, sums, $counts, (weights, offsets, x, out)) }
+            unsafe {
+                match size.wide {
+                    1 => by_rows!(size.rows, sums, $counts, 1, (weights, offsets, x, out)),
+                    2 => by_rows!(size.rows, sums, $counts, 2, (weights, offsets, x, out)),
+                    _ => by_rows!(size.rows, sums, $counts, WIDE, (weights, offsets, x, out)),
+                }
+            }
         }
     };
 }
@@ -255,6 +298,7 @@ macro_rules! correlate_by {
                     rows,
                     correlate,
                     $counts,
+                    PLACES,
                     (pictures, y, pitch, x, offsets, out)
                 )
             }
@@ -266,29 +310,29 @@ correlate_by!(correlate_by_2, [1 2]);
 
 /// See [`weighted_sums`].
 #[inline(always)]
-unsafe fn sums<V: Vector, const ROWS: usize>(
-    weights: *const V::Element,
+unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
+    weights: Weights<V::Element>,
     offsets: &[usize],
     x: *const V::Element,
     out: *mut V::Element,
 ) {
     // SAFETY: the promise of `weighted_sums`.
     unsafe {
-        let mut sums = [[V::splat(V::Element::ZERO); WIDE]; ROWS];
-        let mut weight = weights;
+        let mut sums = [[V::splat(V::Element::ZERO); COUNT]; ROWS];
+        let mut weight = weights.start;
         for &offset in offsets {
             let x = x.add(offset);
-            let mut values = [V::splat(V::Element::ZERO); WIDE];
+            let mut values = [V::splat(V::Element::ZERO); COUNT];
             for (i, value) in values.iter_mut().enumerate() {
                 *value = V::load(x.add(i * V::LANES));
             }
             for (m, sums) in sums.iter_mut().enumerate() {
-                let weight = V::splat(*weight.add(m));
+                let weight = V::splat(*weight.add(m * weights.row_step));
                 for (sum, value) in sums.iter_mut().zip(values) {
                     *sum = weight.multiply_add(value, *sum);
                 }
             }
-            weight = weight.add(ROWS);
+            weight = weight.wrapping_add(weights.step);
         }
         for (m, sums) in sums.iter().enumerate() {
             for (i, sum) in sums.iter().enumerate() {
@@ -300,17 +344,17 @@ unsafe fn sums<V: Vector, const ROWS: usize>(
 
 /// See [`correlations`].
 #[inline(always)]
-unsafe fn correlate<V: Vector, const ROWS: usize>(
+unsafe fn correlate<V: Vector, const ROWS: usize, const COUNT: usize>(
     pictures: Pictures,
     y: *const V::Element,
     pitch: usize,
     x: *const V::Element,
-    offsets: &[usize; PLACES],
+    offsets: &[usize; COUNT],
     out: *mut V::Element,
 ) {
     // SAFETY: the promise of `correlations`.
     unsafe {
-        let mut sums = [[V::splat(V::Element::ZERO); PLACES]; ROWS];
+        let mut sums = [[V::splat(V::Element::ZERO); COUNT]; ROWS];
         for picture in 0..pictures.count {
             let y = y.add(picture * pictures.y_step);
             let x = x.add(picture * pictures.x_step);
@@ -331,7 +375,7 @@ unsafe fn correlate<V: Vector, const ROWS: usize>(
         }
         for (m, sums) in sums.iter().enumerate() {
             for (i, sum) in sums.iter().enumerate() {
-                *out.add(m * PLACES + i) += sum.sum();
+                *out.add(m * COUNT + i) += sum.sum();
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The gradients of the weights and the bias of a convolution.
 
 use super::flat::{Flat, Passage, ROOM};
+use crate::cpu::parallel::map_tasks;
 use crate::cpu::scratch::with_scratch;
 use crate::cpu::simd::Element;
 use crate::cpu::{evenly, sum_of, tile};
-use rayon::prelude::*;
 
 /// Sums are made in so many parts, by the shapes alone.
 const PARTS: usize = 16;
@@ -20,10 +20,9 @@ pub(super) fn gradients<T: Element>(
     gradient: &[T],
 ) -> (Vec<T>, Vec<T>) {
     let work = Work::new::<T>(passage);
-    let parts: Vec<Vec<T>> = (0..passage.groups * work.parts)
-        .into_par_iter()
-        .map(|task| work.part(passage, x, gradient, task / work.parts, task % work.parts))
-        .collect();
+    let parts: Vec<Vec<T>> = map_tasks(passage.groups * work.parts, |task| {
+        work.part(passage, x, gradient, task / work.parts, task % work.parts)
+    });
     let (mut weights, mut bias) = (Vec::new(), Vec::new());
     for parts in parts.chunks_exact(work.parts) {
         let mut sums = parts[0].clone();
