@@ -29,7 +29,7 @@ pub(crate) use activation::{Activation, activation};
 pub(crate) use batch_norm::{Normalized, batch_norm};
 pub(crate) use conv2d::{Convolution, conv2d};
 pub(crate) use cross_entropy::cross_entropy;
-pub(crate) use descent::descend;
+pub(crate) use descent::{Descent, Moments, adapt, descend};
 pub(crate) use linear::linear;
 pub(crate) use pool::{Pooling, Windows, pool2d};
 

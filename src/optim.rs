@@ -19,6 +19,7 @@ use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Device, Result, Tensor, Var};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What changes the parameters of a model along their gradients.
 ///
@@ -106,7 +107,8 @@ pub trait Optimizer: Send {
 struct Slots<const N: usize> {
     names: [&'static str; N],
     parameters: Vec<Parameter>,
-    kept: Vec<Option<[Tensor; N]>>,
+    /// Those in a clone of the optimiser are the same until one of both changes them.
+    kept: Vec<Option<Arc<[Tensor; N]>>>,
 }
 
 impl<const N: usize> Slots<N> {
@@ -119,17 +121,15 @@ impl<const N: usize> Slots<N> {
         }
     }
 
-    /// Calls `update(value, gradient, kept)` for each parameter with a gradient; it gives the new
-    /// value, or `None` if it has changed the old one, and what to keep. `None` is kept before the
-    /// first update.
+    /// Changes each parameter with a gradient by `in_place(value, gradient, kept)`, in its own memory; or,
+    /// where that gives `false`, by `update`, which gives the new value and what to keep. What is
+    /// kept begins with zeros; an optimiser that `remembers` nothing gets empty tensors.
     fn update(
         &mut self,
         gradients: &GradStore,
-        update: impl Fn(
-            &Tensor,
-            &Tensor,
-            Option<&[Tensor; N]>,
-        ) -> Result<(Option<Tensor>, Option<[Tensor; N]>)>,
+        remembers: bool,
+        in_place: impl Fn(&Tensor, &Tensor, &[Tensor; N]) -> Result<bool>,
+        update: impl Fn(&Tensor, &Tensor, &[Tensor; N]) -> Result<(Tensor, [Tensor; N])>,
     ) -> Result<()> {
         let mut found = false;
         for (parameter, kept) in self.parameters.iter().zip(&mut self.kept) {
@@ -138,12 +138,17 @@ impl<const N: usize> Slots<N> {
                 continue;
             };
             found = true;
-            let here = kept.take().map(|kept| moved(kept, &var)).transpose()?;
-            let (value, new) = update(&var.as_tensor().detach(), gradient, here.as_ref())?;
-            if let Some(value) = value {
+            let mut here = match remembers {
+                true => own(kept.take(), &var)?,
+                false => each(&[(); N], |()| Tensor::zeros(0, var.dtype(), var.device()))?,
+            };
+            let value = var.as_tensor().detach();
+            if !in_place(&value, gradient, &here)? {
+                let (value, new) = update(&value, gradient, &here)?;
                 var.set(&value)?;
+                here = new;
             }
-            *kept = new;
+            *kept = remembers.then(|| Arc::new(here));
         }
         match found || self.parameters.is_empty() {
             true => Ok(()),
@@ -154,12 +159,13 @@ impl<const N: usize> Slots<N> {
         }
     }
 
-    fn state(&self) -> Vec<(String, Tensor)> {
+    /// Copies: the next step changes what is kept.
+    fn state(&self) -> Result<Vec<(String, Tensor)>> {
         let kept = self.kept.iter().enumerate();
         let kept = kept.filter_map(|(i, kept)| kept.as_ref().map(|kept| (i, kept)));
         kept.flat_map(|(i, kept)| {
-            let named = self.names.iter().zip(kept);
-            named.map(move |(name, tensor)| (format!("{i}.{name}"), tensor.clone()))
+            let named = self.names.iter().zip(kept.iter());
+            named.map(move |(name, tensor)| Ok((format!("{i}.{name}"), tensor.copy()?)))
         })
         .collect()
     }
@@ -173,32 +179,38 @@ impl<const N: usize> Slots<N> {
             known.ok_or_else(|| foreign(name))?;
         }
         for (i, (parameter, kept)) in self.parameters.iter().zip(&mut self.kept).enumerate() {
-            let found = self
-                .names
-                .map(|name| state.get(&format!("{i}.{name}")).cloned());
+            let found = self.names.map(|name| state.get(&format!("{i}.{name}")));
             *kept = None;
             if found.iter().all(Option::is_some) {
-                let tensors = found.map(|tensor| tensor.expect("just seen"));
-                let fits = |t: &Tensor| parameter.shape().is_ok_and(|shape| shape == *t.shape());
-                if !tensors.iter().all(fits) {
+                let found = found.map(|tensor| tensor.expect("just seen"));
+                let fits = |t: &&Tensor| parameter.shape().is_ok_and(|shape| shape == *t.shape());
+                if !found.iter().all(fits) {
                     return Err(foreign(&format!("{i}.{}", self.names[0])));
                 }
-                *kept = Some(tensors);
+                *kept = Some(Arc::new(each(&found, |tensor| tensor.copy())?));
             }
         }
         Ok(())
     }
 }
 
-fn moved<const N: usize>(kept: [Tensor; N], var: &Var) -> Result<[Tensor; N]> {
-    if kept.iter().all(|t| t.device().same_device(var.device())) {
-        return Ok(kept);
+/// What is kept for a variable, in memory of its own and on its device: zeros at first.
+fn own<const N: usize>(kept: Option<Arc<[Tensor; N]>>, var: &Var) -> Result<[Tensor; N]> {
+    let Some(kept) = kept else {
+        return each(&[(); N], |()| var.zeros_like().map(|zeros| zeros.detach()));
+    };
+    if !kept.iter().all(|t| t.device().same_device(var.device())) {
+        return each(&kept, |tensor| tensor.to_device(var.device()));
     }
-    let kept: Vec<Tensor> = kept
-        .iter()
-        .map(|t| t.to_device(var.device()))
-        .collect::<Result<_>>()?;
-    Ok(kept
+    Arc::try_unwrap(kept).or_else(|shared| each(&shared, Tensor::copy))
+}
+
+fn each<T, const N: usize>(
+    from: &[T; N],
+    make: impl Fn(&T) -> Result<Tensor>,
+) -> Result<[Tensor; N]> {
+    let made: Vec<Tensor> = from.iter().map(make).collect::<Result<_>>()?;
+    Ok(made
         .try_into()
         .unwrap_or_else(|_| unreachable!("as many as there were")))
 }

@@ -1,6 +1,7 @@
 //! Adam, and Adam with decoupled weight decay.
 
 use super::{Optimizer, Slots, print_settings, scalar, scalar_of};
+use crate::cpu;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
@@ -39,24 +40,37 @@ impl Moments {
             weight_decay,
             ..
         } = *self;
+        let rule = cpu::Moments {
+            step,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            decoupled,
+        };
+        let in_place = |value: &Tensor, gradient: &Tensor, [mean, square]: &[Tensor; 2]| {
+            cpu::adapt(value, gradient, [mean, square], rule)
+        };
         let size = lr / (1.0 - betas.0.powf(step));
         let correction = (1.0 - betas.1.powf(step)).sqrt();
-        self.slots.update(gradients, |value, gradient, kept| {
-            let (value, gradient) = match (weight_decay == 0.0, decoupled) {
-                (true, _) => (value.clone(), gradient.clone()),
-                (false, true) => ((value * (1.0 - lr * weight_decay))?, gradient.clone()),
-                (false, false) => (value.clone(), (gradient + (value * weight_decay)?)?),
-            };
-            let mean = (&gradient * (1.0 - betas.0))?;
-            let square = (gradient.sqr()? * (1.0 - betas.1))?;
-            let (mean, square) = match kept {
-                Some([m, s]) => (((m * betas.0)? + mean)?, ((s * betas.1)? + square)?),
-                None => (mean, square),
-            };
-            let scale = ((square.sqrt()? / correction)? + eps)?;
-            let value = (value - ((&mean * size)? / scale)?)?;
-            Ok((Some(value), Some([mean, square])))
-        })
+        let slots = &mut self.slots;
+        slots.update(
+            gradients,
+            true,
+            in_place,
+            |value, gradient, [mean, square]| {
+                let (value, gradient) = match (weight_decay == 0.0, decoupled) {
+                    (true, _) => (value.clone(), gradient.clone()),
+                    (false, true) => ((value * (1.0 - lr * weight_decay))?, gradient.clone()),
+                    (false, false) => (value.clone(), (gradient + (value * weight_decay)?)?),
+                };
+                let mean = ((mean * betas.0)? + (&gradient * (1.0 - betas.0))?)?;
+                let square = ((square * betas.1)? + (gradient.sqr()? * (1.0 - betas.1))?)?;
+                let scale = ((square.sqrt()? / correction)? + eps)?;
+                let value = (value - ((&mean * size)? / scale)?)?;
+                Ok((value, [mean, square]))
+            },
+        )
     }
 }
 
@@ -135,7 +149,7 @@ macro_rules! adam {
             fn state(&self) -> Result<Vec<(String, Tensor)>> {
                 let Moments { slots, step, lr, .. } = &self.moments;
                 let mut state = vec![scalar("step", *step)?, scalar("lr", *lr)?];
-                state.extend(slots.state());
+                state.extend(slots.state()?);
                 Ok(state)
             }
 

@@ -93,27 +93,37 @@ impl Optimizer for Sgd {
             nesterov,
             ..
         } = *self;
-        self.slots.update(gradients, |value, gradient, kept| {
-            if momentum == 0.0 && cpu::descend(value, gradient, lr, weight_decay)? {
-                return Ok((None, None));
-            }
-            let mut direction = gradient.clone();
-            if weight_decay != 0.0 {
-                direction = (direction + (value * weight_decay)?)?;
-            }
-            if momentum == 0.0 {
-                return Ok((Some((value - (direction * lr)?)?), None));
-            }
-            let buffer = match kept {
-                Some([buffer]) => ((buffer * momentum)? + &direction)?,
-                None => direction.clone(),
-            };
-            let direction = match nesterov {
-                true => (direction + (&buffer * momentum)?)?,
-                false => buffer.clone(),
-            };
-            Ok((Some((value - (direction * lr)?)?), Some([buffer])))
-        })
+        let remembers = momentum != 0.0;
+        let rule = cpu::Descent {
+            lr,
+            momentum,
+            nesterov,
+            weight_decay,
+        };
+        let in_place = |value: &Tensor, gradient: &Tensor, [buffer]: &[Tensor; 1]| {
+            cpu::descend(value, gradient, remembers.then_some(buffer), rule)
+        };
+        let slots = &mut self.slots;
+        slots.update(
+            gradients,
+            remembers,
+            in_place,
+            |value, gradient, [buffer]| {
+                let mut direction = gradient.clone();
+                if weight_decay != 0.0 {
+                    direction = (direction + (value * weight_decay)?)?;
+                }
+                if !remembers {
+                    return Ok(((value - (direction * lr)?)?, [buffer.clone()]));
+                }
+                let buffer = ((buffer * momentum)? + &direction)?;
+                let direction = match nesterov {
+                    true => (direction + (&buffer * momentum)?)?,
+                    false => buffer.clone(),
+                };
+                Ok(((value - (direction * lr)?)?, [buffer]))
+            },
+        )
     }
 
     fn lr(&self) -> f64 {
@@ -126,7 +136,7 @@ impl Optimizer for Sgd {
 
     fn state(&self) -> Result<Vec<(String, Tensor)>> {
         let mut state = vec![scalar("lr", self.lr)?];
-        state.extend(self.slots.state());
+        state.extend(self.slots.state()?);
         Ok(state)
     }
 
