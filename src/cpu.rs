@@ -13,6 +13,7 @@ mod chain;
 mod conv2d;
 mod cross_entropy;
 mod descent;
+mod layer_norm;
 mod linear;
 mod memory;
 pub(crate) mod parallel;
@@ -21,6 +22,7 @@ mod product;
 mod scratch;
 mod shared;
 mod simd;
+mod softmax;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tile;
@@ -30,8 +32,10 @@ pub(crate) use batch_norm::{Normalized, batch_norm};
 pub(crate) use conv2d::{Convolution, conv2d};
 pub(crate) use cross_entropy::cross_entropy;
 pub(crate) use descent::{Descent, Moments, adapt, descend};
+pub(crate) use layer_norm::layer_norm;
 pub(crate) use linear::linear;
 pub(crate) use pool::{Pooling, Windows, pool2d};
+pub(crate) use softmax::softmax;
 
 use candle_core::{Result, Storage, StorageRef, Tensor, bail};
 use parallel::for_each_task;
@@ -122,4 +126,18 @@ fn sum_of<T: Element>(numbers: &[T]) -> T {
         }
     }
     sums.into_iter().sum::<T>() + rest.iter().copied().sum::<T>()
+}
+
+/// The sum of products, in sixteen strands for the same reason.
+#[inline(always)]
+fn dot<T: Element>(a: &[T], b: &[T]) -> T {
+    let mut sums = [T::ZERO; 16];
+    let done = a.len() / 16 * 16;
+    for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {
+        for i in 0..16 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    let rest = a[done..].iter().zip(&b[done..]).map(|(a, b)| *a * *b);
+    sums.into_iter().sum::<T>() + rest.sum::<T>()
 }

@@ -15,6 +15,7 @@ pub(crate) enum Activation {
     ReLU,
     Sigmoid,
     Tanh,
+    Gelu,
     SiLU,
 }
 
@@ -27,6 +28,7 @@ pub(crate) fn activation(x: &Tensor, function: Activation) -> Result<Option<Tens
         Activation::ReLU => for_type_of!(x, forward(x, Relu)),
         Activation::Sigmoid => for_type_of!(x, forward(x, Sigmoid)),
         Activation::Tanh => for_type_of!(x, forward(x, Tanh)),
+        Activation::Gelu => for_type_of!(x, forward(x, Gelu)),
         Activation::SiLU => for_type_of!(x, forward(x, Silu)),
     }
     .map(Some)
@@ -82,6 +84,25 @@ impl Curve for Tanh {
     #[inline(always)]
     fn slope<T: Element>(self, y: T) -> T {
         T::ONE - y * y
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Gelu;
+
+impl Curve for Gelu {
+    const SLOPE_OF_INPUT: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element>(self, x: T) -> T {
+        x * x.normal_below()
+    }
+
+    #[inline(always)]
+    fn slope<T: Element>(self, x: T) -> T {
+        // The density of a normal distribution: 1/√2π at 0.
+        let density = T::of(0.398_942_280_401_432_7) * (x * x * T::of(-0.5)).exponential();
+        x.normal_below() + x * density
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::chain::{Backward, fits, record};
 use super::simd::{Element, multiversion};
+use super::softmax::probabilities;
 use super::{Numbers, for_type_of};
 use candle_core::{DType, Result, Tensor};
 
@@ -33,21 +34,9 @@ fn forward<T: Element>(scores: &Tensor, classes: Vec<u32>) -> Result<Tensor> {
 multiversion! {
     /// Makes probabilities of scores, and gives the loss.
     fn one_row<T: Element>(row: &mut [T], class: usize) -> T {
-        let mut most = row[0];
-        for score in row.iter() {
-            most = if *score > most { *score } else { most };
-        }
-        let mut sum = T::ZERO;
-        let right = row[class] - most;
-        for score in row.iter_mut() {
-            *score = (*score - most).exponential();
-            sum += *score;
-        }
-        let scale = T::ONE / sum;
-        for score in row.iter_mut() {
-            *score *= scale;
-        }
-        sum.ln() - right
+        let right = row[class];
+        let (most, sum) = probabilities(row);
+        sum.ln() - (right - most)
     }
 }
 

@@ -127,6 +127,7 @@ macro_rules! with_kernel {
 with_kernel!(relu, ReLU, relu_with_candle);
 with_kernel!(sigmoid, Sigmoid, candle_nn::ops::sigmoid);
 with_kernel!(tanh, Tanh, Tensor::tanh);
+with_kernel!(gelu, Gelu, gelu_with_candle);
 with_kernel!(silu, SiLU, Tensor::silu);
 
 /// As PyTorch's: its gradient at 0 is 0, where Candle's own has 1, and NaN stays NaN, which Candle's
@@ -136,7 +137,7 @@ fn relu_with_candle(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Candle's own gradient of it is right to six digits only.
-fn gelu(x: &Tensor) -> Result<Tensor> {
+fn gelu_with_candle(x: &Tensor) -> Result<Tensor> {
     let below = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
     x * (below * 0.5)?
 }
@@ -146,6 +147,13 @@ fn softmax(x: &Tensor) -> Result<Tensor> {
         let wanted = "It needs scores along the last dimension: (…, classes)";
         return Err(check::refused(&Softmax, x, wanted));
     }
+    match cpu::softmax(x)? {
+        Some(y) => Ok(y),
+        None => softmax_with_candle(x),
+    }
+}
+
+fn softmax_with_candle(x: &Tensor) -> Result<Tensor> {
     let x = x
         .broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?
         .exp()?;
@@ -207,11 +215,13 @@ mod tests {
     #[test]
     fn the_kernels_agree_with_candle() {
         type Function = fn(&Tensor) -> Result<Tensor>;
-        let functions: [(&str, Function, Function); 4] = [
+        let functions: [(&str, Function, Function); 6] = [
             ("ReLU", relu, relu_with_candle),
             ("Sigmoid", sigmoid, candle_nn::ops::sigmoid),
             ("Tanh", tanh, Tensor::tanh),
+            ("GELU", gelu, gelu_with_candle),
             ("SiLU", silu, Tensor::silu),
+            ("Softmax", softmax, softmax_with_candle),
         ];
         for (name, kernel, candle) in functions {
             compare(name, 20, |case| {

@@ -1,5 +1,6 @@
 //! Layer normalisation.
 
+use crate::cpu;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
 use crate::tensor::{ones, zeros};
@@ -56,14 +57,21 @@ impl Layer for LayerNorm {
             return Err(check::refused(self, input, wanted));
         }
         check::same_place(self, input, &weight)?;
-        let centred = input.broadcast_sub(&input.mean_keepdim(D::Minus1)?)?;
-        let var = centred.sqr()?.mean_keepdim(D::Minus1)?;
-        let y = centred.broadcast_div(&(var + self.eps)?.sqrt()?)?;
-        let y = y
-            .broadcast_mul(&weight)?
-            .broadcast_add(&self.bias.tensor()?)?;
+        let bias = self.bias.tensor()?;
+        let y = match cpu::layer_norm(input, &weight, &bias, self.eps)? {
+            Some(y) => y,
+            None => normalize(input, &weight, &bias, self.eps)?,
+        };
         seen(self, y)
     }
+}
+
+/// With Candle's operations.
+fn normalize(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor> {
+    let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
+    let var = centred.sqr()?.mean_keepdim(D::Minus1)?;
+    let y = centred.broadcast_div(&(var + eps)?.sqrt()?)?;
+    y.broadcast_mul(weight)?.broadcast_add(bias)
 }
 
 impl Parameters for LayerNorm {
@@ -95,6 +103,29 @@ print_as_described!(LayerNorm);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::testing::{Operation, compare};
+    use crate::tensor::{rand, randn};
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("LayerNorm", 40, |case| {
+            let features = case.between(2, 300);
+            let shape = (case.between(1, 5), case.between(1, 30), features);
+            let x = randn(shape, &Device::Cpu).and_then(|x| (x * 3.0)? + 1.0);
+            let inputs = vec![
+                case.input(x),
+                case.input(rand(features, &Device::Cpu)),
+                case.input(randn(features, &Device::Cpu)),
+            ];
+            let eps = 1e-5;
+            let kernel: Operation =
+                Box::new(
+                    move |x| Ok(cpu::layer_norm(&x[0], &x[1], &x[2], eps)?.expect("a kernel")),
+                );
+            let candle: Operation = Box::new(move |x| normalize(&x[0], &x[1], &x[2], eps));
+            Some((inputs, kernel, candle))
+        });
+    }
 
     #[test]
     fn a_wrong_input_is_explained() {
