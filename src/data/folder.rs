@@ -2,6 +2,7 @@
 
 use super::transforms::{ToTensor, Transform};
 use super::{Batch, Dataset, dataset::check_indices};
+use crate::cpu::parallel::map_tasks;
 use crate::error::explain;
 use crate::image::Pixels;
 use crate::show::Show;
@@ -167,13 +168,13 @@ impl Dataset for ImageFolder {
     }
 
     fn get(&self, indices: &[usize]) -> Result<Batch> {
-        let mut images = Vec::with_capacity(indices.len());
-        let mut labels = Vec::with_capacity(indices.len());
-        for &index in indices {
-            let image = self.image(index)?;
-            images.push(self.transform.apply(&image)?);
-            labels.push(self.files[index].1);
-        }
+        // Reading is spread over the cores. What is random comes after it, in the order of the batch.
+        let images = map_tasks(indices.len(), |i| self.image(indices[i]));
+        let images: Vec<Tensor> = images
+            .into_iter()
+            .map(|image| self.transform.apply(&image?))
+            .collect::<Result<_>>()?;
+        let labels: Vec<u32> = indices.iter().map(|&i| self.files[i].1).collect();
         if let Some(odd) = images.iter().position(|i| i.dims() != images[0].dims()) {
             let [first, other] = [0, odd].map(|i| self.files[indices[i]].0.display());
             return Err(explain(

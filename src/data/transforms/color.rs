@@ -3,7 +3,7 @@
 use super::{Transform, image, pixels};
 use crate::error::explain;
 use crate::tensor::random_unit;
-use candle_core::{DType, Result, Tensor};
+use candle_core::{Result, Tensor};
 
 /// How bright red, green and blue look.
 const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
@@ -123,9 +123,14 @@ pub struct ToTensor;
 
 impl Transform for ToTensor {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        pixels("ToTensor", image)?;
-        let channels = image.permute((2, 0, 1))?.contiguous()?;
-        channels.to_dtype(DType::F32)? / 255.0
+        let (bytes, height, width) = pixels("ToTensor", image)?;
+        let scale = (1.0 / 255.0) as f32;
+        let mut numbers = Vec::with_capacity(bytes.len());
+        for channel in 0..3 {
+            let of_channel = bytes[channel..].iter().step_by(3);
+            numbers.extend(of_channel.map(|byte| f32::from(*byte) * scale));
+        }
+        Tensor::from_vec(numbers, (3, height, width), image.device())
     }
 }
 
