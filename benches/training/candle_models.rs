@@ -12,6 +12,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
     let vb = VarBuilder::from_varmap(&variables, DType::F32, &cpu());
     let net = match model {
         "mlp" => mlp(vb)?,
+        "mlp-norm" => return step_with_adam(mlp_norm(vb)?, &variables, x, y),
         "lenet" => lenet(vb, ops::sigmoid, |x| x.avg_pool2d(2))?,
         "lenet-relu" => lenet(vb, Tensor::relu, |x| x.max_pool2d(2))?,
         "cifar" => cifar(vb)?,
@@ -23,6 +24,31 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
         let loss = nn::loss::cross_entropy(&net(&x)?, &y)?;
         sgd.backward_step(&loss)?;
         loss.to_scalar::<f32>().map(drop)
+    }))
+}
+
+fn step_with_adam(net: Network, variables: &VarMap, x: Tensor, y: Tensor) -> Result<Step> {
+    let mut adam = nn::AdamW::new_lr(variables.all_vars(), 0.001)?;
+    Ok(Box::new(move || {
+        let loss = nn::loss::cross_entropy(&net(&x)?, &y)?;
+        adam.backward_step(&loss)?;
+        loss.to_scalar::<f32>().map(drop)
+    }))
+}
+
+fn mlp_norm(vb: VarBuilder) -> Result<Network> {
+    let first = nn::linear(784, 256, vb.pp("1"))?;
+    let norm = nn::layer_norm(256, 1e-5, vb.pp("2"))?;
+    let second = nn::linear(256, 10, vb.pp("3"))?;
+    Ok(Box::new(move |x| {
+        // Its fused layer norm has no gradient.
+        let x = first.forward(x)?;
+        let x = x.broadcast_sub(&x.mean_keepdim(1)?)?;
+        let var = (x.sqr()?.mean_keepdim(1)? + 1e-5)?;
+        let x = x.broadcast_div(&var.sqrt()?)?;
+        let x = x.broadcast_mul(norm.weight())?;
+        let x = x.broadcast_add(norm.bias().expect("a bias"))?;
+        second.forward(&x.gelu_erf()?)
     }))
 }
 

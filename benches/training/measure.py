@@ -12,8 +12,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/training"
 CASES = [
-    ("mlp", 256), ("lenet", 128), ("lenet-relu", 128), ("leaf", 4), ("leaf", 32),
-    ("cifar", 16), ("cifar", 256), ("resnet", 32),
+    ("mlp", 256), ("mlp-norm", 256), ("lenet", 128), ("lenet-relu", 128), ("leaf", 4), ("leaf", 32),
+    ("cifar", 16), ("cifar", 256), ("resnet", 32), ("epoch", 256),
 ]  # fmt: skip
 
 
@@ -21,12 +21,13 @@ class Peer:
     """A process that trains one model, and waits between its turns."""
 
     def __init__(self, name: str, model: str, batch: int, threads: int) -> None:
-        command = [sys.executable, HERE / "torch_models.py"] if name == "torch" else [PROGRAM, name]
+        peer, _, workers = name.partition("-")
+        command = [sys.executable, HERE / "torch_models.py"] if peer == "torch" else [PROGRAM, name]
         environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
         environment |= {"RAYON_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
         self.name, self.times = name, []
         self.process = subprocess.Popen(
-            [*command, model, str(batch)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [*command, model, str(batch), *workers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             text=True, env=environment,
         )  # fmt: skip
 
@@ -53,8 +54,15 @@ def library_path() -> str:
 
 def measure(model: str, batch: int, names: list[str], arguments: argparse.Namespace) -> dict:
     turns, processors = arguments.turns, arguments.processor_time
+    if model == "epoch":
+        names = ["taper", "torch-0", "torch-1", "torch-2"]
+        turns = min(turns, 3)
     peers = [Peer(name, model, batch, arguments.threads) for name in names if (name, model) != ("candle", "leaf")]
     for peer in peers:
+        if model == "epoch":
+            peer.count = 1
+            peer.steps(1)
+            continue
         warm = peer.steps(3)
         # As many steps as fit well into a turn; slow peers get fewer, never fewer than asked for in all.
         usual = statistics.median(clock for clock, _ in warm)
@@ -88,9 +96,10 @@ def main() -> None:
         found = measure(model, batch, names, arguments)
         results[f"{model}-{batch}"] = found
         for name, row in found.items():
-            ratio = row["ms"] / found["torch"]["ms"]
+            ratio = row["ms"] / min(row["ms"] for name, row in found.items() if name.startswith("torch"))
+            examples = 60_000 if model == "epoch" else batch
             print(
-                f"| {model} | {batch} | {name} | {row['ms']:.2f} | {batch / row['ms'] * 1e3:,.0f} | {ratio:.2f} "
+                f"| {model} | {batch} | {name} | {row['ms']:.2f} | {examples / row['ms'] * 1e3:,.0f} | {ratio:.2f} "
                 f"| {row['memory']:.0f} |",
                 flush=True,
             )

@@ -6,6 +6,13 @@ use taper::prelude::*;
 pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
     let net = match model {
         "mlp" => seq![Flatten, LazyLinear::new(256), ReLU, LazyLinear::new(10)],
+        "mlp-norm" => seq![
+            Flatten,
+            LazyLinear::new(256),
+            LayerNorm::new(256)?,
+            GELU,
+            LazyLinear::new(10)
+        ],
         "lenet" => lenet(),
         "lenet-relu" => lenet_relu(),
         "leaf" => leaf()?,
@@ -18,11 +25,37 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
         ],
     };
     net.forward(&x)?;
-    let mut optimizer = Sgd::new(net.parameters(), 0.01);
+    let mut optimizer: Box<dyn Optimizer> = match model {
+        "mlp-norm" => Box::new(AdamW::new(net.parameters(), 0.001)),
+        _ => Box::new(Sgd::new(net.parameters(), 0.01)),
+    };
     Ok(Box::new(move || {
         let loss = cross_entropy(&net.forward(&x)?, &y)?;
         optimizer.step(&loss.backward()?)?;
         loss.to_scalar::<f32>().map(drop)
+    }))
+}
+
+/// An epoch of LeNet, with what brings the examples together.
+pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
+    let net = lenet();
+    net.forward(&x.narrow(0, 0, 1)?)?;
+    let mut optimizer = Sgd::new(net.parameters(), 0.01);
+    let loader = DataLoader::new(TensorDataset::new(x, y)?)
+        .batch_size(batch)
+        .shuffle(true);
+    Ok(Box::new(move || {
+        let mut losses = vec![];
+        for batch in &loader {
+            let Batch { x, y } = batch?;
+            let loss = cross_entropy(&net.forward(&x)?, &y)?;
+            optimizer.step(&loss.backward()?)?;
+            losses.push(loss.detach());
+        }
+        Tensor::stack(&losses, 0)?
+            .mean_all()?
+            .to_scalar::<f32>()
+            .map(drop)
     }))
 }
 

@@ -1,4 +1,7 @@
-"""The models in PyTorch: `python torch_models.py MODEL BATCH`, spoken to as `training.rs`."""
+"""The models in PyTorch: `python torch_models.py MODEL BATCH [WORKERS]`, spoken to as `training.rs`.
+
+An epoch is loaded by so many workers of PyTorch's DataLoader, which live from epoch to epoch.
+"""
 
 import sys
 import time
@@ -43,6 +46,9 @@ def cifar():
 
 MODELS = {
     "mlp": ((784,), 10, lambda: nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))),
+    "mlp-norm": (
+        (784,), 10, lambda: nn.Sequential(nn.Linear(784, 256), nn.LayerNorm(256), nn.GELU(), nn.Linear(256, 10))
+    ),
     "lenet": ((1, 28, 28), 10, lambda: lenet(nn.Sigmoid, nn.AvgPool2d)),
     "lenet-relu": ((1, 28, 28), 10, lambda: lenet(nn.ReLU, nn.MaxPool2d)),
     "leaf": ((3, 128, 128), 2, leaf),
@@ -51,23 +57,55 @@ MODELS = {
 }
 
 
-def main():
-    shape, classes, build = MODELS[sys.argv[1]]
-    batch = int(sys.argv[2])
+def epochs(batch, workers):
+    """A function that trains LeNet for an epoch of 60,000 pictures."""
+    data = torch.utils.data.TensorDataset(torch.randn(60_000, 1, 28, 28), torch.arange(60_000) % 10)
+    loader = torch.utils.data.DataLoader(
+        data, batch, shuffle=True, num_workers=workers, persistent_workers=workers > 0
+    )  # fmt: skip
+    net = lenet(nn.Sigmoid, nn.AvgPool2d)
+    net(data[:1][0])
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def epoch():
+        losses = []
+        for x, y in loader:
+            losses.append(step(net, optimizer, x, y).detach())
+        torch.stack(losses).mean().item()
+
+    return epoch
+
+
+def steps(model, batch):
+    """A function that trains a model for one step, always on the same batch."""
+    shape, classes, build = MODELS[model]
     x = torch.randn(batch, *shape)
     y = torch.arange(batch) % classes
     net = build()
     net(x)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    if model == "mlp-norm":
+        optimizer = torch.optim.AdamW(net.parameters(), lr=0.001)
+    else:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    return lambda: step(net, optimizer, x, y).item()
+
+
+def step(net, optimizer, x, y):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def main():
+    model, batch, *workers = sys.argv[1:]
+    work = epochs(int(batch), int(*workers)) if model == "epoch" else steps(model, int(batch))
     for line in sys.stdin:
         times = []
         for _ in range(int(line)):
             began, processors = time.perf_counter(), time.process_time()
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(net(x), y)
-            loss.backward()
-            optimizer.step()
-            loss.item()
+            work()
             times += [time.perf_counter() - began, time.process_time() - processors]
         print(" ".join(f"{t * 1e3:.4f}" for t in times), flush=True)
 

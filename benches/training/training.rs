@@ -2,6 +2,8 @@
 //!
 //!     training taper|candle MODEL BATCH
 //!
+//! The model `epoch` is LeNet, and a step of it goes through 60,000 pictures in batches.
+//!
 //! For each line of its input, a number of steps, it writes two times of each in milliseconds: on the
 //! clock, and of the processors.
 
@@ -18,8 +20,8 @@ type Step = Box<dyn FnMut() -> Result<()>>;
 /// The shape of one example, and the number of classes.
 fn task(model: &str) -> (Vec<usize>, usize) {
     match model {
-        "mlp" => (vec![784], 10),
-        "lenet" | "lenet-relu" => (vec![1, 28, 28], 10),
+        "mlp" | "mlp-norm" => (vec![784], 10),
+        "lenet" | "lenet-relu" | "epoch" => (vec![1, 28, 28], 10),
         "leaf" => (vec![3, 128, 128], 2),
         "cifar" => (vec![3, 32, 32], 10),
         "resnet" => (vec![64, 32, 32], 10),
@@ -35,10 +37,12 @@ fn main() -> Result<()> {
     let batch: usize = batch.parse().expect("a number of examples");
     manual_seed(0);
     let (shape, classes) = task(model);
-    let x = randn([&[batch], shape.as_slice()].concat(), &cpu())?;
-    let y: Vec<i64> = (0..batch).map(|i| (i % classes) as i64).collect();
+    let examples = if model == "epoch" { 60_000 } else { batch };
+    let x = randn([&[examples], shape.as_slice()].concat(), &cpu())?;
+    let y: Vec<i64> = (0..examples).map(|i| (i % classes) as i64).collect();
     let y = tensor(y, &cpu())?;
     let mut step = match peer.as_str() {
+        "taper" if model == "epoch" => taper_models::epoch(x, y, batch)?,
         "taper" => taper_models::step(model, x, y)?,
         _ => candle_models::step(model, x, y)?,
     };
