@@ -7,11 +7,13 @@ mod backend;
 mod benchmark;
 mod gpu_info;
 mod stopwatch;
+mod trouble;
 
 pub(crate) use benchmark::readable_time;
 pub use benchmark::{Timing, Timings, benchmark};
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 pub use stopwatch::{Stopwatch, synchronize};
+pub(crate) use trouble::explain_gpu;
 
 use crate::error::explain;
 use candle_core::{Device, DeviceLocation, Result};

@@ -9,6 +9,7 @@ mod random;
 
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
+pub(crate) use ext::moved;
 pub(crate) use random::{
     draw_seed, generator_state, permutation, random_unit, restore_generator, with_seed,
 };

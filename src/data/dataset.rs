@@ -2,6 +2,7 @@
 
 use crate::error::explain;
 use crate::show::Show;
+use crate::tensor::moved;
 use candle_core::{Device, Result, Tensor};
 use std::sync::Arc;
 
@@ -63,8 +64,8 @@ impl Batch {
     /// ```
     pub fn to_device(&self, device: &Device) -> Result<Batch> {
         Ok(Batch {
-            x: self.x.to_device(device)?,
-            y: self.y.to_device(device)?,
+            x: moved(&self.x, device)?,
+            y: moved(&self.y, device)?,
         })
     }
 }

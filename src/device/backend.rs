@@ -1,7 +1,8 @@
 //! The kind of GPU that this build supports: CUDA, Metal or none, chosen by the crate's features.
 
-pub(super) use kind::{count, open};
+pub(super) use kind::{count, memory, open};
 
+use super::trouble::Memory;
 use crate::error::explain;
 use candle_core::{Device, Result};
 
@@ -19,22 +20,61 @@ pub(super) fn require(wanted: &str) -> Result<()> {
 #[cfg(feature = "cuda")]
 mod kind {
     use super::*;
-    use candle_core::cuda_backend::cudarc::driver::CudaContext;
+    use crate::device::trouble::{explain_gpu, meaning};
+    use candle_core::cuda_backend::CudaDevice;
+    use candle_core::cuda_backend::cudarc::driver::{CudaContext, sys};
 
     pub(super) const NAME: Option<&str> = Some("cuda");
 
     pub(in super::super) fn count() -> Result<usize> {
-        match CudaContext::device_count() {
-            Ok(count) => Ok(count.max(0) as usize),
-            Err(error) => Err(explain(
-                format!("no GPU can be used: the NVIDIA driver does not answer ({error})"),
-                "Run `nvidia-smi` in a terminal to see the driver's state, or use cpu()",
-            )),
+        CudaContext::device_count()
+            .map(|count| count.max(0) as usize)
+            .map_err(|error| {
+                let unknown = || {
+                    explain(
+                        format!("no GPU can be used: the NVIDIA driver does not answer ({error})"),
+                        "Run `nvidia-smi` in a terminal to see the driver's state, or use cpu()",
+                    )
+                };
+                meaning(&error.to_string(), None, || None).unwrap_or_else(unknown)
+            })
+    }
+
+    /// One stream for all threads. Candle's own choice is one for each thread, and nothing would make
+    /// a thread wait for what another has begun: data loaders and replicas would read numbers that are
+    /// not there yet.
+    pub(in super::super) fn open(index: usize) -> Result<Device> {
+        let device = explain_gpu(CudaDevice::new_with_stream(index), &Device::Cpu, None)?;
+        // SAFETY: there is no second stream whose work would have to be waited for.
+        unsafe { device.disable_event_tracking() };
+        keep_memory(&device);
+        Ok(Device::Cuda(device))
+    }
+
+    /// What tensors gave back stays ours, for the next ones: the driver would return it to the system
+    /// each time that a number is fetched, and asking for it again takes longer than most kernels.
+    fn keep_memory(device: &CudaDevice) {
+        let stream = device.cuda_stream();
+        let mut pool = std::ptr::null_mut();
+        let mut threshold = u64::MAX;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the context lives as long as the stream, and the pointers through the calls. A card
+        // without pools answers with an error, and then nothing is to be done.
+        unsafe {
+            let card = stream.context().cu_device();
+            if sys::cuDeviceGetDefaultMemPool(&mut pool, card)
+                .result()
+                .is_ok()
+            {
+                let _ = sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast());
+            }
         }
     }
 
-    pub(in super::super) fn open(index: usize) -> Result<Device> {
-        Device::new_cuda(index)
+    pub(in super::super) fn memory(device: &Device) -> Option<Memory> {
+        let stream = device.as_cuda_device().ok()?.cuda_stream();
+        let (free, total) = stream.context().mem_get_info().ok()?;
+        Some(Memory { free, total })
     }
 }
 
@@ -52,6 +92,10 @@ mod kind {
 
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         Device::new_metal(index)
+    }
+
+    pub(in super::super) fn memory(_device: &Device) -> Option<Memory> {
+        None
     }
 }
 
@@ -71,5 +115,9 @@ mod kind {
 
     pub(in super::super) fn open(_index: usize) -> Result<Device> {
         count().map(|_| Device::Cpu)
+    }
+
+    pub(in super::super) fn memory(_device: &Device) -> Option<Memory> {
+        None
     }
 }

@@ -3,7 +3,7 @@
 use crate::cpu;
 use crate::device::DeviceExt;
 use crate::error::explain;
-use crate::nn::embedding::check_numbers;
+use crate::nn::embedding::{check_numbers, or_nan};
 use candle_core::{D, DType, Result, Tensor};
 
 /// The mean of the squared differences. From d2l's chapter *Linear Regression*, without its ½.
@@ -81,8 +81,8 @@ pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Result<Tensor> {
 /// Scores `(batch, classes)`, class numbers `(batch,)`; the loss has none: `()`.
 ///
 /// # Errors
-/// If the shapes do not fit, the devices differ, or a class number is out of range. On a GPU that
-/// last one is not checked, since a look at the numbers would make every step wait.
+/// If the shapes do not fit, the devices differ, or a class number is out of range. On a GPU a look at
+/// the numbers would make every step wait: there the loss is NaN if one is out of range.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -126,8 +126,16 @@ pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 fn cross_entropy_with_candle(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let y = y.to_dtype(DType::U32)?.unsqueeze(1)?.contiguous()?; // (batch, 1)
-    log_softmax(y_hat)?.gather(&y, 1)?.mean_all()?.neg()
+    let classes = y_hat.dim(1)?;
+    let right = |y: &Tensor| {
+        let y = y.unsqueeze(1)?.contiguous()?; // (batch, 1)
+        log_softmax(y_hat)?.gather(&y, 1)?.squeeze(1) // (batch,)
+    };
+    let right = match y.device().is_cpu() {
+        true => right(&y.to_dtype(DType::U32)?)?,
+        false => or_nan(y, classes, right)?,
+    };
+    right.mean_all()?.neg()
 }
 
 /// [`cross_entropy`] for two classes, from one score each: targets are 1 or 0, or a probability.
@@ -211,7 +219,7 @@ mod tests {
     use super::*;
     use crate::cpu::testing::{Operation, compare};
     use crate::tensor::{randn, tensor, zeros};
-    use candle_core::Device;
+    use candle_core::{Device, Var};
 
     const CPU: Device = Device::Cpu;
 
@@ -251,6 +259,40 @@ mod tests {
                 .contains("targets are i64")
         );
         assert!(huber_loss(&b, &b, 0.0).is_err());
+    }
+
+    /// What a GPU computes, where nobody looks at the numbers.
+    #[test]
+    fn a_class_out_of_range_makes_the_loss_nan_where_it_is_not_looked_at() {
+        let scores = Var::from_tensor(&randn((3, 4), &CPU).unwrap()).unwrap();
+        let loss = |classes: &[i64]| {
+            let right = |y: &Tensor| {
+                log_softmax(&scores)?
+                    .gather(&y.unsqueeze(1)?, 1)?
+                    .squeeze(1)
+            };
+            or_nan(&tensor(classes, &CPU)?, 4, right)?.mean_all()?.neg()
+        };
+        let good = loss(&[0, 3, 2]).unwrap();
+        let expected = cross_entropy(&scores, &tensor(&[0, 3, 2], &CPU).unwrap()).unwrap();
+        let number = |loss: &Tensor| loss.to_scalar::<f32>().unwrap();
+        assert!((number(&good) - number(&expected)).abs() < 1e-6);
+        let gradient = |loss: &Tensor| {
+            let gradients = loss.backward().unwrap();
+            let gradient = gradients.get(&scores).unwrap().flatten_all();
+            gradient.unwrap().to_vec1::<f32>().unwrap()
+        };
+        for (a, b) in gradient(&good).into_iter().zip(gradient(&expected)) {
+            assert!((a - b).abs() < 1e-6);
+        }
+        for wrong in [
+            [0, 4, 2],
+            [-1, 0, 0],
+            [i64::MAX, 0, 0],
+            [u32::MAX.into(), 0, 0],
+        ] {
+            assert!(number(&loss(&wrong).unwrap()).is_nan(), "{wrong:?}");
+        }
     }
 
     #[test]

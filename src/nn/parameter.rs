@@ -3,7 +3,7 @@
 use crate::error::explain;
 use crate::nn::{Copier, Parameters, Replicate, StateEntry};
 use crate::show::Show;
-use crate::tensor::TensorExt;
+use crate::tensor::{TensorExt, moved};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -228,7 +228,7 @@ impl Parameter {
         match &mut *state {
             State::Lazy { device: wanted } => *wanted = Some(device.clone()),
             State::Ready(var) if var.device().same_device(device) => {}
-            State::Ready(var) => *var = variable(&var.to_device(device)?)?,
+            State::Ready(var) => *var = variable(&moved(var, device)?)?,
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Tensors from numbers and from rules.
 
+use crate::device::explain_gpu;
 use crate::error::explain;
+use crate::tensor::moved;
 use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 
 /// A tensor with these values: a number, or an array, slice or vector of up to four levels.
@@ -21,7 +23,10 @@ use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
-    with_default_dtype(Tensor::new(data, &Device::Cpu)?)?.to_device(device)
+    moved(
+        &with_default_dtype(Tensor::new(data, &Device::Cpu)?)?,
+        device,
+    )
 }
 
 /// `f32` zeros in the given shape.
@@ -37,7 +42,9 @@ pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    Tensor::zeros(shape, DType::F32, device)
+    filled(shape.into(), device, |shape| {
+        Tensor::zeros(shape, DType::F32, device)
+    })
 }
 
 /// `f32` ones in the given shape.
@@ -53,7 +60,9 @@ pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    Tensor::ones(shape, DType::F32, device)
+    filled(shape.into(), device, |shape| {
+        Tensor::ones(shape, DType::F32, device)
+    })
 }
 
 /// The same `f32` value everywhere in the given shape.
@@ -69,7 +78,9 @@ pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tensor> {
-    Tensor::full(value as f32, shape, device)
+    filled(shape.into(), device, |shape| {
+        Tensor::full(value as f32, shape, device)
+    })
 }
 
 /// The numbers `start`, `start + 1`, … that lie below `end`, in one dimension.
@@ -87,7 +98,10 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
 /// # Ok::<(), Error>(())
 /// ```
 pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor> {
-    with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?)?.to_device(device)
+    moved(
+        &with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?)?,
+        device,
+    )
 }
 
 /// `steps` numbers at equal distances from `start` to `end`, both included, as `f32`.
@@ -128,6 +142,16 @@ pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<T
 /// ```
 pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
     Tensor::eye(n, DType::F32, device)
+}
+
+/// A tensor of `f32`; a device without room for it says so in numbers.
+fn filled(
+    shape: Shape,
+    device: &Device,
+    make: impl FnOnce(&Shape) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let bytes = shape.elem_count().saturating_mul(size_of::<f32>());
+    explain_gpu(make(&shape), device, Some(bytes))
 }
 
 /// Rust's literal types to PyTorch's default types.

@@ -1,5 +1,6 @@
 //! Copies, and the memory behind a tensor.
 
+use crate::device::explain_gpu;
 use candle_core::{Device, Result, Tensor};
 
 /// What Taper adds to Candle's [`Tensor`].
@@ -42,12 +43,23 @@ pub trait TensorExt {
 
 impl TensorExt for Tensor {
     fn copy_to(&self, device: &Device) -> Result<Tensor> {
-        self.force_contiguous()?.to_device(device)
+        let here = explain_gpu(self.force_contiguous(), self.device(), Some(bytes_of(self)))?;
+        moved(&here, device)
     }
 
     fn shares_storage_with(&self, other: &Tensor) -> bool {
         storage_address(self) == storage_address(other)
     }
+}
+
+/// A tensor on a device, as Candle moves it; a device without room for it says so in numbers.
+pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
+    explain_gpu(tensor.to_device(device), device, Some(bytes_of(tensor)))
+}
+
+/// How much memory a tensor's own elements take.
+pub(crate) fn bytes_of(tensor: &Tensor) -> usize {
+    tensor.elem_count() * tensor.dtype().size_in_bytes()
 }
 
 /// Tensors that share memory share the one `Storage` behind Candle's lock.

@@ -4,6 +4,7 @@
 //! seed gives the same tensors on the CPU and on a GPU. Without a seed, they differ in each run.
 
 use crate::error::explain;
+use crate::tensor::moved;
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
@@ -207,7 +208,7 @@ fn draw<N: WithDType>(
     device: &Device,
 ) -> Result<Tensor> {
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
-    Tensor::from_vec(numbers, shape, device)
+    moved(&Tensor::from_vec(numbers, shape, &Device::Cpu)?, device)
 }
 
 fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng) -> Vec<N> {

@@ -4,6 +4,7 @@ use super::parallel::{self, Gradients};
 use super::recorder::{Fetched, Note, Recorder, listen};
 use super::{Epoch, EpochEnd, Flow, Interval, Module, Trainer, checkpoint};
 use crate::data::{Batch, DataLoader, DataModule};
+use crate::device::explain_gpu;
 use crate::error::explain;
 use crate::nn::ParametersExt;
 use crate::optim::{Optimizer, clip_gradients};
@@ -115,6 +116,11 @@ impl<'a, M: Module> Fit<'a, M> {
 
     fn train_batch(&mut self, batch: &Batch) -> Result<()> {
         self.schedule();
+        let device = self.trainer.in_use[0].clone();
+        explain_gpu(self.step_on(batch), &device, None)
+    }
+
+    fn step_on(&mut self, batch: &Batch) -> Result<()> {
         let parts = self.trainer.prepare_batch(batch)?;
         let (
             Gradients {
@@ -181,7 +187,17 @@ impl<'a, M: Module> Fit<'a, M> {
                     "the loss is {loss} at step {step}, in epoch {}",
                     self.epoch + 1
                 ),
-                "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such numbers in the data",
+                match self.trainer.in_use[0].is_cpu() {
+                    true => {
+                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
+                         numbers in the data"
+                    }
+                    // There the class numbers are not looked at.
+                    false => {
+                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
+                         numbers in the data, and for classes out of range: a step on cpu() names them"
+                    }
+                },
             ));
         }
         let interval = &self.trainer.history.intervals[self.trainer.history.intervals.len() - 1];

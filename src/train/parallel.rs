@@ -3,6 +3,7 @@
 use super::recorder::{self, Note};
 use super::{Module, split_and_load};
 use crate::data::Batch;
+use crate::device::explain_gpu;
 use crate::error::explain;
 use crate::nn::{Parameter, ParametersExt, state_of};
 use crate::tensor::{draw_seed, with_seed};
@@ -97,7 +98,8 @@ impl<M> DataParallel<M> {
         M: Module,
     {
         let parts = split_and_load(batch, &self.devices)?;
-        let (gradients, _) = backward(&self.model, &self.others, &parts)?;
+        let done = backward(&self.model, &self.others, &parts);
+        let (gradients, _) = explain_gpu(done, &self.devices[0], None)?;
         Ok(gradients)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::data::Batch;
 use crate::error::explain;
+use crate::tensor::TensorExt;
 use candle_core::{Device, Result, Tensor};
 
 /// What can be split along its first dimension: a tensor, or a batch.
@@ -48,7 +49,7 @@ impl Split for Tensor {
         match device.same_device(self.device()) {
             true => part.contiguous(),
             // Candle would move the whole memory behind the view.
-            false => part.force_contiguous()?.to_device(device),
+            false => part.copy_to(device),
         }
     }
 }
