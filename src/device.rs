@@ -6,6 +6,8 @@
 mod backend;
 mod benchmark;
 mod gpu_info;
+#[cfg(all(test, feature = "cuda"))]
+mod on_cuda;
 mod stopwatch;
 mod trouble;
 

@@ -4,6 +4,7 @@ mod layers;
 mod optimizers;
 mod training;
 
+use crate::device::gpu;
 use candle_core::{DType, Device, Tensor, safetensors};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,8 +16,19 @@ fn path(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-fn read(name: &str) -> Tensors {
-    safetensors::load(path(&format!("{name}.safetensors")), &Device::Cpu).unwrap()
+fn read(name: &str, device: &Device) -> Tensors {
+    safetensors::load(path(&format!("{name}.safetensors")), device).unwrap()
+}
+
+/// The CPU, and the first GPU where there is one: each comparison is made on both.
+pub(crate) fn devices() -> Vec<Device> {
+    let gpu = gpu(0).inspect_err(|error| eprintln!("skipped on a GPU: {error}"));
+    [Device::Cpu].into_iter().chain(gpu.ok()).collect()
+}
+
+/// How far numbers may be off. A GPU adds in another order.
+pub(crate) fn tolerance(device: &Device) -> f64 {
+    if device.is_cpu() { 1e-5 } else { 1e-4 }
 }
 
 /// What stands below a name, without it.

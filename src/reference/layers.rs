@@ -1,12 +1,15 @@
 //! Layers and losses, forward and backward.
 
-use super::{Tensors, assert_close, below, read};
+use super::{Tensors, assert_close, below, devices, read, tolerance};
 use crate::nn::*;
 use candle_core::{DType, Device, Result, Tensor, Var};
 
 /// Sets the layer to PyTorch's numbers, and compares its output, gradients and buffers.
 fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
     let case = below(all, name);
+    let device = case["x"].device();
+    let near = tolerance(device);
+    layer.to_device(device).unwrap();
     let before = below(&case, "before");
     let entries = state_of(&layer);
     assert_eq!(entries.len(), before.len(), "{name}: {:?}", before.keys());
@@ -22,7 +25,7 @@ fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
         _ => Var::from_tensor(&case["x"]).unwrap().as_tensor().clone(),
     };
     let y = layer.forward(&x).unwrap();
-    assert_close(&y, &case["y"], 1e-5, &format!("{name}.y"));
+    assert_close(&y, &case["y"], near, &format!("{name}.y"));
     let gradients = (y * &case["r"])
         .unwrap()
         .sum_all()
@@ -33,7 +36,7 @@ fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
         assert_close(
             gradients.get(&x).unwrap(),
             want,
-            1e-5,
+            near,
             &format!("{name}.grad.x"),
         );
     }
@@ -44,85 +47,91 @@ fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
                 gradients.get(&tensor).unwrap(),
                 &case[&format!("grad.{}", entry.name)],
             );
-            assert_close(got, want, 1e-5, &format!("{name}.grad.{}", entry.name));
+            assert_close(got, want, near, &format!("{name}.grad.{}", entry.name));
         } else {
             let want = &case[&format!("after.{}", entry.name)];
-            assert_close(&tensor, want, 1e-5, &format!("{name}.after.{}", entry.name));
+            assert_close(&tensor, want, near, &format!("{name}.after.{}", entry.name));
         }
     }
 }
 
 #[test]
 fn layers_agree_with_pytorch_forward_and_backward() -> Result<()> {
-    let all = read("layers");
-    compare(&all, "linear", Linear::new(5, 3)?);
-    compare(&all, "linear_3d", Linear::without_bias(5, 3)?);
-    compare(&all, "conv", Conv2d::new(4, 6, 3)?);
-    compare(&all, "conv_padding", Conv2d::new(4, 6, 5)?.padding(2));
+    devices()
+        .iter()
+        .try_for_each(|device| compare_layers(&read("layers", device)))
+}
+
+fn compare_layers(all: &Tensors) -> Result<()> {
+    compare(all, "linear", Linear::new(5, 3)?);
+    compare(all, "linear_3d", Linear::without_bias(5, 3)?);
+    compare(all, "conv", Conv2d::new(4, 6, 3)?);
+    compare(all, "conv_padding", Conv2d::new(4, 6, 5)?.padding(2));
     let strided = Conv2d::new(4, 6, 3)?.stride(2).padding(1).without_bias();
-    compare(&all, "conv_stride", strided);
-    compare(&all, "conv_stride_3", Conv2d::new(4, 2, 2)?.stride(3));
+    compare(all, "conv_stride", strided);
+    compare(all, "conv_stride_3", Conv2d::new(4, 2, 2)?.stride(3));
     compare(
-        &all,
+        all,
         "conv_dilation",
         Conv2d::new(4, 6, 3)?.dilation(2).padding(1),
     );
     compare(
-        &all,
+        all,
         "conv_groups",
         Conv2d::new(4, 6, 3)?.stride(2).groups(2)?,
     );
-    compare(&all, "batch_norm_1d", BatchNorm1d::new(5)?);
-    compare(&all, "batch_norm_1d_length", BatchNorm1d::new(5)?);
-    compare(&all, "batch_norm_2d", BatchNorm2d::new(4)?);
-    compare(&all, "batch_norm_2d_eval", BatchNorm2d::new(4)?);
-    compare(&all, "layer_norm", LayerNorm::new(7)?);
-    compare(&all, "embedding", Embedding::new(6, 3)?);
-    compare(&all, "max_pool", MaxPool2d::new(2));
-    compare(&all, "max_pool_stride", MaxPool2d::new(4).stride(2));
+    compare(all, "batch_norm_1d", BatchNorm1d::new(5)?);
+    compare(all, "batch_norm_1d_length", BatchNorm1d::new(5)?);
+    compare(all, "batch_norm_2d", BatchNorm2d::new(4)?);
+    compare(all, "batch_norm_2d_eval", BatchNorm2d::new(4)?);
+    compare(all, "layer_norm", LayerNorm::new(7)?);
+    compare(all, "embedding", Embedding::new(6, 3)?);
+    compare(all, "max_pool", MaxPool2d::new(2));
+    compare(all, "max_pool_stride", MaxPool2d::new(4).stride(2));
     compare(
-        &all,
+        all,
         "max_pool_padding",
         MaxPool2d::new(3).stride(2).padding(1),
     );
-    compare(&all, "max_pool_ties", MaxPool2d::new(3).stride(1));
-    compare(&all, "avg_pool", AvgPool2d::new(2));
+    compare(all, "max_pool_ties", MaxPool2d::new(3).stride(1));
+    compare(all, "avg_pool", AvgPool2d::new(2));
     compare(
-        &all,
+        all,
         "avg_pool_padding",
         AvgPool2d::new(3).stride(2).padding(1),
     );
-    compare(&all, "adaptive_avg_pool_1", AdaptiveAvgPool2d::new(1));
-    compare(&all, "adaptive_avg_pool_4", AdaptiveAvgPool2d::new(4));
-    compare(&all, "flatten", Flatten);
-    compare(&all, "relu", ReLU);
-    compare(&all, "sigmoid", Sigmoid);
-    compare(&all, "tanh", Tanh);
-    compare(&all, "gelu", GELU);
-    compare(&all, "silu", SiLU);
-    compare(&all, "softmax", Softmax);
+    compare(all, "adaptive_avg_pool_1", AdaptiveAvgPool2d::new(1));
+    compare(all, "adaptive_avg_pool_4", AdaptiveAvgPool2d::new(4));
+    compare(all, "flatten", Flatten);
+    compare(all, "relu", ReLU);
+    compare(all, "sigmoid", Sigmoid);
+    compare(all, "tanh", Tanh);
+    compare(all, "gelu", GELU);
+    compare(all, "silu", SiLU);
+    compare(all, "softmax", Softmax);
     Ok(())
 }
 
 #[test]
 fn lazy_layers_agree_with_pytorch() {
-    let all = read("layers");
-    let lazies: [(&str, Box<dyn Layer>); 3] = [
-        ("conv_padding", Box::new(LazyConv2d::new(6, 5).padding(2))),
-        ("batch_norm_1d", Box::new(LazyBatchNorm1d::new())),
-        ("batch_norm_2d", Box::new(LazyBatchNorm2d::new())),
-    ];
-    for (name, mut layer) in lazies {
-        layer.eval();
-        layer.forward(&all[&format!("{name}.x")]).unwrap();
-        compare(&all, name, layer);
+    for device in devices() {
+        let all = read("layers", &device);
+        let lazies: [(&str, Box<dyn Layer>); 3] = [
+            ("conv_padding", Box::new(LazyConv2d::new(6, 5).padding(2))),
+            ("batch_norm_1d", Box::new(LazyBatchNorm1d::new())),
+            ("batch_norm_2d", Box::new(LazyBatchNorm2d::new())),
+        ];
+        for (name, mut layer) in lazies {
+            layer.eval();
+            layer.forward(&all[&format!("{name}.x")]).unwrap();
+            compare(&all, name, layer);
+        }
     }
 }
 
 #[test]
 fn losses_agree_with_pytorch_forward_and_backward() {
     type Loss = fn(&Tensor, &Tensor) -> Result<Tensor>;
-    let all = read("losses");
     let losses: [(&str, Loss); 6] = [
         ("mse", mse_loss),
         ("l1", l1_loss),
@@ -131,13 +140,16 @@ fn losses_agree_with_pytorch_forward_and_backward() {
         ("cross_entropy", cross_entropy),
         ("bce", bce_with_logits),
     ];
-    for (name, loss) in losses {
-        let case = below(&all, name);
-        let y_hat = Var::from_tensor(&case["y_hat"]).unwrap();
-        let value = loss(&y_hat, &case["target"]).unwrap();
-        assert_close(&value, &case["loss"], 1e-5, name);
-        let gradients = value.backward().unwrap();
-        assert_close(gradients.get(&y_hat).unwrap(), &case["grad"], 1e-5, name);
+    for device in devices() {
+        let (all, near) = (read("losses", &device), tolerance(&device));
+        for (name, loss) in losses {
+            let case = below(&all, name);
+            let y_hat = Var::from_tensor(&case["y_hat"]).unwrap();
+            let value = loss(&y_hat, &case["target"]).unwrap();
+            assert_close(&value, &case["loss"], near, name);
+            let gradients = value.backward().unwrap();
+            assert_close(gradients.get(&y_hat).unwrap(), &case["grad"], near, name);
+        }
     }
 }
 

@@ -1,15 +1,20 @@
 //! Optimisers and schedules.
 
-use super::{assert_close, numbers, read};
+use super::{Tensors, assert_close, devices, numbers, read, tolerance};
 use crate::nn::Parameter;
 use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
-use candle_core::{Result, Tensor};
+use candle_core::{Device, Result, Tensor};
 
 type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
 
 #[test]
 fn optimisers_agree_with_pytorch() -> Result<()> {
-    let all = read("optimizers");
+    devices()
+        .iter()
+        .try_for_each(|device| compare(&read("optimizers", device), tolerance(device)))
+}
+
+fn compare(all: &Tensors, near: f64) -> Result<()> {
     let cases: [(&str, Make); 8] = [
         ("sgd", |p| Box::new(Sgd::new(p, 0.1))),
         ("sgd_clipped", |p| Box::new(Sgd::new(p, 0.1))),
@@ -51,7 +56,7 @@ fn optimisers_agree_with_pytorch() -> Result<()> {
             optimizer.step(&gradients)?;
             for (i, parameter) in parameters.iter().enumerate() {
                 let key = format!("{name}.{step}.{i}");
-                assert_close(&parameter.tensor()?, &all[&key], 1e-5, &key);
+                assert_close(&parameter.tensor()?, &all[&key], near, &key);
             }
         }
     }
@@ -60,7 +65,7 @@ fn optimisers_agree_with_pytorch() -> Result<()> {
 
 #[test]
 fn schedules_agree_with_pytorch() {
-    let all = read("schedules");
+    let all = read("schedules", &Device::Cpu);
     let cosine_min = Schedule::Cosine {
         total: 10,
         min_lr: 0.01,

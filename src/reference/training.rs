@@ -1,6 +1,6 @@
 //! Whole trainings, and files.
 
-use super::{Tensors, assert_close, below, numbers, path, read};
+use super::{Tensors, assert_close, below, devices, numbers, path, read};
 use crate::nn::*;
 use crate::optim::{Adam, Optimizer, Sgd};
 use crate::seq;
@@ -56,8 +56,13 @@ fn set(net: &Sequential, values: &Tensors) {
 }
 
 /// Trains 20 steps from PyTorch's weights on PyTorch's batches.
-fn compare(name: &str, net: Sequential, mut optimizer: Box<dyn Optimizer>) -> Result<()> {
-    let all = read(name);
+fn compare(
+    name: &str,
+    device: &Device,
+    net: Sequential,
+    mut optimizer: Box<dyn Optimizer>,
+) -> Result<()> {
+    let all = read(name, device);
     set(&net, &below(&all, "before"));
     let want = numbers(&all["losses"]);
     for (step, want) in want.iter().enumerate() {
@@ -75,16 +80,20 @@ fn compare(name: &str, net: Sequential, mut optimizer: Box<dyn Optimizer>) -> Re
 
 #[test]
 fn lenet_has_the_loss_curve_of_pytorch() -> Result<()> {
-    let net = lenet();
-    let optimizer = Sgd::new(net.parameters(), 0.5).momentum(0.9);
-    compare("lenet", net, Box::new(optimizer))
+    devices().iter().try_for_each(|device| {
+        let net = lenet();
+        let optimizer = Sgd::new(net.parameters(), 0.5).momentum(0.9);
+        compare("lenet", device, net, Box::new(optimizer))
+    })
 }
 
 #[test]
 fn leaf_network_has_the_loss_curve_of_pytorch() -> Result<()> {
-    let net = leaf_network();
-    let optimizer = Adam::new(net.parameters(), 0.001);
-    compare("leaf_network", net, Box::new(optimizer))
+    devices().iter().try_for_each(|device| {
+        let net = leaf_network();
+        let optimizer = Adam::new(net.parameters(), 0.001);
+        compare("leaf_network", device, net, Box::new(optimizer))
+    })
 }
 
 fn small_net() -> Sequential {
@@ -101,7 +110,7 @@ fn a_file_of_pytorch_is_read() -> Result<()> {
     let mut net = small_net();
     net.load_parameters(path("from_pytorch.safetensors"), &Device::Cpu)?;
     net.eval();
-    let io = read("from_pytorch_io");
+    let io = read("from_pytorch_io", &Device::Cpu);
     assert_close(&net.forward(&io["x"])?, &io["y"], 1e-5, "y");
     Ok(())
 }

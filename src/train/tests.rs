@@ -4,6 +4,7 @@ use super::*;
 use crate::data::{Batch, DataLoader, DataModule, TensorDataset};
 use crate::nn::*;
 use crate::optim::{Adam, Schedule};
+use crate::reference::devices;
 use crate::seq;
 use crate::show::Show;
 use crate::tensor::{manual_seed, rand, randn, with_seed};
@@ -108,24 +109,28 @@ fn a_small_net_learns_and_its_history_says_so() -> Result<()> {
 
 #[test]
 fn several_devices_give_the_gradients_of_one() -> Result<()> {
-    for (examples, devices) in [(12, 2), (12, 3), (10, 3), (2, 3), (1, 2)] {
-        let batch = Quarters::new(examples).batch();
-        let model = mlp(0.0);
-        model.forward(&batch.x)?;
-        let single = model.training_step(&batch)?;
-        let gradients = single.backward()?;
-        let parallel = DataParallel::new(model, &vec![CPU; devices])?;
-        let sum = parallel.backward(&batch)?;
-        let off = (sum.loss.to_scalar::<f32>()? - single.to_scalar::<f32>()?).abs();
-        assert!(off < 1e-6, "{examples} on {devices}: {off}");
-        for (name, parameter) in parallel.model().named_parameters() {
-            let tensor = parameter.tensor()?;
-            let (one, many) = (gradients.get(&tensor), sum.gradients.get(&tensor));
-            let off = (one.unwrap() - many.unwrap())?
-                .abs()?
-                .max_all()?
-                .to_scalar::<f32>()?;
-            assert!(off < 1e-6, "{name}, {examples} on {devices}: {off}");
+    for device in devices() {
+        let near = if device.is_cpu() { 1e-6 } else { 1e-5 };
+        for (examples, replicas) in [(12, 2), (12, 3), (10, 3), (2, 3), (1, 2)] {
+            let batch = Quarters::new(examples).batch().to_device(&device)?;
+            let mut model = mlp(0.0);
+            model.to_device(&device)?;
+            model.forward(&batch.x)?;
+            let single = model.training_step(&batch)?;
+            let gradients = single.backward()?;
+            let parallel = DataParallel::new(model, &vec![device.clone(); replicas])?;
+            let sum = parallel.backward(&batch)?;
+            let off = (sum.loss.to_scalar::<f32>()? - single.to_scalar::<f32>()?).abs();
+            assert!(off < near, "{examples} on {replicas}: {off}");
+            for (name, parameter) in parallel.model().named_parameters() {
+                let tensor = parameter.tensor()?;
+                let (one, many) = (gradients.get(&tensor), sum.gradients.get(&tensor));
+                let off = (one.unwrap() - many.unwrap())?
+                    .abs()?
+                    .max_all()?
+                    .to_scalar::<f32>()?;
+                assert!(off < near, "{name}, {examples} on {replicas}: {off}");
+            }
         }
     }
     Ok(())

@@ -1,0 +1,137 @@
+//! Tests of a build with CUDA: what it says without a card, and, where there is one, what only a card
+//! can show.
+
+use super::*;
+use crate::data::{Batch, DataLoader, TensorDataset};
+use crate::nn::*;
+use crate::seq;
+use crate::tensor::{TensorExt, arange, ones, rand, randn, tensor, with_seed, zeros};
+use crate::train::{Classifier, Module};
+use candle_core::Tensor;
+
+/// The first GPU; without one, the reason is printed and the test ends.
+fn card() -> Option<Device> {
+    gpu(0)
+        .inspect_err(|error| eprintln!("skipped: {error}"))
+        .ok()
+}
+
+fn numbers(x: &Tensor) -> Vec<f32> {
+    x.flatten_all().unwrap().to_vec1().unwrap()
+}
+
+#[test]
+fn without_a_card_the_reason_is_told_and_the_cpu_stands_in() {
+    let Err(error) = gpu(0) else {
+        return;
+    };
+    let message = error.to_string();
+    assert!(message.starts_with("no GPU can be used: "), "{message}");
+    assert_eq!(message.lines().count(), 2, "{message}");
+    assert_eq!(num_gpus(), 0);
+    assert!(try_gpu(0).is_cpu());
+    assert_eq!(try_all_gpus().len(), 1);
+    assert!(device("cuda:0").is_err());
+    let metal = device("metal").unwrap_err().to_string();
+    assert!(metal.contains("no support for metal"), "{metal}");
+}
+
+#[test]
+fn a_seed_gives_the_numbers_of_the_cpu() -> Result<()> {
+    let Some(gpu) = card() else { return Ok(()) };
+    let draw = |device: &Device| with_seed(7, || randn((3, 4), device));
+    assert_eq!(numbers(&draw(&gpu)?), numbers(&draw(&cpu())?));
+    Ok(())
+}
+
+#[test]
+fn copies_go_there_and_back() -> Result<()> {
+    let Some(gpu) = card() else { return Ok(()) };
+    let x = arange(0f32, 12f32, &cpu())?.reshape((3, 4))?;
+    let there = x.narrow(1, 1, 2)?.copy_to(&gpu)?;
+    assert_eq!(there.device().label(), "cuda:0");
+    assert_eq!(numbers(&there), [1., 2., 5., 6., 9., 10.]);
+    assert!(there.shares_storage_with(&there.to_device(&gpu)?));
+    assert!(!there.shares_storage_with(&there.copy_to(&gpu)?));
+    Ok(())
+}
+
+/// Each thread begins where another has not waited.
+#[test]
+fn threads_see_what_others_have_computed() -> Result<()> {
+    let Some(gpu) = card() else { return Ok(()) };
+    for _ in 0..20 {
+        let x = rand((700, 700), &gpu)?;
+        let y = (0..8).try_fold(x.clone(), |y, _| y.matmul(&x)? / 350.0)?;
+        let sum = std::thread::scope(|scope| {
+            let sum = scope.spawn(|| y.sum_all()?.to_scalar::<f32>());
+            sum.join().expect("no panic")
+        })?;
+        synchronize(&gpu)?;
+        assert_eq!(sum, y.sum_all()?.to_scalar::<f32>()?);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_loader_gives_batches_of_a_set_on_the_card() -> Result<()> {
+    let Some(gpu) = card() else { return Ok(()) };
+    let sum = |device: &Device| {
+        let x = arange(0f32, 1000f32, device)?.reshape((250, 4))?;
+        let data = TensorDataset::new(x, zeros(250, device)?)?;
+        let loader = DataLoader::new(data).batch_size(16).shuffle(true);
+        with_seed(1, || {
+            let sums = loader.into_iter().map(|batch| {
+                let sum = batch?.x.sum_all()?;
+                sum.to_scalar::<f32>()
+            });
+            sums.collect::<Result<Vec<f32>>>()
+        })
+    };
+    assert_eq!(sum(&gpu)?, sum(&cpu())?);
+    Ok(())
+}
+
+#[test]
+fn a_class_out_of_range_leaves_the_card_usable() -> Result<()> {
+    let Some(gpu) = card() else { return Ok(()) };
+    let net = seq![Linear::new(4, 3)?];
+    let mut model = Classifier::new(net, 0.1);
+    model.to_device(&gpu)?;
+    let loss = |classes: &[i64]| {
+        let x = ones((2, 4), &gpu)?;
+        let y = tensor(classes, &gpu)?;
+        model.training_step(&Batch { x, y })?.to_scalar::<f32>()
+    };
+    assert!(loss(&[0, 3])?.is_nan());
+    assert!(loss(&[-1, 2])?.is_nan());
+    assert!(loss(&[0, 2])?.is_finite());
+    let mut words = Embedding::new(3, 2)?;
+    words.to_device(&gpu)?;
+    let rows = words.forward(&tensor(&[2, 3], &gpu)?)?;
+    let rows = numbers(&rows);
+    assert!(rows[1].is_finite() && rows[2].is_nan(), "{rows:?}");
+    Ok(())
+}
+
+#[test]
+fn a_tensor_that_is_too_large_is_refused_in_numbers() -> Result<()> {
+    let Some(gpu) = card() else { return Ok(()) };
+    let message = zeros((1 << 20, 1 << 20), &gpu).unwrap_err().to_string();
+    assert!(message.starts_with("the GPU has not enough memory: 4096.0 GiB were asked for, "));
+    assert!(message.contains(" are free\n"), "{message}");
+    assert_eq!(ones(2, &gpu)?.sum_all()?.to_scalar::<f32>()?, 2.0);
+    Ok(())
+}
+
+#[test]
+fn a_card_too_many_is_named() {
+    let count = num_gpus();
+    if count == 0 {
+        return;
+    }
+    let message = gpu(count).unwrap_err().to_string();
+    assert!(message.starts_with(&format!(
+        "there is no GPU {count}: this machine has {count}"
+    )));
+}
