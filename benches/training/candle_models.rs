@@ -9,7 +9,7 @@ type Network = Box<dyn Fn(&Tensor) -> Result<Tensor>>;
 
 pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
     let variables = VarMap::new();
-    let vb = VarBuilder::from_varmap(&variables, DType::F32, &cpu());
+    let vb = VarBuilder::from_varmap(&variables, DType::F32, x.device());
     let net = match model {
         "mlp" => mlp(vb)?,
         "mlp-norm" => return step_with_adam(mlp_norm(vb)?, &variables, x, y),

@@ -15,19 +15,20 @@ CASES = [
     ("mlp", 256), ("mlp-norm", 256), ("lenet", 128), ("lenet-relu", 128), ("leaf", 4), ("leaf", 32),
     ("cifar", 16), ("cifar", 256), ("resnet", 32), ("epoch", 256),
 ]  # fmt: skip
+CASES_ON_GPU = [(model, batch) for model in ("lenet", "leaf", "cifar") for batch in (32, 256)]
 
 
 class Peer:
     """A process that trains one model, and waits between its turns."""
 
-    def __init__(self, name: str, model: str, batch: int, threads: int) -> None:
+    def __init__(self, name: str, model: str, batch: int, threads: int, device: str) -> None:
         peer, _, workers = name.partition("-")
         command = [sys.executable, HERE / "torch_models.py"] if peer == "torch" else [PROGRAM, name]
         environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
         environment |= {"RAYON_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
         self.name, self.times = name, []
         self.process = subprocess.Popen(
-            [*command, model, str(batch), *workers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [*command, model, str(batch), device, *workers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             text=True, env=environment,
         )  # fmt: skip
 
@@ -57,7 +58,7 @@ def measure(model: str, batch: int, names: list[str], arguments: argparse.Namesp
     if model == "epoch":
         names = ["taper", "torch-0", "torch-1", "torch-2"]
         turns = min(turns, 3)
-    peers = [Peer(name, model, batch, arguments.threads) for name in names if (name, model) != ("candle", "leaf")]
+    peers = [Peer(name, model, batch, arguments.threads, arguments.device) for name in names if (name, model) != ("candle", "leaf")]
     for peer in peers:
         if model == "epoch":
             peer.count = 1
@@ -84,13 +85,14 @@ def main() -> None:
     parser.add_argument("--no-candle", action="store_true", help="leave out Candle's own layers")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each peer; all cores")
     parser.add_argument("--processor-time", action="store_true", help="count what the processors did: for a busy machine")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where the models are trained")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     names = ["taper", "torch"] + ([] if arguments.no_candle else ["candle"])
     results = {}
     print("| model | batch | peer | step (ms) | samples/s | × PyTorch | peak memory (MB) |")
     print("|---|--:|---|--:|--:|--:|--:|")
-    for model, batch in CASES:
+    for model, batch in CASES if arguments.device == "cpu" else CASES_ON_GPU:
         if arguments.only not in model:
             continue
         found = measure(model, batch, names, arguments)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the program, sets up PyTorch in the environment of the kernel's measurements, and measures.
 
-    python3 benches/training/run.py [--only MODEL] [--steps N] [--no-candle] [--json FILE]
+    python3 benches/training/run.py [--device cuda] [--only MODEL] [--steps N] [--json FILE]
 """
 
 import subprocess
@@ -17,7 +17,11 @@ from run import environment  # noqa: E402  (the kernel's)
 
 def main() -> int:
     if not {"-h", "--help"} & set(sys.argv):
-        subprocess.run(["cargo", "build", "--quiet", "--locked", "-p", "taper", "--example", "training"], cwd=ROOT, check=True)
+        command = ["cargo", "build", "--quiet", "--locked", "-p", "taper", "--example", "training"]
+        if "cuda" in sys.argv or "--device=cuda" in sys.argv:
+            # With the toolkit that `taper setup` chose.
+            command = ["cargo", "taper", "cuda", *command, "--features", "cuda"]
+        subprocess.run(command, cwd=ROOT, check=True)
     return subprocess.call([environment(), HERE / "measure.py", *sys.argv[1:]])
 
 

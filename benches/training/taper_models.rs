@@ -4,7 +4,7 @@ use crate::Step;
 use taper::prelude::*;
 
 pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
-    let net = match model {
+    let mut net = match model {
         "mlp" => seq![Flatten, LazyLinear::new(256), ReLU, LazyLinear::new(10)],
         "mlp-norm" => seq![
             Flatten,
@@ -24,6 +24,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
             LazyLinear::new(10)
         ],
     };
+    net.to_device(x.device())?;
     net.forward(&x)?;
     let mut optimizer: Box<dyn Optimizer> = match model {
         "mlp-norm" => Box::new(AdamW::new(net.parameters(), 0.001)),

@@ -1,4 +1,4 @@
-"""The models in PyTorch: `python torch_models.py MODEL BATCH [WORKERS]`, spoken to as `training.rs`.
+"""The models in PyTorch: `python torch_models.py MODEL BATCH DEVICE [WORKERS]`, spoken to as `training.rs`.
 
 An epoch is loaded by so many workers of PyTorch's DataLoader, which live from epoch to epoch.
 """
@@ -76,12 +76,12 @@ def epochs(batch, workers):
     return epoch
 
 
-def steps(model, batch):
+def steps(model, batch, device):
     """A function that trains a model for one step, always on the same batch."""
     shape, classes, build = MODELS[model]
-    x = torch.randn(batch, *shape)
-    y = torch.arange(batch) % classes
-    net = build()
+    x = torch.randn(batch, *shape, device=device)
+    y = torch.arange(batch, device=device) % classes
+    net = build().to(device)
     net(x)
     if model == "mlp-norm":
         optimizer = torch.optim.AdamW(net.parameters(), lr=0.001)
@@ -99,8 +99,8 @@ def step(net, optimizer, x, y):
 
 
 def main():
-    model, batch, *workers = sys.argv[1:]
-    work = epochs(int(batch), int(*workers)) if model == "epoch" else steps(model, int(batch))
+    model, batch, device, *workers = sys.argv[1:]
+    work = epochs(int(batch), int(*workers)) if model == "epoch" else steps(model, int(batch), torch.device(device))
     for line in sys.stdin:
         times = []
         for _ in range(int(line)):

@@ -1,6 +1,6 @@
 //! One model, trained with Taper's layers or with Candle's own, for `run.py`.
 //!
-//!     training taper|candle MODEL BATCH
+//!     training taper|candle MODEL BATCH [DEVICE]
 //!
 //! The model `epoch` is LeNet, and a step of it goes through 60,000 pictures in batches.
 //!
@@ -31,16 +31,18 @@ fn task(model: &str) -> (Vec<usize>, usize) {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [peer, model, batch] = arguments.as_slice() else {
-        panic!("training taper|candle MODEL BATCH");
+    let (peer, model, batch, device) = match arguments.as_slice() {
+        [peer, model, batch] => (peer, model, batch, cpu()),
+        [peer, model, batch, name] => (peer, model, batch, device(name)?),
+        _ => panic!("training taper|candle MODEL BATCH [DEVICE]"),
     };
     let batch: usize = batch.parse().expect("a number of examples");
     manual_seed(0);
     let (shape, classes) = task(model);
     let examples = if model == "epoch" { 60_000 } else { batch };
-    let x = randn([&[examples], shape.as_slice()].concat(), &cpu())?;
+    let x = randn([&[examples], shape.as_slice()].concat(), &device)?;
     let y: Vec<i64> = (0..examples).map(|i| (i % classes) as i64).collect();
-    let y = tensor(y, &cpu())?;
+    let y = tensor(y, &device)?;
     let mut step = match peer.as_str() {
         "taper" if model == "epoch" => taper_models::epoch(x, y, batch)?,
         "taper" => taper_models::step(model, x, y)?,

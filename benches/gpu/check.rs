@@ -1,0 +1,118 @@
+//! Measurements on a GPU, which `cargo taper gpu-check` puts into its report:
+//!
+//!     check [cuda|cpu]
+//!
+//! What it prints is Markdown. It fails if replicas on one card give other gradients than one model.
+
+use taper::prelude::*;
+
+/// How far a gradient of two replicas may be from that of one model.
+const NEAR: f32 = 1e-5;
+
+fn main() -> Result<()> {
+    let name = std::env::args().nth(1).unwrap_or_else(|| "cuda".to_owned());
+    let device = device(&name)?;
+    println!("## Two replicas on one device\n");
+    let off = replicas_off(&device)?;
+    println!(
+        "The gradients of [{name}, {name}] differ from those of {name} by at most {off:.1e} (allowed: {NEAR:.0e}).\n"
+    );
+
+    let example = Batch {
+        x: rand((256, 3, 32, 32), &cpu())?,
+        y: randint(0, 10, 256, &cpu())?,
+    };
+    let model = Classifier::new(cifar(), 0.01);
+    let sizes = [16, 32, 64, 128, 256];
+    table(
+        "A step of training by batch size (the CNN of the GPU chapter)",
+        &compare_batch_sizes(&model, &example, &sizes)?,
+    );
+    let products = |n: usize, device: &Device| rand((n, n), device);
+    table(
+        "Products of two matrices by size",
+        &compare_devices(&[64, 256, 1024, 2048], products, |x| x.matmul(x))?,
+    );
+    table(
+        "1000 products of 100 × 100: the norms fetched one by one, or logged on the device",
+        &compare_logging(1000, 100)?,
+    );
+    table(
+        "Transfers by size",
+        &compare_transfers(&device, &[1_000, 1_000_000, 100_000_000])?,
+    );
+    table(
+        "One large copy against a thousand small ones",
+        &compare_copies(&device, 10_000_000, 1000)?,
+    );
+    match off <= NEAR {
+        true => Ok(()),
+        false => Err(Error::Msg(format!("two replicas are off by {off}"))),
+    }
+}
+
+fn table(title: &str, shown: &impl Show) {
+    println!("## {title}\n\n```\n{}\n```\n", shown.show_text());
+}
+
+/// The largest difference between gradients of one model and of two replicas on the same device.
+fn replicas_off(device: &Device) -> Result<f32> {
+    manual_seed(0);
+    let batch = Batch {
+        x: rand((64, 1, 28, 28), device)?,
+        y: randint(0, 10, 64, device)?,
+    };
+    let mut model = Classifier::new(lenet(), 0.1);
+    model.to_device(device)?;
+    let gradients = model.training_step(&batch)?.backward()?;
+    let parallel = DataParallel::new(model, &[device.clone(), device.clone()])?;
+    let both = parallel.backward(&batch)?.gradients;
+    let mut off = 0f32;
+    for parameter in parallel.model().parameters() {
+        let parameter = parameter.tensor()?;
+        if let (Some(one), Some(two)) = (gradients.get(&parameter), both.get(&parameter)) {
+            let difference = (one - two)?.abs()?.max_all()?.to_scalar()?;
+            off = off.max(difference);
+        }
+    }
+    Ok(off)
+}
+
+fn lenet() -> Sequential {
+    seq![
+        LazyConv2d::new(6, 5).padding(2),
+        Sigmoid,
+        AvgPool2d::new(2),
+        LazyConv2d::new(16, 5),
+        Sigmoid,
+        AvgPool2d::new(2),
+        Flatten,
+        LazyLinear::new(120),
+        Sigmoid,
+        LazyLinear::new(84),
+        Sigmoid,
+        LazyLinear::new(10),
+    ]
+}
+
+fn cifar() -> Sequential {
+    seq![
+        LazyConv2d::new(6, 5),
+        ReLU,
+        MaxPool2d::new(2),
+        LazyConv2d::new(16, 5).padding(3),
+        ReLU,
+        LazyConv2d::new(16, 5),
+        ReLU,
+        MaxPool2d::new(2),
+        LazyConv2d::new(16, 3),
+        ReLU,
+        MaxPool2d::new(2),
+        Flatten,
+        LazyLinear::new(120),
+        ReLU,
+        LazyLinear::new(84),
+        ReLU,
+        LazyLinear::new(10),
+    ]
+}
