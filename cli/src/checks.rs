@@ -12,6 +12,10 @@ pub const NO_C_COMPILER: &str = "No C compiler was found. Install one, then run 
     `sudo apt install build-essential` (Debian, Ubuntu), `sudo dnf install gcc` (Fedora), \
     `xcode-select --install` (macOS).";
 
+pub const NO_CPP_COMPILER: &str = "No C++ compiler was found, which CUDA's compiler needs. Install one, then run the \
+    same command again: `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora). With --cpu, \
+    Taper does without the GPU.";
+
 pub const OLD_COMPILER: &str =
     "This Rust is too old. Run `rustup update stable`, then the same command again.";
 
@@ -98,6 +102,15 @@ pub fn c_compiler() -> Result<String> {
         }
         _ => bail!("{NO_C_COMPILER}"),
     }
+}
+
+/// A C++ compiler, without which CUDA's cannot read its own headers.
+pub fn cpp_compiler() -> Result<()> {
+    let output = Command::new("g++").arg("--version").output();
+    if output.is_ok_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    bail!("{NO_CPP_COMPILER}")
 }
 
 /// Room for what will be compiled into `folder`.

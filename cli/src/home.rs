@@ -1,5 +1,6 @@
 //! Where this build of Taper lives, and how a session is started from it.
 
+use crate::gpu::{self, settings::Settings};
 use crate::image::work::WorkFolder;
 use crate::image::{Image, Key};
 use crate::progress::{Console, Progress};
@@ -22,17 +23,23 @@ pub fn folder() -> PathBuf {
 
 /// The image that this clone, this compiler and these settings ask for.
 pub fn image_key() -> Result<Key> {
-    Key::new(&folder(), &[])
+    Key::new(&folder(), &Settings::read()?.unwrap_or_default())
 }
 
 /// Starts a session in `work`, with the image that is there or a new one.
 pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Session> {
+    if Settings::read()?.is_none() {
+        // No set-up has been asked for: it is done now.
+        gpu::settings(progress)?;
+        work.configure()?;
+    }
     let key = image_key()?;
     let image = Image::ensure(&key, progress)?;
     image.clone_into(&work.path())?;
     let start = Start {
         work: &work.path(),
         taper: key.taper,
+        features: key.features,
         library: image.library(&work.path()),
     };
     Ok(Session::start(&start)?.keeping(work))

@@ -7,6 +7,7 @@ mod commands;
 mod data;
 mod elsewhere;
 mod export;
+mod gpu;
 mod guard;
 mod home;
 mod image;
@@ -52,6 +53,8 @@ enum Taper {
     Book(commands::book::Arguments),
     /// What mdBook calls to make pages of notebooks
     Mdbook(commands::mdbook::Arguments),
+    /// Run a command that compiles for NVIDIA GPUs, such as cargo
+    Cuda(commands::cuda::Arguments),
     /// Say what is there and what to do about what is not
     Doctor,
     /// A session behind two pipes: cells in, events out, both as lines of JSON
@@ -98,6 +101,7 @@ fn run(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Export(arguments) => commands::export::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
+        Taper::Cuda(arguments) => commands::cuda::run(arguments),
         Taper::Doctor => commands::doctor::run(),
         Taper::Events => commands::events::run(),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),

@@ -1,6 +1,7 @@
 //! Set-up, with the real command, the real cargo and a small stand-in for the clone: killed at any
 //! moment, twice at once, damaged afterwards, or on a machine where something is missing.
 
+mod gpu;
 mod killed;
 mod missing;
 mod place;

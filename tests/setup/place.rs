@@ -122,7 +122,12 @@ impl Place {
             command.env_remove(name);
         }
         command.args(arguments).current_dir(self.path());
+        // Whatever card this machine has, only a test that wants one sees one.
+        for name in ["CUDA_HOME", "CUDA_PATH"] {
+            command.env_remove(name);
+        }
         command
+            .env("PATH", without_a_driver())
             .env("TAPER_HOME", home())
             .env("TAPER_CACHE", self.cache())
             .env("TAPER_STANDBY", "0");
@@ -309,6 +314,26 @@ pub fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> 
         }
     }
     None
+}
+
+/// The PATH, with an `nvidia-smi` first that says that there is no card.
+fn without_a_driver() -> std::ffi::OsString {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = fresh("no-card");
+        script(
+            &folder.join("nvidia-smi"),
+            "#!/bin/sh\necho No devices were found\nexit 6\n",
+        );
+        folder
+    });
+    with_first(&FOLDER)
+}
+
+/// The PATH with a folder before all others.
+pub fn with_first(folder: &Path) -> std::ffi::OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let first = std::iter::once(folder.to_owned());
+    std::env::join_paths(first.chain(std::env::split_paths(&path))).expect("a PATH")
 }
 
 /// A folder with links to all programs on the PATH, but for some.

@@ -47,6 +47,9 @@ crate-type = ["dylib", "rlib"]
 libc = "0.2"
 serde_json = "1"
 taper-macros = { path = "macros" }
+
+[features]
+cuda = []
 "#;
 
 const LIBRARY: &str = r#"
@@ -74,6 +77,45 @@ pub mod prelude {
 
     pub fn cpu() -> Cpu {
         Cpu
+    }
+
+    /// For which device this was compiled.
+    pub fn built_for() -> &'static str {
+        if cfg!(feature = "cuda") { "cuda" } else { "cpu" }
+    }
+
+    pub fn gpu(_index: usize) -> Result<Cpu, NoGpu> {
+        Err(NoGpu)
+    }
+
+    #[derive(Debug)]
+    pub struct NoGpu;
+
+    impl std::fmt::Display for NoGpu {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("no GPU can be used: this is a stand-in\nUse cpu()")
+        }
+    }
+
+    /// What a product of matrices is made of, for a cell that never gets that far.
+    pub struct Matrix;
+
+    pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
+        Ok(Matrix)
+    }
+
+    impl Matrix {
+        pub fn matmul(&self, _other: &Matrix) -> Result<Matrix, NoGpu> {
+            Ok(Matrix)
+        }
+
+        pub fn sum_all(&self) -> Result<Matrix, NoGpu> {
+            Ok(Matrix)
+        }
+
+        pub fn to_scalar<T: Default>(&self) -> Result<T, NoGpu> {
+            Ok(T::default())
+        }
     }
 
     pub fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
@@ -106,11 +148,22 @@ case "$1" in
 esac
 "#;
 
-/// The environment's Python: what it installs is a `jupyter` that does nothing.
+/// The environment's Python: what it installs is a `jupyter` that does nothing, or, for the list with
+/// CUDA's compiler in it, the files of CUDA that set-up looks for.
 const PIP: &str = r#"#!/bin/sh
 set -e
 bin=$(dirname "$0")
 sleep 1
+for list; do :; done
+if grep -q '^nvidia-cuda-nvcc' "$list"; then
+    cuda=$bin/../lib/python3.12/site-packages/nvidia/cu13
+    mkdir -p "$cuda/bin" "$cuda/include" "$cuda/lib"
+    for name in cublas.so.13 cublasLt.so.13 curand.so.10 nvrtc.so.13; do
+        : > "$cuda/lib/lib$name"
+    done
+    printf '#!/bin/sh\n' > "$cuda/bin/nvcc"
+    exit
+fi
 printf '#!/bin/sh\n' > "$bin/jupyter"
 chmod +x "$bin/jupyter"
 "#;

@@ -1,22 +1,25 @@
 //! `taper doctor`
 
+mod gpu;
+
 use crate::data::{ALL, store};
 use crate::image::{Condition, Image};
 use crate::progress::Console;
 use crate::setup::{jupyter::Jupyter, kernelspec, python};
 use crate::{cache, checks, home, toolchain};
 use anyhow::Result;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-const SET_UP: &str = "run `cargo taper setup`";
+/// The next step for most of what is missing.
+pub(super) const SET_UP: &str = "run `cargo taper setup`";
 
 /// One thing that Taper needs or can use.
-struct Finding {
-    name: &'static str,
-    state: State,
+pub(super) struct Finding {
+    pub(super) name: &'static str,
+    pub(super) state: State,
 }
 
-enum State {
+pub(super) enum State {
     Good(String),
     /// Not there; works without.
     Absent(String),
@@ -26,7 +29,7 @@ enum State {
 
 /// Prints what is there; fails if something that is needed is not.
 pub fn run() -> Result<ExitCode> {
-    let findings = [
+    let mut findings = vec![
         finding(
             "Rust",
             checks::compiler().and_then(|()| Ok(toolchain::release()?.to_owned())),
@@ -45,11 +48,8 @@ pub fn run() -> Result<ExitCode> {
         state("kernel", kernel_state()),
         state("compiled packages", image_state()),
         state("data sets", data_state()),
-        Finding {
-            name: "GPU",
-            state: gpu_state(),
-        },
     ];
+    findings.extend(gpu::findings()?);
     let mut code = ExitCode::SUCCESS;
     for Finding { name, state } in &findings {
         match state {
@@ -117,26 +117,4 @@ fn data_state() -> Result<State> {
         [] => State::Absent("none downloaded; `cargo taper data list` names them".to_owned()),
         _ => State::Good(format!("{} in {}", there.join(", "), folder.display())),
     })
-}
-
-fn gpu_state() -> State {
-    let query = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
-    match Command::new("nvidia-smi").args(query).output() {
-        Ok(output) if output.status.success() => {
-            let cards = String::from_utf8_lossy(&output.stdout);
-            State::Good(cards.trim().replace('\n', "; "))
-        }
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            let first = said
-                .lines()
-                .next()
-                .unwrap_or("nvidia-smi failed")
-                .to_owned();
-            State::Absent(format!("{first} Everything runs on the CPU."))
-        }
-        Err(_) => State::Absent(
-            "no NVIDIA driver found (no nvidia-smi). Everything runs on the CPU.".to_owned(),
-        ),
-    }
 }

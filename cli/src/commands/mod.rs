@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub mod book;
+pub mod cuda;
 pub mod data;
 pub mod doctor;
 pub mod events;

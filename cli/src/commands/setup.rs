@@ -1,5 +1,7 @@
 //! `taper setup`
 
+use crate::checks;
+use crate::gpu::{self, Wish, smi::Capability};
 use crate::home;
 use crate::image::{Condition, Image};
 use crate::progress::{Console, Progress};
@@ -13,10 +15,31 @@ pub struct Arguments {
     /// An existing `jupyter` to use instead of one of Taper's own
     #[arg(long, value_name = "PATH")]
     pub jupyter: Option<PathBuf>,
+    /// Build for the CPU, also where there is a GPU
+    #[arg(long, conflicts_with = "cuda")]
+    pub cpu: bool,
+    /// Build for NVIDIA GPUs, also where there is none; for cards of this compute capability and all
+    /// later ones (default: that of the cards here, else 7.5)
+    #[arg(long, value_name = "CAPABILITY", num_args = 0..=1, require_equals = true)]
+    pub cuda: Option<Option<Capability>>,
+}
+
+impl Arguments {
+    fn wish(&self) -> Wish {
+        match self.cuda {
+            _ if self.cpu => Wish::Cpu,
+            Some(capability) => Wish::Cuda(capability),
+            None => Wish::Automatic,
+        }
+    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut progress = Console::new();
+    // Before anything long begins: what a compiler is needed for in any case.
+    checks::compiler()?;
+    checks::c_compiler()?;
+    gpu::decide(arguments.wish(), &mut progress)?;
     // A set-up that is asked for looks closer than the start of a kernel.
     if let Condition::Damaged(file) = Image::verify(&home::image_key()?, &mut progress)? {
         progress.line(&format!(

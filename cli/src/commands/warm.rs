@@ -14,9 +14,9 @@ const CELLS: [(&str, bool); 2] = [
     ("let cold: i32 = \"\";", false),
 ];
 
-/// `taper __warm WORK TAPER`
+/// `taper __warm WORK TAPER FEATURES…`
 pub fn run(arguments: &[OsString]) -> Result<()> {
-    let [work, taper] = arguments else {
+    let [work, taper, features @ ..] = arguments else {
         bail!("expected the work directory and the folder of taper");
     };
     let work = PathBuf::from(work);
@@ -25,6 +25,10 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     let mut session = Session::start(&Start {
         work: &work,
         taper: PathBuf::from(taper),
+        features: features
+            .iter()
+            .map(|f| f.to_string_lossy().into_owned())
+            .collect(),
         library: None,
     })?;
     for (cell, succeeds) in CELLS {

@@ -246,6 +246,7 @@ fn warm(key: &Key, work: &Path) -> Result<()> {
     let output = guard::command(crate::home::program()?)?
         .arg(WARM_ARGUMENT)
         .args([work, &key.taper])
+        .args(&key.features)
         .stdin(Stdio::null())
         .output()
         .context("starting the first cell")?;

@@ -1,5 +1,6 @@
 //! What an image depends on.
 
+use crate::gpu::settings::Settings;
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ const FORMAT: u32 = 1;
 /// Names one image.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// The folder's name: compiler, locked dependencies, features, profile.
+    /// The folder's name: compiler, locked dependencies, features, profile, toolkit.
     pub id: String,
     /// The sources of `taper`; when only they change, the image is brought up to date in place.
     pub sources: String,
@@ -22,8 +23,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// For the crate in `taper`, the compiler on the PATH and the given features.
-    pub fn new(taper: &Path, features: &[String]) -> Result<Key> {
+    /// For the crate in `taper`, the compiler on the PATH and what set-up has decided.
+    pub fn new(taper: &Path, settings: &Settings) -> Result<Key> {
         let taper = taper
             .canonicalize()
             .with_context(|| format!("the folder of Taper is gone: {}", taper.display()))?;
@@ -38,13 +39,17 @@ impl Key {
         add(crate::toolchain::version()?);
         add(&taper.to_string_lossy());
         add(super::work::CARGO_CONFIG);
-        features.iter().for_each(|f| add(f));
+        settings.features.iter().for_each(|f| add(f));
+        settings
+            .environment
+            .iter()
+            .for_each(|(name, value)| add(&format!("{name}={value}")));
         locked_below("taper", &lock)?.iter().for_each(|p| add(p));
         Ok(Key {
             id: hex(digest)[..16].to_owned(),
             sources: sources(&taper)?,
             taper,
-            features: features.to_vec(),
+            features: settings.features.clone(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cache;
 use crate::checks;
+use crate::gpu::settings::Settings;
 use crate::progress::Console;
 use crate::toolbox;
 use anyhow::Result;
@@ -63,6 +64,11 @@ impl WorkFolder {
         self.folder.join("work")
     }
 
+    /// Takes over what set-up has decided since the folder was made.
+    pub fn configure(&self) -> Result<()> {
+        configure(&self.folder)
+    }
+
     /// Removes the folder to which this evcxr work directory belongs.
     pub fn remove(work: &Path) {
         if let Some(folder) = work.parent() {
@@ -111,9 +117,16 @@ pub fn leave(command: &mut Command) {
 
 /// Writes what lies beside the work directory in `folder`.
 pub fn prepare(folder: &Path) -> Result<()> {
-    cache::make(&folder.join(".cargo"))?;
-    cache::write_atomically(&folder.join(".cargo/config.toml"), CARGO_CONFIG.as_bytes())?;
+    configure(folder)?;
     toolbox::prepare(folder)
+}
+
+/// Writes cargo's configuration, which follows the device that set-up has chosen.
+fn configure(folder: &Path) -> Result<()> {
+    let settings = Settings::read()?.unwrap_or_default();
+    let config = format!("{CARGO_CONFIG}{}", settings.cargo_config());
+    cache::make(&folder.join(".cargo"))?;
+    cache::write_atomically(&folder.join(".cargo/config.toml"), config.as_bytes())
 }
 
 impl Drop for WorkFolder {

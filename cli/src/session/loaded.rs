@@ -13,20 +13,27 @@ const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
 
 pub struct LoadedCrate {
     folder: PathBuf,
+    /// Those with which the image was built.
+    features: Vec<String>,
 }
 
 impl LoadedCrate {
-    pub fn new(folder: PathBuf) -> Self {
-        LoadedCrate { folder }
+    pub fn new(folder: PathBuf, features: Vec<String>) -> Self {
+        LoadedCrate { folder, features }
     }
 
     /// The cell that loads it.
     pub fn first_cell(&self) -> String {
         let folder = toml_string(&self.folder.to_string_lossy());
+        let features: Vec<String> = self.features.iter().map(|f| toml_string(f)).collect();
+        let features = match features.is_empty() {
+            true => String::new(),
+            false => format!(", features = [{}]", features.join(", ")),
+        };
         let home = crate::toolbox::cargo_home().unwrap_or_default();
         let home = home.to_string_lossy();
         format!(
-            ":build_env CARGO_HOME={home}\n:dep taper = {{ path = {folder} }}\n{PRELUDE}\n{QUESTION_MARK}"
+            ":build_env CARGO_HOME={home}\n:dep taper = {{ path = {folder}{features} }}\n{PRELUDE}\n{QUESTION_MARK}"
         )
     }
 
@@ -74,7 +81,7 @@ mod tests {
     fn lines_that_load_taper_again_become_blank_and_the_rest_stays_in_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path().canonicalize().expect("it exists");
-        let loaded = LoadedCrate::new(folder.clone());
+        let loaded = LoadedCrate::new(folder.clone(), vec![]);
         let cell = format!(
             ":dep taper = {{ path = \"{}\" }}\nuse taper::prelude::*;\nlet x = 1;",
             folder.display()
@@ -87,7 +94,7 @@ mod tests {
     #[test]
     fn another_taper_is_loaded_as_asked() {
         let here = tempfile::tempdir().expect("a folder");
-        let loaded = LoadedCrate::new(here.path().join("taper"));
+        let loaded = LoadedCrate::new(here.path().join("taper"), vec![]);
         let asked = format!(":dep taper = {{ path = \"{}\" }}", here.path().display());
         for cell in [
             asked.as_str(),

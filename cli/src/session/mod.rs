@@ -45,6 +45,8 @@ pub struct Start<'a> {
     pub work: &'a Path,
     /// The folder of the crate `taper`, loaded before the first cell.
     pub taper: PathBuf,
+    /// The crate's features that are switched on.
+    pub features: Vec<String>,
     /// The library `taper` as the image built it, if it did.
     pub library: Option<PathBuf>,
 }
@@ -79,7 +81,7 @@ impl Session {
     pub fn start(start: &Start) -> Result<Session> {
         let engine = Engine::start(start.work, start.library.as_deref())?;
         let interrupter = Arc::new(Interrupter::new(engine.process()));
-        let loaded = LoadedCrate::new(start.taper.clone());
+        let loaded = LoadedCrate::new(start.taper.clone(), start.features.clone());
         let mut session = Session {
             engine,
             loaded,

@@ -71,7 +71,7 @@ fn only_question_mark(code: &str) -> Option<Location> {
 /// What to do about errors of Candle and Rust, which only say what is wrong: the first text that
 /// the message contains decides. Taper's own errors have a second line already.
 #[rustfmt::skip]
-const ADVICE: [(&str, &str); 28] = [
+const ADVICE: [(&str, &str); 32] = [
     ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
     ("called `Option::unwrap()` on a `None` value", "There was no value. Look first, with `if let Some(x) = …`, or give another one with `.unwrap_or(…)`."),
     ("shape mismatch in matmul", "A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side wants `.t()?`."),
@@ -92,6 +92,10 @@ const ADVICE: [(&str, &str); 28] = [
     ("device mismatch", "Both must be on one device. Bring one over: `x.to_device(y.device())?`."),
     ("invalid index", "Indices count from 0 and stay below the size of the axis."),
     ("has not been built with", "Write `try_gpu(0)`: it gives the GPU where one can be used, and the CPU elsewhere."),
+    ("CUDA_ERROR_OUT_OF_MEMORY", "The GPU's memory is full. Take smaller batches, let go of tensors of earlier cells with `drop(x)`, or restart the kernel; `nvidia_smi()?` shows what other programs hold."),
+    ("CUDA_ERROR_ASSERT", "An index is out of range, and the GPU cannot be used until the kernel is restarted. Then run the cell on `cpu()`, which names the index."),
+    ("CUDA_ERROR_ILLEGAL_ADDRESS", "The GPU cannot be used until the kernel is restarted."),
+    ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for numbers of this type. Convert first, `x.to_dtype(DType::F32)?`, or compute it on the CPU."),
     ("index out of bounds", "Indices count from 0, so the last one is the length less 1."),
     ("attempt to subtract with overflow", "Whole numbers without a sign, such as `usize`, cannot go below 0. Convert first: `x as i64`."),
     ("attempt to divide by zero", "Whole numbers cannot be divided by 0. Look at the divisor first, or calculate with `f64`."),
@@ -162,6 +166,8 @@ mod tests {
         assert_eq!(with_advice(&advised), advised);
         assert_eq!(with_advice("what\nwhat to do"), "what\nwhat to do");
         assert_eq!(with_advice("boom"), "boom");
+        let full = with_advice(r#"DriverError(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")"#);
+        assert!(full.contains("\nThe GPU's memory is full."), "{full}");
     }
 
     #[test]

@@ -1,0 +1,297 @@
+//! Static libraries that stand in for CUDA's while `taper` is linked.
+//!
+//! Linked with the real ones, a program does not start where one of them is missing, and the driver's
+//! is missing on every machine without a card. Ours have the same functions, and look for the real
+//! library when one of them is called for the first time. So one image starts everywhere; without a
+//! driver, its first call gives an error like any other. And since they know where the libraries lie,
+//! nobody has to set `LD_LIBRARY_PATH`.
+//!
+//! Which functions there are is read from the bindings (the crate `cudarc`) that the project has
+//! locked. A function jumps through its slot in a table; the slots are empty at first, and then the
+//! call goes to `resolve`, with all registers that may hold arguments kept.
+
+use super::toolkit::{Toolkit, library};
+use crate::cache;
+use crate::checks;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// One of CUDA's libraries.
+struct Library {
+    /// As the linker names it.
+    name: &'static str,
+    /// The module of its bindings.
+    module: &'static str,
+    /// How its functions' names begin.
+    prefix: &'static str,
+    /// Where the toolkit has none of it: its file name on any system.
+    file: &'static str,
+    /// What its functions answer where the library is not there. It must be an error that the
+    /// bindings know.
+    absent: u32,
+    /// Where it is there, but older than the function.
+    older: u32,
+}
+
+const LIBRARIES: [Library; 6] = [
+    Library {
+        name: "cuda",
+        module: "driver",
+        prefix: "cu",
+        file: "libcuda.so.1",
+        absent: 34, // CUDA_ERROR_STUB_LIBRARY
+        older: 801, // CUDA_ERROR_NOT_SUPPORTED
+    },
+    Library {
+        name: "cublas",
+        module: "cublas",
+        prefix: "cublas",
+        file: "libcublas.so.13",
+        absent: 1, // CUBLAS_STATUS_NOT_INITIALIZED
+        older: 15, // CUBLAS_STATUS_NOT_SUPPORTED
+    },
+    Library {
+        name: "cublasLt",
+        module: "cublaslt",
+        prefix: "cublasLt",
+        file: "libcublasLt.so.13",
+        absent: 1,
+        older: 15,
+    },
+    Library {
+        name: "curand",
+        module: "curand",
+        prefix: "curand",
+        file: "libcurand.so.10",
+        absent: 203, // CURAND_STATUS_INITIALIZATION_FAILED
+        older: 203,
+    },
+    Library {
+        name: "nvrtc",
+        module: "nvrtc",
+        prefix: "nvrtc",
+        file: "libnvrtc.so.13",
+        absent: 11, // NVRTC_ERROR_INTERNAL_ERROR
+        older: 11,
+    },
+    Library {
+        name: "cudnn",
+        module: "cudnn",
+        prefix: "cudnn",
+        file: "libcudnn.so.9",
+        absent: 1001, // CUDNN_STATUS_NOT_INITIALIZED
+        older: 3000,  // CUDNN_STATUS_NOT_SUPPORTED
+    },
+];
+
+/// Where drivers lie that the system's linker does not know of: WSL, containers, NixOS.
+const DRIVERS: [&str; 3] = [
+    "/usr/lib/wsl/lib/libcuda.so.1",
+    "/usr/local/nvidia/lib64/libcuda.so.1",
+    "/run/opengl-driver/lib/libcuda.so.1",
+];
+
+/// Makes the libraries in `folder`. `bindings` is the source of `cudarc`.
+pub fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result<()> {
+    cache::make(folder)?;
+    for library in &LIBRARIES {
+        let file = bindings.join(library.module).join("sys/mod.rs");
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("reading the bindings {}", file.display()))?;
+        let functions = functions(&text, library.prefix);
+        if functions.is_empty() {
+            bail!(
+                "{} binds no function of lib{}",
+                file.display(),
+                library.name
+            );
+        }
+        let source = source(library, &functions, &candidates(library, toolkit));
+        compile(library.name, &source, folder)?;
+    }
+    link_runtime(toolkit, folder)
+}
+
+/// The kernels that are compiled call nothing of CUDA's runtime; if one does, it gets the static one,
+/// which finds the driver by itself.
+fn link_runtime(toolkit: &Toolkit, folder: &Path) -> Result<()> {
+    let real = toolkit.libraries.join("libcudart_static.a");
+    if real.exists() {
+        std::fs::copy(real, folder.join("libcudart.a"))?;
+        return Ok(());
+    }
+    compile("cudart", "", folder)
+}
+
+/// The functions that a module binds, once each, in order.
+fn functions<'a>(bindings: &'a str, prefix: &str) -> Vec<&'a str> {
+    let names = bindings.match_indices("fn ").map(|(at, _)| {
+        let rest = &bindings[at + 3..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        rest.split_at(end.unwrap_or(rest.len()))
+    });
+    let is_ours = |name: &str| {
+        let rest = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
+    let called = names.filter(|(name, rest)| rest.starts_with('(') && is_ours(name));
+    called
+        .map(|(name, _)| name)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
+}
+
+/// Where the library may lie, the likeliest first.
+fn candidates(wanted: &Library, toolkit: &Toolkit) -> Vec<String> {
+    if wanted.name == "cuda" {
+        // The system's own: the driver must be the one that is running.
+        let first = std::iter::once(wanted.file);
+        return first.chain(DRIVERS).map(str::to_owned).collect();
+    }
+    let own = library(&toolkit.libraries, &format!("lib{}.so.", wanted.name));
+    let mut found = Vec::new();
+    if let Some(own) = own {
+        found.push(own.to_string_lossy().into_owned());
+        // The program may be run on another machine.
+        found.extend(
+            own.file_name()
+                .map(|name| name.to_string_lossy().into_owned()),
+        );
+    }
+    found.push(wanted.file.to_owned());
+    found.dedup();
+    found
+}
+
+/// The C source of one library.
+fn source(library: &Library, functions: &[&str], candidates: &[String]) -> String {
+    let quoted = |texts: &mut dyn Iterator<Item = &str>| {
+        texts.fold(String::new(), |all, text| all + &format!("{text:?}, "))
+    };
+    let files = quoted(&mut candidates.iter().map(String::as_str));
+    let names = quoted(&mut functions.iter().copied());
+    let mut source = TEMPLATE
+        .replace("LIBRARY", library.name)
+        .replace("COUNT", &functions.len().to_string())
+        .replace("ABSENT", &library.absent.to_string())
+        .replace("OLDER", &library.older.to_string())
+        .replace("NAMES", &names)
+        .replace("FILES", &files);
+    for (index, function) in functions.iter().enumerate() {
+        let _ = writeln!(source, "ENTRY({function}, {index})");
+    }
+    source
+}
+
+/// What all libraries have in common. Only functions that describe an error answer with a text.
+const TEMPLATE: &str = include_str!("shim.c");
+
+/// Compiles a source into a library of its own.
+fn compile(name: &str, source: &str, folder: &Path) -> Result<()> {
+    let (c, object) = (
+        folder.join(format!("{name}.c")),
+        folder.join(format!("{name}.o")),
+    );
+    cache::write_atomically(&c, source.as_bytes())?;
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut cc = Command::new(compiler);
+    run(cc
+        .args(["-O1", "-fPIC", "-c"])
+        .arg(&c)
+        .arg("-o")
+        .arg(&object))?;
+    let library = folder.join(format!("lib{name}.a"));
+    let _ = std::fs::remove_file(&library);
+    run(Command::new("ar").arg("crs").arg(&library).arg(&object))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().context(checks::NO_C_COMPILER)?;
+    if !output.status.success() {
+        bail!(
+            "the libraries that stand in for CUDA's could not be made:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_in_the_bindings() {
+        let bindings = "pub type CUstreamCallback = fn(x: i32);\n\
+            pub unsafe fn cuInit(Flags: ::core::ffi::c_uint) -> CUresult {\n\
+                extern \"C\" { fn cuInit(Flags: ::core::ffi::c_uint) -> CUresult; }\n\
+            }\npub fn cublasCreate_v2(x: i32) {}\npub fn cuda(x: i32) {}\nfn cuA3_v2(";
+        assert_eq!(functions(bindings, "cu"), ["cuA3_v2", "cuInit"]);
+        assert_eq!(functions(bindings, "cublas"), ["cublasCreate_v2"]);
+    }
+
+    /// A library of this machine in place of one of CUDA's: arguments of all kinds arrive, also in the
+    /// first call, and what is not there gives the error.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[test]
+    fn calls_reach_the_library_and_errors_stand_in_for_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let library = Library {
+            name: "real",
+            module: "",
+            prefix: "real",
+            file: "",
+            absent: 34,
+            older: 801,
+        };
+        let functions = ["realGetErrorString", "realNewer", "realSum"];
+        let files = [at("nowhere.so"), at("libreal.so")];
+        let shim = source(&library, &functions, &files);
+        std::fs::write(at("shim.c"), shim).expect("written");
+        std::fs::write(at("real.c"), REAL).expect("written");
+        std::fs::write(at("main.c"), MAIN).expect("written");
+        run(Command::new("cc").args(["-shared", "-fPIC", "-o", &at("libreal.so"), &at("real.c")]))
+            .expect("the library compiles");
+        run(Command::new("cc").args([
+            "-O1",
+            "-o",
+            &at("main"),
+            &at("main.c"),
+            &at("shim.c"),
+            "-ldl",
+        ]))
+        .expect("the program compiles");
+        let said = || {
+            let output = Command::new(at("main")).output().expect("it starts");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        assert_eq!(said(), "165.5 165.5 801 none\n");
+        std::fs::remove_file(at("libreal.so")).expect("removed");
+        assert!(said().ends_with(" 34 libreal is not there\n"), "{}", said());
+    }
+
+    const REAL: &str = r#"
+double realSum(int a, long b, int c, int d, int e, int f, int on_stack, double x, float y, double *z) {
+    return a + b + c + d + e + f + on_stack + x + y + *z;
+}
+const char *realGetErrorString(int code) { return "none"; }
+"#;
+
+    const MAIN: &str = r#"
+#include <stdio.h>
+double realSum(int, long, int, int, int, int, int, double, float, double *);
+const char *realGetErrorString(int);
+int realNewer(int);
+int main(void) {
+    double z = 128;
+    double first = realSum(1, 2, 3, 4, 5, 6, 7, 8.0, 1.5f, &z);
+    double second = realSum(1, 2, 3, 4, 5, 6, 7, 8.0, 1.5f, &z);
+    printf("%.1f %.1f %d %s\n", first, second, realNewer(1), realGetErrorString(0));
+}
+"#;
+}

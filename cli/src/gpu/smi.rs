@@ -1,0 +1,247 @@
+//! What NVIDIA's driver says about itself and the cards: by `nvidia-smi`, which comes with it.
+
+use std::fmt;
+use std::process::{Command, Output};
+
+/// A version, as major and minor number.
+pub type Version = (u32, u32);
+
+/// What was found when the driver was asked.
+#[derive(Debug)]
+pub enum Answer {
+    /// There is no `nvidia-smi`.
+    NoDriver,
+    /// The driver is there but does not work; what it says.
+    Broken(String),
+    /// It works, and sees no card.
+    NoCard,
+    Works(Driver),
+}
+
+#[derive(Debug)]
+pub struct Driver {
+    /// `580.95.05`
+    pub version: String,
+    /// The newest CUDA whose programs it runs.
+    pub cuda: Version,
+    /// At least one.
+    pub cards: Vec<Card>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Card {
+    pub name: String,
+    pub capability: Capability,
+}
+
+/// What a card can do, as NVIDIA numbers it: 9.0 for an H200.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capability {
+    major: u32,
+    minor: u32,
+}
+
+impl Capability {
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self { major, minor }
+    }
+
+    /// As the compilers write it: `90`.
+    pub fn number(self) -> String {
+        format!("{}{}", self.major, self.minor)
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl std::str::FromStr for Capability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (major, minor) = version(text)
+            .filter(|(major, minor)| (3..100).contains(major) && *minor < 10)
+            .ok_or_else(|| format!("{text:?} is no compute capability; write one like 8.6"))?;
+        Ok(Self { major, minor })
+    }
+}
+
+impl Driver {
+    /// The capability that all cards have.
+    pub fn capability(&self) -> Capability {
+        let all = self.cards.iter().map(|card| card.capability);
+        all.min().expect("a driver that works has cards")
+    }
+
+    /// The cards' names, as a person lists them.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.cards.iter().map(|card| card.name.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+/// Asks the driver.
+pub fn ask() -> Answer {
+    let query = "--query-gpu=driver_version,compute_cap,name";
+    let Ok(cards) = Command::new("nvidia-smi")
+        .args([query, "--format=csv,noheader"])
+        .output()
+    else {
+        return Answer::NoDriver;
+    };
+    let table = Command::new("nvidia-smi").output();
+    let table = table.map(|output| text_of(&output)).unwrap_or_default();
+    read(cards.status.success(), &text_of(&cards), &table)
+}
+
+fn text_of(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// `cards` is the answer to our question, `table` what `nvidia-smi` shows when not asked for more.
+fn read(succeeded: bool, cards: &str, table: &str) -> Answer {
+    let said = || {
+        let lines = cards.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join(" ")
+    };
+    if cards.contains("No devices were found") {
+        return Answer::NoCard;
+    }
+    if !succeeded {
+        return Answer::Broken(said());
+    }
+    let lines = cards.lines().filter(|line| !line.trim().is_empty());
+    let Some(cards) = lines.map(card).collect::<Option<Vec<_>>>() else {
+        return Answer::Broken(said());
+    };
+    let Some((driver, _)) = cards.first() else {
+        return Answer::NoCard;
+    };
+    let driver = driver.clone();
+    let Some(cuda) = cuda_of_table(table).or_else(|| cuda_of_driver(&driver)) else {
+        return Answer::Broken(format!("it names no version of CUDA for driver {driver}"));
+    };
+    Answer::Works(Driver {
+        version: driver,
+        cuda,
+        cards: cards.into_iter().map(|(_, card)| card).collect(),
+    })
+}
+
+/// `580.95.05, 9.0, NVIDIA H200`
+fn card(line: &str) -> Option<(String, Card)> {
+    let mut parts = line.splitn(3, ',').map(str::trim);
+    let (driver, capability, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let card = Card {
+        name: name.to_owned(),
+        capability: capability.parse().ok()?,
+    };
+    Some((driver.to_owned(), card))
+}
+
+/// From `| NVIDIA-SMI 580.95.05   Driver Version: 580.95.05   CUDA Version: 13.0 |`. In a container
+/// whose driver is not wholly mounted, it says N/A.
+fn cuda_of_table(table: &str) -> Option<Version> {
+    let (_, rest) = table.split_once("CUDA Version")?;
+    version(rest.trim_start_matches([':', ' ']))
+}
+
+/// What NVIDIA's release notes promise for a branch of the driver.
+fn cuda_of_driver(driver: &str) -> Option<Version> {
+    const BRANCHES: [(u32, Version); 9] = [
+        (580, (13, 0)),
+        (575, (12, 9)),
+        (570, (12, 8)),
+        (560, (12, 6)),
+        (555, (12, 5)),
+        (550, (12, 4)),
+        (535, (12, 2)),
+        (525, (12, 0)),
+        (450, (11, 0)),
+    ];
+    let branch: u32 = driver.split('.').next()?.parse().ok()?;
+    let known = BRANCHES.into_iter().find(|(first, _)| branch >= *first);
+    known.map(|(_, cuda)| cuda)
+}
+
+/// The two numbers with which a text begins, as in `13.0, V13.0.88`.
+pub fn version(text: &str) -> Option<Version> {
+    let (major, rest) = text.split_once('.')?;
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    Some((major.trim().parse().ok()?, rest[..digits].parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+";
+
+    fn works(cards: &str, table: &str) -> Driver {
+        match read(true, cards, table) {
+            Answer::Works(driver) => driver,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn cards_and_versions_are_read() {
+        let driver = works("580.95.05, 9.0, NVIDIA H200\n", TABLE);
+        assert_eq!(driver.version, "580.95.05");
+        assert_eq!(driver.cuda, (13, 0));
+        assert_eq!(driver.names(), "NVIDIA H200");
+        assert_eq!(driver.capability().number(), "90");
+    }
+
+    #[test]
+    fn of_several_cards_the_least_able_one_counts() {
+        let cards = "570.1, 12.0, NVIDIA GeForce RTX 5090\n570.1, 8.6, NVIDIA RTX A2000, 12GB\n";
+        let driver = works(cards, "");
+        assert_eq!(driver.capability().to_string(), "8.6");
+        assert_eq!(
+            driver.names(),
+            "NVIDIA GeForce RTX 5090, NVIDIA RTX A2000, 12GB"
+        );
+    }
+
+    #[test]
+    fn a_table_without_the_version_leaves_that_of_the_driver() {
+        let table = "| NVIDIA-SMI 535.216.01  Driver Version: 535.216.01  CUDA Version: N/A |";
+        assert_eq!(works("535.216.01, 7.5, Tesla T4\n", table).cuda, (12, 2));
+        assert_eq!(works("999.0, 7.5, Tesla T4\n", "").cuda, (13, 0));
+    }
+
+    #[test]
+    fn what_does_not_work_is_told_in_the_driver_s_own_words() {
+        let mismatch = "Failed to initialize NVML: Driver/library version mismatch\n\
+                        NVML library version: 580.95\n";
+        let Answer::Broken(said) = read(false, mismatch, mismatch) else {
+            panic!("it does not work");
+        };
+        assert!(said.ends_with("mismatch NVML library version: 580.95"));
+        let unloaded =
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
+        assert!(matches!(read(false, unloaded, ""), Answer::Broken(_)));
+        assert!(matches!(read(true, "what is this", ""), Answer::Broken(_)));
+        for none in ["", "No devices were found\n"] {
+            assert!(matches!(read(true, none, ""), Answer::NoCard), "{none}");
+        }
+    }
+
+    #[test]
+    fn capabilities_are_numbers_with_a_point() {
+        let capability = |text: &str| text.parse::<Capability>();
+        assert_eq!(capability("12.0").unwrap(), Capability::new(12, 0));
+        assert!(capability("9.0").unwrap() < capability("12.0").unwrap());
+        for wrong in ["90", "", "x.1", "1.2", "8.60"] {
+            assert!(capability(wrong).is_err(), "{wrong}");
+        }
+    }
+}
