@@ -57,6 +57,8 @@ enum Taper {
     Cuda(commands::cuda::Arguments),
     /// Say what is there and what to do about what is not
     Doctor,
+    /// Check Taper on an NVIDIA GPU, and write a report
+    GpuCheck(commands::gpu_check::Arguments),
     /// A session behind two pipes: cells in, events out, both as lines of JSON
     #[command(hide = true)]
     Events,
@@ -102,6 +104,7 @@ fn run(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
         Taper::Cuda(arguments) => commands::cuda::run(arguments),
+        Taper::GpuCheck(arguments) => commands::gpu_check::run(arguments),
         Taper::Doctor => commands::doctor::run(),
         Taper::Events => commands::events::run(),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),
