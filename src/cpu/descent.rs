@@ -227,7 +227,8 @@ mod tests {
 
     /// Rules of all kinds, for tensors of all sizes, whose gradient is sometimes not contiguous.
     fn sweep(mut check: impl FnMut(&mut rand_chacha::ChaCha8Rng, [Tensor; 4], f64)) {
-        for seed in 0..60 {
+        let cases = if cfg!(miri) { 1..5 } else { 0..60 };
+        for seed in cases {
             let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
             manual_seed(seed);
             let (dtype, tolerance) = match seed % 2 {
