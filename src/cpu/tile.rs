@@ -8,7 +8,7 @@ use crate::cpu::simd::{Element, Level, Plain, Vector};
 /// Vectors in a tile of [`weighted_sums`].
 const WIDE: usize = 3;
 /// Window places in a tile of [`correlations`].
-pub(super) const PLACES: usize = 6;
+pub(super) const PLACES: usize = 3;
 
 /// How many rows a tile of [`weighted_sums`] has at most, and how many places.
 pub(super) fn tile_shape<T: Element>() -> (usize, usize) {
@@ -26,10 +26,10 @@ pub(super) fn tile_shape<T: Element>() -> (usize, usize) {
 pub(super) fn correlated_rows() -> usize {
     match Level::get() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => 4,
+        Level::Avx512 => 8,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => 2,
-        Level::Baseline => 2,
+        Level::Avx2 => 3,
+        Level::Baseline => 3,
     }
 }
 
@@ -155,7 +155,7 @@ pub(super) unsafe fn correlations<T: Element>(
                         x86::correlate_256_f32(rows, pictures, y, pitch, x, offsets, out)
                     }
                     Level::Baseline => {
-                        correlate_by_2::<Plain<f32, 4>>(rows, pictures, y, pitch, x, offsets, out)
+                        correlate_by_3::<Plain<f32, 4>>(rows, pictures, y, pitch, x, offsets, out)
                     }
                 }
             }
@@ -171,7 +171,7 @@ pub(super) unsafe fn correlations<T: Element>(
                         x86::correlate_256_f64(rows, pictures, y, pitch, x, offsets, out)
                     }
                     Level::Baseline => {
-                        correlate_by_2::<Plain<f64, 2>>(rows, pictures, y, pitch, x, offsets, out)
+                        correlate_by_3::<Plain<f64, 2>>(rows, pictures, y, pitch, x, offsets, out)
                     }
                 }
             }
@@ -221,28 +221,28 @@ mod x86 {
         __m512,
         f32,
         sums_512_f32 = sums_by_8,
-        correlate_512_f32 = correlate_by_4
+        correlate_512_f32 = correlate_by_8
     );
     compiled!(
         "avx512f",
         __m512d,
         f64,
         sums_512_f64 = sums_by_8,
-        correlate_512_f64 = correlate_by_4
+        correlate_512_f64 = correlate_by_8
     );
     compiled!(
         "avx2,fma",
         __m256,
         f32,
         sums_256_f32 = sums_by_4,
-        correlate_256_f32 = correlate_by_2
+        correlate_256_f32 = correlate_by_3
     );
     compiled!(
         "avx2,fma",
         __m256d,
         f64,
         sums_256_f64 = sums_by_4,
-        correlate_256_f64 = correlate_by_2
+        correlate_256_f64 = correlate_by_3
     );
 }
 
@@ -277,6 +277,7 @@ macro_rules! sums_by {
         }
     };
 }
+#[cfg(target_arch = "x86_64")]
 sums_by!(sums_by_8, [1 2 3 4 5 6 7 8]);
 sums_by!(sums_by_4, [1 2 3 4]);
 
@@ -305,8 +306,9 @@ macro_rules! correlate_by {
         }
     };
 }
-correlate_by!(correlate_by_4, [1 2 3 4]);
-correlate_by!(correlate_by_2, [1 2]);
+#[cfg(target_arch = "x86_64")]
+correlate_by!(correlate_by_8, [1 2 3 4 5 6 7 8]);
+correlate_by!(correlate_by_3, [1 2 3]);
 
 /// See [`weighted_sums`].
 #[inline(always)]
@@ -360,14 +362,15 @@ unsafe fn correlate<V: Vector, const ROWS: usize, const COUNT: usize>(
             let x = x.add(picture * pictures.x_step);
             let mut p = 0;
             while p < pictures.length {
-                let mut ys = [V::splat(V::Element::ZERO); ROWS];
-                for (m, value) in ys.iter_mut().enumerate() {
-                    *value = V::load(y.add(m * pitch + p));
+                // These stay in registers, with the sums; each number of `y` comes and goes.
+                let mut values = [V::splat(V::Element::ZERO); COUNT];
+                for (value, offset) in values.iter_mut().zip(offsets) {
+                    *value = V::load(x.add(offset + p));
                 }
-                for (i, offset) in offsets.iter().enumerate() {
-                    let value = V::load(x.add(offset + p));
-                    for (m, y) in ys.iter().enumerate() {
-                        sums[m][i] = y.multiply_add(value, sums[m][i]);
+                for (m, sums) in sums.iter_mut().enumerate() {
+                    let y = V::load(y.add(m * pitch + p));
+                    for (sum, value) in sums.iter_mut().zip(values) {
+                        *sum = y.multiply_add(value, *sum);
                     }
                 }
                 p += V::LANES;

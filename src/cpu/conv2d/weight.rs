@@ -68,7 +68,7 @@ impl Work {
             window,
             padded,
             pitch,
-            x_step: flat.numbers() + LANES,
+            x_step: (flat.numbers() + LANES).next_multiple_of(LANES),
             y_step: pitch * passage.to.channels,
             flat,
         }
