@@ -4,6 +4,10 @@
 //!
 //! What it prints is Markdown. It fails if replicas on one card give other gradients than one model.
 
+#[path = "../training/nets.rs"]
+mod nets;
+
+use nets::{cifar, lenet};
 use taper::prelude::*;
 
 /// How far a gradient of two replicas may be from that of one model.
@@ -76,43 +80,4 @@ fn replicas_off(device: &Device) -> Result<f32> {
         }
     }
     Ok(off)
-}
-
-fn lenet() -> Sequential {
-    seq![
-        LazyConv2d::new(6, 5).padding(2),
-        Sigmoid,
-        AvgPool2d::new(2),
-        LazyConv2d::new(16, 5),
-        Sigmoid,
-        AvgPool2d::new(2),
-        Flatten,
-        LazyLinear::new(120),
-        Sigmoid,
-        LazyLinear::new(84),
-        Sigmoid,
-        LazyLinear::new(10),
-    ]
-}
-
-fn cifar() -> Sequential {
-    seq![
-        LazyConv2d::new(6, 5),
-        ReLU,
-        MaxPool2d::new(2),
-        LazyConv2d::new(16, 5).padding(3),
-        ReLU,
-        LazyConv2d::new(16, 5),
-        ReLU,
-        MaxPool2d::new(2),
-        LazyConv2d::new(16, 3),
-        ReLU,
-        MaxPool2d::new(2),
-        Flatten,
-        LazyLinear::new(120),
-        ReLU,
-        LazyLinear::new(84),
-        ReLU,
-        LazyLinear::new(10),
-    ]
 }

@@ -1,6 +1,7 @@
 //! The models in Taper.
 
 use crate::Step;
+use crate::nets::{cifar, lenet};
 use taper::prelude::*;
 
 pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
@@ -60,23 +61,6 @@ pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
     }))
 }
 
-fn lenet() -> Sequential {
-    seq![
-        LazyConv2d::new(6, 5).padding(2),
-        Sigmoid,
-        AvgPool2d::new(2),
-        LazyConv2d::new(16, 5),
-        Sigmoid,
-        AvgPool2d::new(2),
-        Flatten,
-        LazyLinear::new(120),
-        Sigmoid,
-        LazyLinear::new(84),
-        Sigmoid,
-        LazyLinear::new(10),
-    ]
-}
-
 fn lenet_relu() -> Sequential {
     seq![
         LazyConv2d::new(6, 5).padding(2),
@@ -116,28 +100,6 @@ fn leaf() -> Result<Sequential> {
         Dropout::new(0.2)?,
         LazyLinear::new(2),
     ])
-}
-
-fn cifar() -> Sequential {
-    seq![
-        LazyConv2d::new(6, 5),
-        ReLU,
-        MaxPool2d::new(2),
-        LazyConv2d::new(16, 5).padding(3),
-        ReLU,
-        LazyConv2d::new(16, 5),
-        ReLU,
-        MaxPool2d::new(2),
-        LazyConv2d::new(16, 3),
-        ReLU,
-        MaxPool2d::new(2),
-        Flatten,
-        LazyLinear::new(120),
-        ReLU,
-        LazyLinear::new(84),
-        ReLU,
-        LazyLinear::new(10),
-    ]
 }
 
 /// Two convolutions, whose output is added to their input.

@@ -8,6 +8,7 @@
 //! clock, and of the processors.
 
 mod candle_models;
+mod nets;
 mod taper_models;
 
 use std::io::{BufRead, Write};
