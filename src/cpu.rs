@@ -16,7 +16,7 @@ mod descent;
 mod layer_norm;
 mod linear;
 mod memory;
-pub(crate) mod parallel;
+mod parallel;
 mod pool;
 mod product;
 mod scratch;

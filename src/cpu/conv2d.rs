@@ -156,7 +156,7 @@ impl<T: Element> Chunk<'_, T> {
     unsafe fn convolve(&self, x: &[T], y: Shared<MaybeUninit<T>>) {
         let (most, places) = tile::tile_shape::<T>();
         let (flat, to) = (self.flat, self.passage.to);
-        let length = (self.rows.len() - 1) * flat.pitch + to.width;
+        let length = flat.length(self.rows.len(), to.width);
         with_scratch(flat.numbers() + places, |scratch: &mut [T]| {
             flat.fill(self.passage, x, self.rows.start, scratch);
             with_scratch(most * places, |sums: &mut [T]| {

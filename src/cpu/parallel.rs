@@ -1,13 +1,18 @@
 //! Work shared among the cores.
 
 use super::shared::written;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls `work` for each task below `count`. The calling thread takes its share: what is small is
-/// done before another thread has woken up.
-pub(crate) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
-    let threads = rayon::current_num_threads().min(count);
-    if threads <= 1 {
+/// Calls `work` for each task below `count`, on the calling thread and on those of Candle, which wait
+/// for the next call without sleeping for about a millisecond: a training step has dozens of calls,
+/// and to wake a thread takes as long as many of them.
+///
+/// `work` must not compute with tensors: Candle's operations use the same threads.
+pub(super) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
+    // Also inside a pool of one thread: tests compare with it.
+    if count <= 1 || rayon::current_num_threads() == 1 {
         return (0..count).for_each(work);
     }
     let next = AtomicUsize::new(0);
@@ -19,16 +24,23 @@ pub(crate) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
             }
         }
     };
-    rayon::in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| take());
+    // A panic of the calling thread would leave the pool locked for good.
+    let panic = Mutex::new(None);
+    candle_core::utils::barrier_pool().execute(|_| {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(take)) {
+            *panic.lock().unwrap_or_else(|error| error.into_inner()) = Some(payload);
         }
-        take();
     });
+    if let Some(payload) = panic
+        .into_inner()
+        .unwrap_or_else(|error| error.into_inner())
+    {
+        resume_unwind(payload);
+    }
 }
 
 /// What `work` gives for each task below `count`, in their order.
-pub(crate) fn map_tasks<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+pub(super) fn map_tasks<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     // SAFETY: each task writes its own result.
     unsafe {
         written(count, |results| {
@@ -53,12 +65,27 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller() {
+    fn a_panic_reaches_the_caller_and_the_next_call_works() {
         for task in [0, 99] {
-            let caught = std::panic::catch_unwind(|| {
+            let caught = catch_unwind(|| {
                 for_each_task(100, |i| assert_ne!(i, task, "as planned"));
             });
             assert!(caught.is_err());
+            assert_eq!(map_tasks(3, |task| task), [0, 1, 2]);
         }
+    }
+
+    #[test]
+    fn several_threads_may_call_at_once() {
+        std::thread::scope(|scope| {
+            for caller in 0..4 {
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        let sum: usize = map_tasks(10, |task| task + caller).iter().sum();
+                        assert_eq!(sum, 45 + 10 * caller);
+                    }
+                });
+            }
+        });
     }
 }

@@ -223,7 +223,7 @@ const SQUARE: usize = 8;
 
 multiversion! {
     /// The same for columns whose numbers lie together; `pitch` is from one column to the next.
-    fn pack_turned<T: Element>(columns: &[T], pitch: usize, width: usize, places: usize, packed: &mut [T]) {
+    pub(super) fn pack_turned<T: Element>(columns: &[T], pitch: usize, width: usize, places: usize, packed: &mut [T]) {
         let depth = packed.len() / places;
         let (squares, even) = (width / SQUARE * SQUARE, depth / SQUARE * SQUARE);
         for k in (0..even).step_by(SQUARE) {

@@ -22,6 +22,11 @@ pub(super) fn tile_shape<T: Element>() -> (usize, usize) {
     }
 }
 
+/// The numbers in a vector of [`weighted_sums`].
+pub(super) fn lanes<T: Element>() -> usize {
+    tile_shape::<T>().1 / WIDE
+}
+
 /// How many rows a tile of [`correlations`] has at most.
 pub(super) fn correlated_rows() -> usize {
     match Level::get() {
@@ -44,8 +49,7 @@ pub(super) struct Size {
 impl Size {
     /// `rows` rows, and whole vectors for at least `places` places, a tile's at most.
     pub(super) fn of<T: Element>(rows: usize, places: usize) -> Self {
-        let lanes = tile_shape::<T>().1 / WIDE;
-        let wide = places.div_ceil(lanes).clamp(1, WIDE);
+        let wide = places.div_ceil(lanes::<T>()).clamp(1, WIDE);
         Size { rows, wide }
     }
 }

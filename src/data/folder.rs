@@ -2,11 +2,11 @@
 
 use super::transforms::{ToTensor, Transform};
 use super::{Batch, Dataset, dataset::check_indices};
-use crate::cpu::parallel::map_tasks;
 use crate::error::explain;
 use crate::image::Pixels;
 use crate::show::Show;
 use candle_core::{Device, Result, Tensor};
+use rayon::prelude::*;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl Dataset for ImageFolder {
 
     fn get(&self, indices: &[usize]) -> Result<Batch> {
         // Reading is spread over the cores. What is random comes after it, in the order of the batch.
-        let images = map_tasks(indices.len(), |i| self.image(indices[i]));
+        let images: Vec<_> = indices.par_iter().map(|&i| self.image(i)).collect();
         let images: Vec<Tensor> = images
             .into_iter()
             .map(|image| self.transform.apply(&image?))

@@ -184,6 +184,11 @@ impl Flat {
         self.start(self.channels, 0, 0)
     }
 
+    /// From the first output of so many rows to the last, with what lies between the rows.
+    pub(super) fn length(&self, rows: usize, width: usize) -> usize {
+        (rows - 1) * self.pitch + width
+    }
+
     /// The output rows of a chunk.
     pub(super) fn rows_of(&self, chunk: usize) -> Range<usize> {
         chunk * self.chunk..((chunk + 1) * self.chunk).min(self.height)
