@@ -45,13 +45,17 @@ pub struct MimeBundle {
 impl MimeBundle {
     /// A bundle whose only representation so far is plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::default().with("text/plain", text)
+        Self::default().and("text/plain", text.into())
     }
 
     /// Adds (or replaces) the representation for one MIME type.
-    pub fn with(mut self, mime_type: &str, content: impl Into<String>) -> Self {
+    pub fn with(self, mime_type: &str, content: impl Into<String>) -> Self {
+        self.and(mime_type, content.into())
+    }
+
+    fn and(mut self, mime_type: &str, content: String) -> Self {
         self.data
-            .insert(mime_type.to_owned(), Value::String(content.into()));
+            .insert(mime_type.to_owned(), Value::String(content));
         self
     }
 

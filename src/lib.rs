@@ -50,6 +50,7 @@ pub mod device;
 pub mod display;
 mod error;
 pub mod export;
+mod hidden;
 mod image;
 mod kernel;
 pub mod nn;

@@ -117,14 +117,16 @@ pub(crate) fn explain_gpu<T>(
     device: &Device,
     asked: Option<usize>,
 ) -> Result<T> {
-    result.map_err(|error| {
-        let text = error.to_string();
-        // Errors that have been explained already have two lines.
-        let known = text.lines().count() == 1 || text.contains("backtrace");
-        let memory = || super::backend::memory(device);
-        let meaning = known.then(|| meaning(&text, asked, memory)).flatten();
-        meaning.unwrap_or(error)
-    })
+    result.map_err(|error| explained(error, device, asked))
+}
+
+fn explained(error: Error, device: &Device, asked: Option<usize>) -> Error {
+    let text = error.to_string();
+    // Errors that have been explained already have two lines.
+    let known = text.lines().count() == 1 || text.contains("backtrace");
+    let memory = || super::backend::memory(device);
+    let meaning = known.then(|| meaning(&text, asked, memory)).flatten();
+    meaning.unwrap_or(error)
 }
 
 /// The error in our words, if its text is that of a GPU's.

@@ -48,6 +48,17 @@ pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tenso
     })
 }
 
+/// The tensors of a file, which are those of the model.
+pub(super) fn load_for(
+    path: &Path,
+    device: &Device,
+    model: &[StateEntry],
+) -> Result<HashMap<String, Tensor>> {
+    let values = load(path, device)?;
+    check(path, model, &values)?;
+    Ok(values)
+}
+
 /// Refuses values that are not exactly those of the model.
 pub(crate) fn check(
     path: &Path,

@@ -95,17 +95,13 @@ pub trait Parameters {
     /// its fields.
     #[doc(hidden)]
     fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        for (name, field) in self.fields() {
-            field.collect_state(&joined(path, &name), found);
-        }
+        collect(self.fields(), path, found);
     }
 
     /// Switches every [`Mode`](crate::nn::Mode) below.
     #[doc(hidden)]
     fn set_training(&self, training: bool) {
-        for (_, field) in self.fields() {
-            field.set_training(training);
-        }
+        set_all(self.fields(), training);
     }
 
     /// Moves all that is below to the device, in place.
@@ -113,8 +109,27 @@ pub trait Parameters {
     fn place(&mut self, device: &Device) -> Result<()> {
         let mut found = Vec::new();
         self.collect_state("", &mut found);
-        found.iter().try_for_each(|e| e.parameter.move_to(device))
+        move_all(&found, device)
     }
+}
+
+// What the methods above do for every model alike: they are compiled anew for each.
+
+fn collect(fields: Vec<(String, &dyn Parameters)>, path: &str, found: &mut Vec<StateEntry>) {
+    for (name, field) in fields {
+        field.collect_state(&joined(path, &name), found);
+    }
+}
+
+fn set_all(fields: Vec<(String, &dyn Parameters)>, training: bool) {
+    for (_, field) in fields {
+        field.set_training(training);
+    }
+}
+
+fn move_all(state: &[StateEntry], device: &Device) -> Result<()> {
+    let mut parameters = state.iter().map(|entry| &entry.parameter);
+    parameters.try_for_each(|parameter| parameter.move_to(device))
 }
 
 /// One tensor of a model's state, with its dotted name.

@@ -1,7 +1,9 @@
 //! What a student calls on a model.
 
 use crate::error::explain;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, StateEntry, Summary, files};
+use crate::nn::{
+    Copier, Init, Layer, Parameter, Parameters, Replicate, StateEntry, Summary, files,
+};
 use candle_core::{Device, Result, Tensor};
 use std::path::Path;
 
@@ -27,8 +29,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let trained = state_of(self).into_iter().filter(|entry| entry.trained);
-        trained.map(|entry| (entry.name, entry.parameter)).collect()
+        trained(state_of(self))
     }
 
     /// All parameters, in the order of the fields.
@@ -43,8 +44,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let named = self.named_parameters();
-        named.into_iter().map(|(_, parameter)| parameter).collect()
+        parameters(state_of(self))
     }
 
     /// The parameter with this name.
@@ -64,18 +64,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let named = self.named_parameters();
-        if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
-            return Ok(parameter.clone());
-        }
-        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-        Err(explain(
-            format!("there is no parameter named {name:?}"),
-            match names[..] {
-                [] => "This model has no parameters".to_owned(),
-                _ => format!("Choose one of: {}", names.join(", ")),
-            },
-        ))
+        named(state_of(self), name)
     }
 
     /// How many numbers training can change. Parameters that wait for a first input count as 0.
@@ -90,8 +79,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let shapes = self.parameters().into_iter().filter_map(|p| p.shape().ok());
-        shapes.map(|shape| shape.elem_count()).sum()
+        count(state_of(self))
     }
 
     /// Makes every layer behave as in training. A new model does.
@@ -168,10 +156,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let entries = state_of(self).into_iter();
-        entries
-            .map(|entry| Ok((entry.name, entry.parameter.tensor()?.detach())))
-            .collect()
+        tensors(state_of(self))
     }
 
     /// Writes all parameters and buffers to a safetensors file, with the names and the layout that
@@ -217,8 +202,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let values = files::load(path.as_ref(), device)?;
-        files::check(path.as_ref(), &state_of(self), &values)?;
+        let values = files::load_for(path.as_ref(), device, &state_of(self))?;
         self.place(device)?;
         files::assign(&state_of(self), &values)
     }
@@ -260,20 +244,64 @@ pub trait ParametersExt {
     /// net.init_weights(Init::XavierUniform)?;
     /// # Ok::<(), Error>(())
     /// ```
-    fn init_weights(&self, init: crate::nn::Init) -> Result<()>
+    fn init_weights(&self, init: Init) -> Result<()>
     where
         Self: Parameters,
     {
-        for parameter in self.parameters() {
-            if parameter.shape()?.rank() >= 2 {
-                parameter.set(&init.tensor_like(&parameter.tensor()?)?)?;
-            }
-        }
-        Ok(())
+        initialise(state_of(self), init)
     }
 }
 
 impl<T: ?Sized> ParametersExt for T {}
+
+// The methods are compiled for each model anew, in a notebook by each cell that calls them: so they
+// only ask for the state, and the work is done here.
+
+fn trained(state: Vec<StateEntry>) -> Vec<(String, Parameter)> {
+    let trained = state.into_iter().filter(|entry| entry.trained);
+    trained.map(|entry| (entry.name, entry.parameter)).collect()
+}
+
+fn parameters(state: Vec<StateEntry>) -> Vec<Parameter> {
+    let trained = state.into_iter().filter(|entry| entry.trained);
+    trained.map(|entry| entry.parameter).collect()
+}
+
+fn named(state: Vec<StateEntry>, name: &str) -> Result<Parameter> {
+    let named = trained(state);
+    if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
+        return Ok(parameter.clone());
+    }
+    let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+    Err(explain(
+        format!("there is no parameter named {name:?}"),
+        match names[..] {
+            [] => "This model has no parameters".to_owned(),
+            _ => format!("Choose one of: {}", names.join(", ")),
+        },
+    ))
+}
+
+fn count(state: Vec<StateEntry>) -> usize {
+    let shapes = parameters(state).into_iter().filter_map(|p| p.shape().ok());
+    shapes.map(|shape| shape.elem_count()).sum()
+}
+
+fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {
+    let entries = state.into_iter();
+    entries
+        .map(|entry| Ok((entry.name, entry.parameter.tensor()?.detach())))
+        .collect()
+}
+
+fn initialise(state: Vec<StateEntry>, init: Init) -> Result<()> {
+    for parameter in parameters(state) {
+        if parameter.shape()?.rank() >= 2 {
+            parameter.set(&init.tensor_like(&parameter.tensor()?)?)?;
+        }
+    }
+    Ok(())
+}
 
 /// The parameters and buffers of a model, each once.
 pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {

@@ -1,5 +1,6 @@
 //! Copies of a model that share nothing with it.
 
+use crate::hidden::Hidden;
 use crate::nn::Parameter;
 use candle_core::{Device, Result};
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ pub trait Replicate: Sized {
 /// Copies parameters to a device, each once, so that what a model shares its copy shares too.
 pub struct Copier {
     device: Device,
-    copied: HashMap<usize, Parameter>,
+    copied: Hidden<HashMap<usize, Parameter>>,
 }
 
 impl Copier {
@@ -46,7 +47,7 @@ impl Copier {
     pub fn new(device: &Device) -> Self {
         Self {
             device: device.clone(),
-            copied: HashMap::new(),
+            copied: Hidden::new(HashMap::new()),
         }
     }
 

@@ -28,7 +28,7 @@ struct Row {
 }
 
 impl Summary {
-    pub(super) fn of(model: &impl Layer, input: Shape) -> Result<Self> {
+    pub(super) fn of(model: &dyn Layer, input: Shape) -> Result<Self> {
         let parameters = model.parameters();
         let first = parameters.iter().find_map(|p| p.tensor().ok());
         let (device, dtype) = match &first {
@@ -78,7 +78,7 @@ impl Summary {
 }
 
 /// The output, and the layers that were seen on the way.
-fn forward(model: &impl Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
+fn forward(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
     ROWS.set(Some(Vec::new()));
     let output = input.and_then(|input| model.forward(&input));
     (output, ROWS.take().unwrap_or_default())

@@ -1,12 +1,13 @@
 //! The board on which a training loop draws its curves.
 
-use super::axis::Scale;
+use super::axis::{AxisSpec, Scale};
 use super::chart::{Chart, Series};
 use super::drawn::save_page;
 use super::number::Number;
 use crate::display::MimeBundle;
 use crate::display::live::{Live, Picture};
 use crate::error::Result;
+use crate::hidden::Hidden;
 use crate::show::Show;
 use std::path::Path;
 
@@ -34,9 +35,9 @@ use std::path::Path;
 ///     "y over x\nsin: -0.412 at 9.85 (50 points)\ncos: -0.9589 at 9.45 (10 points)"
 /// );
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ProgressBoard {
-    live: Live<Board>,
+    live: Hidden<Live<Board>>,
 }
 
 /// What is drawn, and the points that wait for others to be averaged with.
@@ -62,7 +63,9 @@ impl ProgressBoard {
     /// assert_eq!(ProgressBoard::new().show_text(), "y over x (no points yet)");
     /// ```
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            live: Hidden::new(Live::default()),
+        }
     }
 
     /// Names the horizontal axis.
@@ -74,7 +77,7 @@ impl ProgressBoard {
     /// assert_eq!(board.show_text(), "loss over epoch (no points yet)");
     /// ```
     pub fn xlabel(self, label: impl Into<String>) -> Self {
-        self.with(|chart| chart.x.label = label.into())
+        self.labelled(|chart| &mut chart.x, label.into())
     }
 
     /// Names the vertical axis; see [`xlabel`](Self::xlabel).
@@ -86,7 +89,7 @@ impl ProgressBoard {
     /// assert_eq!(board.show_text(), "accuracy over x (no points yet)");
     /// ```
     pub fn ylabel(self, label: impl Into<String>) -> Self {
-        self.with(|chart| chart.y.label = label.into())
+        self.labelled(|chart| &mut chart.y, label.into())
     }
 
     /// Fixes the ends of the horizontal axis. Ends that make no axis (equal, not finite, or not
@@ -98,7 +101,7 @@ impl ProgressBoard {
     /// let board = ProgressBoard::new().xlim(0, 10).ylim(0.0, 2.5);
     /// ```
     pub fn xlim(self, from: impl Number, to: impl Number) -> Self {
-        self.with(|chart| chart.x.limits = Some((from.to_f64(), to.to_f64())))
+        self.limited(|chart| &mut chart.x, (from.to_f64(), to.to_f64()))
     }
 
     /// Fixes the ends of the vertical axis; see [`xlim`](Self::xlim).
@@ -109,7 +112,7 @@ impl ProgressBoard {
     /// let board = ProgressBoard::new().ylabel("accuracy").ylim(0, 1);
     /// ```
     pub fn ylim(self, from: impl Number, to: impl Number) -> Self {
-        self.with(|chart| chart.y.limits = Some((from.to_f64(), to.to_f64())))
+        self.limited(|chart| &mut chart.y, (from.to_f64(), to.to_f64()))
     }
 
     /// Chooses how the horizontal axis spreads its values; linear at first.
@@ -146,6 +149,14 @@ impl ProgressBoard {
         self.with(|chart| chart.size = size)
     }
 
+    fn labelled(self, axis: fn(&mut Chart) -> &mut AxisSpec, label: String) -> Self {
+        self.with(|chart| axis(chart).label = label)
+    }
+
+    fn limited(self, axis: fn(&mut Chart) -> &mut AxisSpec, limits: (f64, f64)) -> Self {
+        self.with(|chart| axis(chart).limits = Some(limits))
+    }
+
     fn with(self, change: impl FnOnce(&mut Chart)) -> Self {
         self.live.configure(|board| change(&mut board.chart));
         self
@@ -166,7 +177,10 @@ impl ProgressBoard {
     /// assert_eq!(board.show_text(), "y over x\ntrain_loss: 0.5 at 2.5 (2 points)");
     /// ```
     pub fn draw(&self, x: impl Number, y: impl Number, label: &str, every_n: usize) {
-        let point = (x.to_f64(), y.to_f64());
+        self.add((x.to_f64(), y.to_f64()), label, every_n);
+    }
+
+    fn add(&self, point: (f64, f64), label: &str, every_n: usize) {
         self.live.change(|board| board.draw(point, label, every_n));
     }
 
@@ -203,6 +217,12 @@ impl ProgressBoard {
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save_page(&self.live.read().chart.page(), path.as_ref())
+    }
+}
+
+impl Default for ProgressBoard {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

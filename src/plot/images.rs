@@ -118,7 +118,11 @@ pub struct ImageGrid {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn show_images<I: Images + ?Sized>(images: &I) -> ImageGrid {
-    let read = images.images().and_then(|images| {
+    grid(images.images())
+}
+
+fn grid(images: Result<Vec<Tensor>>) -> ImageGrid {
+    let read = images.and_then(|images| {
         let pixels = images
             .iter()
             .take(MOST)
@@ -153,7 +157,10 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn titles<T: ToString>(mut self, titles: impl IntoIterator<Item = T>) -> Self {
-        self.titles = titles.into_iter().map(|title| title.to_string()).collect();
+        self.titles.clear();
+        for title in titles {
+            self.titles.push(title.to_string());
+        }
         self
     }
 

@@ -23,10 +23,7 @@ use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
-    moved(
-        &with_default_dtype(Tensor::new(data, &Device::Cpu)?)?,
-        device,
-    )
+    with_default_dtype(Tensor::new(data, &Device::Cpu)?, device)
 }
 
 /// `f32` zeros in the given shape.
@@ -42,9 +39,7 @@ pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    filled(shape.into(), device, |shape| {
-        Tensor::zeros(shape, DType::F32, device)
-    })
+    filled(shape.into(), 0.0, device)
 }
 
 /// `f32` ones in the given shape.
@@ -60,9 +55,7 @@ pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    filled(shape.into(), device, |shape| {
-        Tensor::ones(shape, DType::F32, device)
-    })
+    filled(shape.into(), 1.0, device)
 }
 
 /// The same `f32` value everywhere in the given shape.
@@ -78,9 +71,7 @@ pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tensor> {
-    filled(shape.into(), device, |shape| {
-        Tensor::full(value as f32, shape, device)
-    })
+    filled(shape.into(), value as f32, device)
 }
 
 /// The numbers `start`, `start + 1`, … that lie below `end`, in one dimension.
@@ -98,10 +89,7 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
 /// # Ok::<(), Error>(())
 /// ```
 pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor> {
-    moved(
-        &with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?)?,
-        device,
-    )
+    with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?, device)
 }
 
 /// `steps` numbers at equal distances from `start` to `end`, both included, as `f32`.
@@ -144,23 +132,26 @@ pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
     Tensor::eye(n, DType::F32, device)
 }
 
-/// A tensor of `f32`; a device without room for it says so in numbers.
-fn filled(
-    shape: Shape,
-    device: &Device,
-    make: impl FnOnce(&Shape) -> Result<Tensor>,
-) -> Result<Tensor> {
+/// A tensor of this number; a device without room for it says so in numbers.
+fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
     let bytes = shape.elem_count().saturating_mul(size_of::<f32>());
-    explain_gpu(make(&shape), device, Some(bytes))
+    // The system has zeros at hand.
+    let is_zero = value.to_bits() == 0;
+    let made = match is_zero {
+        true => Tensor::zeros(shape, DType::F32, device),
+        false => Tensor::full(value, shape, device),
+    };
+    explain_gpu(made, device, Some(bytes))
 }
 
-/// Rust's literal types to PyTorch's default types.
-fn with_default_dtype(tensor: Tensor) -> Result<Tensor> {
-    match tensor.dtype() {
-        DType::F64 => tensor.to_dtype(DType::F32),
-        DType::I32 => tensor.to_dtype(DType::I64),
-        _ => Ok(tensor),
-    }
+/// Rust's literal types become PyTorch's default types.
+fn with_default_dtype(tensor: Tensor, device: &Device) -> Result<Tensor> {
+    let tensor = match tensor.dtype() {
+        DType::F64 => tensor.to_dtype(DType::F32)?,
+        DType::I32 => tensor.to_dtype(DType::I64)?,
+        _ => tensor,
+    };
+    moved(&tensor, device)
 }
 
 #[cfg(test)]

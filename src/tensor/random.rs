@@ -47,7 +47,7 @@ pub fn manual_seed(seed: u64) {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn rand(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    draw::<f32>(StandardUniform, shape.into(), device)
+    drawn(Rule::Unit, shape.into(), device)
 }
 
 /// `f32` numbers from the standard normal distribution: mean 0, standard deviation 1.
@@ -64,7 +64,7 @@ pub fn rand(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randn(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    draw::<f32>(StandardNormal, shape.into(), device)
+    drawn(Rule::StandardNormal, shape.into(), device)
 }
 
 /// `f32` numbers from the normal distribution with this mean and standard deviation.
@@ -81,14 +81,7 @@ pub fn randn(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    let distribution = Normal::new(mean as f32, std as f32).ok();
-    let Some(distribution) = distribution.filter(|_| std >= 0.0) else {
-        return Err(explain(
-            format!("normal: {std} is no standard deviation"),
-            "Give a finite number that is not negative",
-        ));
-    };
-    draw::<f32>(distribution, shape.into(), device)
+    drawn(Rule::Normal { mean, std }, shape.into(), device)
 }
 
 /// Uniform `f32` numbers in `[low, high)`.
@@ -104,9 +97,7 @@ pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> 
 /// # Ok::<(), Error>(())
 /// ```
 pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    let distribution =
-        Uniform::new(low as f32, high as f32).map_err(|_| empty_range("uniform", &low, &high))?;
-    draw::<f32>(distribution, shape.into(), device)
+    drawn(Rule::Uniform { low, high }, shape.into(), device)
 }
 
 /// Whole numbers from `low` up to, and without, `high`, each as likely, as `i64`.
@@ -122,8 +113,7 @@ pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) ->
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    let distribution = Uniform::new(low, high).map_err(|_| empty_range("randint", &low, &high))?;
-    draw::<i64>(distribution, shape.into(), device)
+    drawn(Rule::Whole { low, high }, shape.into(), device)
 }
 
 /// The numbers `0` to `n - 1` in random order, as `i64`; for shuffling with `index_select`.
@@ -202,13 +192,51 @@ fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     })
 }
 
-fn draw<N: WithDType>(
-    distribution: impl Distribution<N>,
-    shape: Shape,
-    device: &Device,
-) -> Result<Tensor> {
+/// What the public functions ask for. They are generic in the shape, so each cell compiles those it
+/// calls: they hold nothing but this.
+enum Rule {
+    Unit,
+    StandardNormal,
+    Normal { mean: f64, std: f64 },
+    Uniform { low: f64, high: f64 },
+    Whole { low: i64, high: i64 },
+}
+
+fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
+    let tensor = match rule {
+        Rule::Unit => draw::<f32>(StandardUniform, shape)?,
+        Rule::StandardNormal => draw::<f32>(StandardNormal, shape)?,
+        Rule::Normal { mean, std } => {
+            let distribution = Normal::new(mean as f32, std as f32).ok();
+            let Some(distribution) = distribution.filter(|_| std >= 0.0) else {
+                return Err(explain(
+                    format!("normal: {std} is no standard deviation"),
+                    "Give a finite number that is not negative",
+                ));
+            };
+            draw::<f32>(distribution, shape)?
+        }
+        Rule::Uniform { low, high } => {
+            let distribution = Uniform::new(low as f32, high as f32);
+            draw::<f32>(
+                distribution.map_err(|_| empty_range("uniform", &low, &high))?,
+                shape,
+            )?
+        }
+        Rule::Whole { low, high } => {
+            let distribution = Uniform::new(low, high);
+            draw::<i64>(
+                distribution.map_err(|_| empty_range("randint", &low, &high))?,
+                shape,
+            )?
+        }
+    };
+    moved(&tensor, device)
+}
+
+fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Tensor> {
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
-    moved(&Tensor::from_vec(numbers, shape, &Device::Cpu)?, device)
+    Tensor::from_vec(numbers, shape, &Device::Cpu)
 }
 
 fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng) -> Vec<N> {

@@ -1,8 +1,9 @@
 //! The training loop.
 
+use super::module::Model;
 use super::parallel::{self, Gradients};
 use super::recorder::{Fetched, Note, Recorder, listen};
-use super::{Epoch, EpochEnd, Flow, Interval, Module, Trainer, checkpoint};
+use super::{Epoch, EpochEnd, Flow, Interval, Trainer, checkpoint};
 use crate::data::{Batch, DataLoader, DataModule};
 use crate::device::explain_gpu;
 use crate::error::explain;
@@ -17,11 +18,11 @@ use std::time::{Duration, Instant};
 const STEP_LOSS: &str = "step_loss";
 
 /// One training that is under way.
-pub(super) struct Fit<'a, M> {
+pub(super) struct Fit<'a> {
     trainer: &'a mut Trainer,
-    model: &'a mut M,
+    model: &'a mut dyn Model,
     /// Its copies on the other devices.
-    others: Vec<M>,
+    others: Vec<Box<dyn Model>>,
     train: DataLoader,
     validate: Option<DataLoader>,
     optimizer: Box<dyn Optimizer>,
@@ -43,15 +44,15 @@ struct Speed {
     began: Option<Instant>,
 }
 
-impl<'a, M: Module> Fit<'a, M> {
+impl<'a> Fit<'a> {
     pub(super) fn new(
         trainer: &'a mut Trainer,
-        model: &'a mut M,
-        data: &impl DataModule,
+        model: &'a mut dyn Model,
+        data: &dyn DataModule,
     ) -> Result<Self> {
         let (train, validate) = (data.train_dataloader()?, data.val_dataloader()?);
-        trainer.prepare_model(model)?;
-        let mut optimizer = model.configure_optimizers();
+        trainer.prepare(model)?;
+        let mut optimizer = model.optimizer();
         let base_lr = optimizer.lr();
         let (mut epoch, mut step) = (0, 0);
         if let Some(path) = &trainer.resume_from {
@@ -215,7 +216,7 @@ impl<'a, M: Module> Fit<'a, M> {
             for batch in loader {
                 check_interrupt()?;
                 let batch = batch?.to_device(&self.trainer.in_use[0])?;
-                let ((), notes) = listen(batch.len(), || self.model.validation_step(&batch))?;
+                let ((), notes) = listen(batch.len(), || self.model.validate(&batch))?;
                 self.recorder.add(notes);
             }
             metrics.extend(self.recorder.fetch()?.means());
@@ -260,7 +261,7 @@ impl<'a, M: Module> Fit<'a, M> {
 
 /// Gives lazy parameters their values by one example, so that the model can be copied. The random
 /// numbers of the data stay where they are.
-fn settle<M: Module>(trainer: &Trainer, model: &M, train: &DataLoader) -> Result<()> {
+fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()> {
     if model
         .parameters()
         .iter()

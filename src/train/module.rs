@@ -4,7 +4,7 @@ use super::recorder;
 use crate::data::Batch;
 use crate::nn::{Layer, ParametersExt, Replicate};
 use crate::optim::{Optimizer, Sgd};
-use candle_core::{Result, Tensor};
+use candle_core::{Device, Result, Tensor};
 
 /// A model with a loss: all that a [`Trainer`](super::Trainer) needs to know.
 ///
@@ -120,5 +120,35 @@ pub trait Module: Layer + Replicate + 'static {
     /// ```
     fn plot(&self, key: &str, value: &Tensor, train: bool) {
         recorder::note(key, value, train);
+    }
+}
+
+/// A [`Module`] whose type is not known. The training loop works on it, so that it is compiled here,
+/// once, and not in each cell that trains a model.
+pub(super) trait Model: Layer {
+    fn step(&self, batch: &Batch) -> Result<Tensor>;
+
+    fn validate(&self, batch: &Batch) -> Result<()>;
+
+    fn optimizer(&self) -> Box<dyn Optimizer>;
+
+    fn copied_to(&self, device: &Device) -> Result<Box<dyn Model>>;
+}
+
+impl<M: Module> Model for M {
+    fn step(&self, batch: &Batch) -> Result<Tensor> {
+        self.training_step(batch)
+    }
+
+    fn validate(&self, batch: &Batch) -> Result<()> {
+        self.validation_step(batch)
+    }
+
+    fn optimizer(&self) -> Box<dyn Optimizer> {
+        self.configure_optimizers()
+    }
+
+    fn copied_to(&self, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(self.replicate(device)?))
     }
 }

@@ -1,5 +1,6 @@
 //! One step on several devices at once.
 
+use super::module::Model;
 use super::recorder::{self, Note};
 use super::{Module, split_and_load};
 use crate::data::Batch;
@@ -36,7 +37,7 @@ use std::thread;
 /// ```
 pub struct DataParallel<M> {
     model: M,
-    others: Vec<M>,
+    others: Vec<Box<dyn Model>>,
     devices: Vec<Device>,
 }
 
@@ -150,7 +151,7 @@ impl<M> DataParallel<M> {
 }
 
 /// Moves the model to the first device and gives copies for the others.
-pub(super) fn replicate<M: Module>(model: &mut M, devices: &[Device]) -> Result<Vec<M>> {
+pub(super) fn replicate(model: &mut dyn Model, devices: &[Device]) -> Result<Vec<Box<dyn Model>>> {
     let [first, others @ ..] = devices else {
         return Err(explain(
             "there are no devices to train on",
@@ -158,10 +159,10 @@ pub(super) fn replicate<M: Module>(model: &mut M, devices: &[Device]) -> Result<
         ));
     };
     model.place(first)?;
-    let model: &M = model;
+    let model = &*model;
     others
         .iter()
-        .map(|device| model.replicate(device))
+        .map(|device| model.copied_to(device))
         .collect()
 }
 
@@ -174,9 +175,9 @@ struct Part {
 
 /// Loss and gradients of parts of a batch, and what the models plotted. The first part belongs to
 /// `model`, the next ones to `others`.
-pub(super) fn backward<M: Module>(
-    model: &M,
-    others: &[M],
+pub(super) fn backward(
+    model: &dyn Model,
+    others: &[Box<dyn Model>],
     parts: &[Batch],
 ) -> Result<(Gradients, Vec<Note>)> {
     let Some((first, rest)) = parts.split_first() else {
@@ -190,7 +191,7 @@ pub(super) fn backward<M: Module>(
     // A seed for each part: so dropout does not depend on which thread is faster, and what the data
     // draw next does not depend on the number of devices.
     let seed = draw_seed();
-    let seeded = |i: usize, model: &M, part: &Batch| {
+    let seeded = |i: usize, model: &dyn Model, part: &Batch| {
         with_seed(seed.wrapping_add(i as u64), || {
             one_part(model, part, share(part))
         })
@@ -198,7 +199,7 @@ pub(super) fn backward<M: Module>(
     let (own, rest) = thread::scope(|scope| {
         let work = others.iter().zip(rest).enumerate();
         let threads: Vec<_> = work
-            .map(|(i, (other, part))| scope.spawn(move || seeded(i + 1, other, part)))
+            .map(|(i, (other, part))| scope.spawn(move || seeded(i + 1, &**other, part)))
             .collect();
         let own = seeded(0, model, first);
         let rest = threads.into_iter().map(|thread| {
@@ -226,8 +227,8 @@ pub(super) fn backward<M: Module>(
 }
 
 /// Loss and gradients of one part, weighted with its share of the batch.
-fn one_part<M: Module>(model: &M, part: &Batch, share: f64) -> Result<Part> {
-    let (loss, notes) = recorder::listen(part.len(), || model.training_step(part))?;
+fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
+    let (loss, notes) = recorder::listen(part.len(), || model.step(part))?;
     if loss.elem_count() != 1 {
         return Err(explain(
             format!("training_step gives a loss of shape {:?}", loss.dims()),
@@ -269,10 +270,10 @@ fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter
 }
 
 /// Gives the model's parameters and buffers to its copies.
-pub(super) fn broadcast<M: Module>(model: &M, others: &[M]) -> Result<()> {
+pub(super) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
     let own = state_of(model);
     for other in others {
-        for (own, their) in own.iter().zip(state_of(other)) {
+        for (own, their) in own.iter().zip(state_of(&**other)) {
             their.parameter.set(&own.parameter.tensor()?)?;
         }
     }

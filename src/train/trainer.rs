@@ -1,6 +1,7 @@
 //! The settings of a training, and what is left when it is over.
 
 use super::fit::Fit;
+use super::module::Model;
 use super::{Callback, History, Module, split_and_load};
 use crate::data::{Batch, DataModule};
 use crate::device::{gpu, num_gpus};
@@ -203,6 +204,10 @@ impl Trainer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn fit<M: Module>(&mut self, model: &mut M, data: &impl DataModule) -> Result<History> {
+        self.fit_model(model, data)
+    }
+
+    fn fit_model(&mut self, model: &mut dyn Model, data: &dyn DataModule) -> Result<History> {
         self.history = History::default();
         self.board = ProgressBoard::new()
             .xlabel("epoch")
@@ -240,6 +245,10 @@ impl Trainer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn prepare_model<M: Module>(&mut self, model: &mut M) -> Result<()> {
+        self.prepare(model)
+    }
+
+    pub(super) fn prepare(&mut self, model: &mut dyn Model) -> Result<()> {
         self.in_use = match (&self.chosen[..], self.gpus) {
             ([], 0) => {
                 let own = model

@@ -25,42 +25,39 @@ use std::thread::JoinHandle;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Batches {
-    source: Source,
+    /// Gives the next one; `None` once there are no more. What is behind it need not be known where a
+    /// loop is compiled.
+    source: Option<Box<dyn FnMut() -> Result<Batch> + Send>>,
     left: usize,
-}
-
-enum Source {
-    /// Each batch is made when it is asked for.
-    Here {
-        plan: Plan,
-        next: usize,
-    },
-    /// A thread makes them ahead.
-    Ahead(Ahead),
-    /// There is nothing but this.
-    Failed(candle_core::Error),
-    Ended,
 }
 
 impl Batches {
     pub(super) fn new(plan: Result<Plan>, prefetch: usize) -> Self {
-        let (source, left) = match plan {
-            Err(error) => (Source::Failed(error), 1),
+        match plan {
+            Err(error) => {
+                let mut error = Some(error);
+                let none_left = || explain("there are no more batches", "Begin another loop");
+                Batches::from(1, move || Err(error.take().unwrap_or_else(none_left)))
+            }
+            Ok(plan) if prefetch == 0 => {
+                let mut numbers = 0..;
+                Batches::from(plan.num_batches, move || {
+                    plan.batch(numbers.next().unwrap_or_default())
+                })
+            }
             Ok(plan) => {
                 let left = plan.num_batches;
-                let source = match prefetch {
-                    0 => Source::Here { plan, next: 0 },
-                    _ => Source::Ahead(Ahead::start(plan, prefetch)),
-                };
-                (source, left)
+                let ahead = Ahead::start(plan, prefetch);
+                Batches::from(left, move || ahead.receive())
             }
-        };
-        Batches { source, left }
+        }
     }
 
-    fn end(&mut self) -> Source {
-        self.left = 0;
-        std::mem::replace(&mut self.source, Source::Ended)
+    fn from(left: usize, source: impl FnMut() -> Result<Batch> + Send + 'static) -> Self {
+        Batches {
+            source: Some(Box::new(source)),
+            left,
+        }
     }
 }
 
@@ -69,23 +66,14 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Result<Batch>> {
         if self.left == 0 {
-            self.end();
-            return None;
+            self.source = None;
         }
+        let source = self.source.as_mut()?;
         self.left -= 1;
-        let batch = match &mut self.source {
-            Source::Here { plan, next } => {
-                *next += 1;
-                check_interrupt().and_then(|()| plan.batch(*next - 1))
-            }
-            Source::Ahead(ahead) => check_interrupt().and_then(|()| ahead.receive()),
-            Source::Failed(_) | Source::Ended => match self.end() {
-                Source::Failed(error) => Err(error),
-                _ => return None,
-            },
-        };
+        let batch = check_interrupt().and_then(|()| source());
         if batch.is_err() {
-            self.end();
+            self.left = 0;
+            self.source = None;
         }
         Some(batch)
     }
@@ -129,7 +117,7 @@ impl Ahead {
         }
     }
 
-    fn receive(&mut self) -> Result<Batch> {
+    fn receive(&self) -> Result<Batch> {
         let received = self
             .batches
             .as_ref()
