@@ -32,7 +32,24 @@ fn exported_chapters_compile_and_give_the_notebooks_outputs() {
         test.arg(&log);
         let said = run_within(TO_RUN, test).succeeds();
         assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
+        if chapter.ends_with("notebooks/gpus.ipynb") {
+            becomes_the_run_of_a_card(chapter, &log);
+        }
     }
+}
+
+/// As `taper gpu-check` keeps what a chapter has shown on a card.
+fn becomes_the_run_of_a_card(chapter: &Path, log: &Path) {
+    let copy = log.with_file_name("copy.ipynb");
+    std::fs::copy(chapter, &copy).expect("a copy");
+    let mut run = taper(&["run", &copy.to_string_lossy(), "--machine", "A card"]);
+    run.arg("--outputs").arg(log);
+    run_within(TO_RUN, run).succeeds();
+    let kept = std::fs::read_to_string(copy.with_extension("gpu.json")).expect("outputs");
+    assert!(kept.contains(r#""machine": "A card""#), "{kept}");
+    assert!(kept.contains("Tensor[[2, 3], f32, cpu]"), "{kept}");
+    let unchanged = std::fs::read(&copy).expect("the notebook");
+    assert_eq!(unchanged, std::fs::read(chapter).expect("the notebook"));
 }
 
 /// All that `taper test notebooks` would test: chapters, then solutions, which have the same names.

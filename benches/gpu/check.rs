@@ -49,10 +49,37 @@ fn main() -> Result<()> {
         "One large copy against a thousand small ones",
         &compare_copies(&device, 10_000_000, 1000)?,
     );
+    table(
+        "An epoch of 4096 pictures: moved to the device by the loop, or ahead of it",
+        &epochs(&device)?,
+    );
     match off <= NEAR {
         true => Ok(()),
         false => Err(Error::Msg(format!("two replicas are off by {off}"))),
     }
+}
+
+/// What it brings that the thread which makes batches also moves them.
+fn epochs(device: &Device) -> Result<Timings> {
+    let x = rand((4096, 3, 32, 32), &cpu())?;
+    let loader =
+        DataLoader::new(TensorDataset::new(x, randint(0, 10, 4096, &cpu())?)?).batch_size(256);
+    let mut model = Classifier::new(cifar(), 0.01);
+    model.to_device(device)?;
+    let mut timings = Timings::new();
+    for (label, loader) in [
+        ("moved by the loop", loader.clone()),
+        ("moved ahead", loader.to_device(device)),
+    ] {
+        timings.push(benchmark(label, device, || {
+            for batch in &loader {
+                let batch = batch?.to_device(device)?;
+                model.training_step(&batch)?.backward()?;
+            }
+            Ok(())
+        })?);
+    }
+    Ok(timings)
 }
 
 fn table(title: &str, shown: &impl Show) {

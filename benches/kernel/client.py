@@ -85,10 +85,9 @@ class Kernel:
         request = self.client.execute(code)
         limit = LIMIT.get(self.peer.kernel, OTHER_LIMIT)
         while True:
-            try:
-                message = self.client.get_iopub_msg(timeout=limit)
-            except Empty:
-                raise Silent(f"{self.peer.name} has said nothing for {limit} s in\n{code}") from None
+            message = self.next_message(limit)
+            if message is None:
+                raise Silent(f"{self.peer.name} has said nothing for {limit} s in\n{code}")
             if message["parent_header"].get("msg_id") != request:
                 continue
             if message["msg_type"] == "error":
@@ -96,6 +95,16 @@ class Kernel:
             yield message
             if message["content"].get("execution_state") == "idle":
                 return
+
+    def next_message(self, limit: float) -> dict | None:
+        """What is published next, within so many seconds."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            try:
+                return self.client.get_iopub_msg(timeout=2)
+            except Empty:
+                self.manager.is_alive() or fail(f"{self.peer.name}: the kernel has ended")
+        return None
 
     def memory(self) -> int:
         """Bytes that the kernel and all that it started hold once they have come to rest.

@@ -9,8 +9,8 @@ pub use batches::Batches;
 use super::{Batch, Dataset};
 use crate::error::explain;
 use crate::show::Show;
-use crate::tensor::{draw_seed, permutation};
-use candle_core::Result;
+use crate::tensor::{draw_seed, permutation, with_seed};
+use candle_core::{Device, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -39,6 +39,7 @@ pub struct DataLoader {
     shuffle: bool,
     drop_last: bool,
     prefetch: usize,
+    device: Device,
 }
 
 impl DataLoader {
@@ -59,6 +60,7 @@ impl DataLoader {
             shuffle: false,
             drop_last: false,
             prefetch: 2,
+            device: Device::Cpu,
         }
     }
 
@@ -121,6 +123,26 @@ impl DataLoader {
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
         self.prefetch = batches;
+        self
+    }
+
+    /// The device on which the batches come; without it, that of the data set. The thread that makes
+    /// them ahead also moves them, while the loop computes.
+    ///
+    /// [`Trainer::fit`](crate::train::Trainer::fit) asks for its own device.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let device = try_gpu(0);
+    /// let data = TensorDataset::new(zeros((9, 2), &cpu())?, zeros(9, &cpu())?)?;
+    /// for batch in &DataLoader::new(data).to_device(&device) {
+    ///     assert!(batch?.x.device().same_device(&device));
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_device(mut self, device: &Device) -> Self {
+        self.device = device.clone();
         self
     }
 
@@ -197,6 +219,7 @@ impl DataLoader {
             batch_size: self.batch_size,
             num_batches: self.num_batches(),
             seed,
+            device: self.device.clone(),
         })
     }
 }
@@ -208,15 +231,21 @@ struct Plan {
     batch_size: usize,
     num_batches: usize,
     seed: u64,
+    device: Device,
 }
 
 impl Plan {
     fn batch(&self, number: usize) -> Result<Batch> {
         let start = number * self.batch_size;
         let end = (start + self.batch_size).min(self.order.len());
-        crate::tensor::with_seed(self.seed.wrapping_add(number as u64), || {
+        let batch = with_seed(self.seed.wrapping_add(number as u64), || {
             self.dataset.get(&self.order[start..end])
-        })
+        })?;
+        match self.device {
+            // Where the data set has put it.
+            Device::Cpu => Ok(batch),
+            _ => batch.to_device(&self.device),
+        }
     }
 }
 

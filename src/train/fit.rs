@@ -63,6 +63,14 @@ impl<'a> Fit<'a> {
             trainer.continue_history(resumed.history);
         }
         settle(trainer, model, &train)?;
+        // On several devices, each gets its part of a batch.
+        let (train, validate) = match &trainer.in_use[..] {
+            [device] => (
+                train.to_device(device),
+                validate.map(|loader| loader.to_device(device)),
+            ),
+            _ => (train, validate),
+        };
         let others = parallel::replicate(model, &trainer.in_use)?;
         Ok(Self {
             trainer,

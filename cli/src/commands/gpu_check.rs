@@ -66,6 +66,8 @@ struct Step {
     command: Command,
     /// Whether what it prints is Markdown.
     is_markdown: bool,
+    /// The notebook, if it prints the log of an exported one.
+    notebook: Option<PathBuf>,
 }
 
 fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
@@ -77,6 +79,7 @@ fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
             title: title.to_owned(),
             command,
             is_markdown,
+            notebook: None,
         }
     };
     let with_cargo = |title, first: &[&str], rest: &[&str], is_markdown| {
@@ -114,7 +117,7 @@ fn chapters() -> Result<Vec<Step>> {
         .into_iter()
         .filter(|name| notebook(name).exists())
         .collect();
-    let folder = crate::cache::folder()?.join("gpu-check");
+    let folder = folder()?;
     let mut export = Command::new(home::program()?);
     export.arg("export").arg("--to").arg(&folder);
     export.args(there.iter().map(notebook));
@@ -135,15 +138,23 @@ fn chapters() -> Result<Vec<Step>> {
             title: format!("The chapter `{name}`, exported"),
             command,
             is_markdown: false,
+            notebook: Some(notebook(&name)),
         }
     });
     Ok(steps.collect())
+}
+
+/// Where the exported chapters lie.
+fn folder() -> Result<PathBuf> {
+    Ok(crate::cache::folder()?.join("gpu-check"))
 }
 
 /// What has been found out, written down after each step.
 struct Report {
     file: PathBuf,
     text: String,
+    /// The first card's name.
+    machine: String,
     steps: usize,
     failed: usize,
 }
@@ -164,6 +175,7 @@ impl Report {
         Ok(Self {
             file,
             text,
+            machine: driver.cards[0].name.clone(),
             steps: 0,
             failed: 0,
         })
@@ -180,7 +192,11 @@ impl Report {
             .stderr(Stdio::inherit())
             .output()
             .with_context(|| format!("starting {command:?}"))?;
-        let (passed, took) = (output.status.success(), duration(start.elapsed()));
+        let mut passed = output.status.success();
+        if let Some(notebook) = step.notebook.filter(|_| passed) {
+            passed = keep_outputs(&notebook, &output.stdout, &self.machine)?;
+        }
+        let took = duration(start.elapsed());
         let verdict = if passed { "passed" } else { "FAILED" };
         self.steps += 1;
         self.failed += usize::from(!passed);
@@ -201,6 +217,18 @@ impl Report {
         std::fs::write(&self.file, &self.text)
             .with_context(|| format!("writing {}", self.file.display()))
     }
+}
+
+/// Puts what a chapter has shown on the card beside its notebook, for the book's tab.
+fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
+    let file = folder()?.join("chapter.log");
+    std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
+    let mut run = Command::new(home::program()?);
+    run.arg("run").arg(notebook).arg("--outputs").arg(file);
+    let status = run.args(["--machine", machine]).status();
+    Ok(status
+        .context("putting the outputs beside the notebook")?
+        .success())
 }
 
 /// The text of an output: of a chapter's pictures and pages only the beginning of the line.
@@ -232,6 +260,7 @@ mod tests {
         let mut report = Report {
             file: folder.path().join("report.md"),
             text: String::new(),
+            machine: String::new(),
             steps: 0,
             failed: 0,
         };
@@ -245,6 +274,7 @@ mod tests {
                 title: "A step".to_owned(),
                 command,
                 is_markdown,
+                notebook: None,
             };
             let settings = Settings::default();
             report
