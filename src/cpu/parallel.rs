@@ -24,11 +24,17 @@ pub(super) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
             }
         }
     };
+    let pool = candle_core::utils::barrier_pool();
+    let (caller, finished) = (pool.n_workers(), AtomicUsize::new(0));
     // A panic of the calling thread would leave the pool locked for good.
     let panic = Mutex::new(None);
-    candle_core::utils::barrier_pool().execute(|_| {
+    pool.execute(|thread| {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(take)) {
             *panic.lock().unwrap_or_else(|error| error.into_inner()) = Some(payload);
+        }
+        match thread == caller {
+            true => wait_until(|| finished.load(Ordering::Acquire) == caller),
+            false => _ = finished.fetch_add(1, Ordering::Release),
         }
     });
     if let Some(payload) = panic
@@ -36,6 +42,22 @@ pub(super) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
         .unwrap_or_else(|error| error.into_inner())
     {
         resume_unwind(payload);
+    }
+}
+
+/// So often a thread looks before it gives way.
+const LOOKS: usize = 1000;
+
+/// Waits without sleeping, but lets others go first: where the cores have other work, such as a second
+/// kernel's, the thread that is waited for may have to get one. The pool's own wait holds on to its core.
+fn wait_until(is_so: impl Fn() -> bool) {
+    let mut looks = 0;
+    while !is_so() {
+        looks += 1;
+        match looks < LOOKS {
+            true => std::hint::spin_loop(),
+            false => std::thread::yield_now(),
+        }
     }
 }
 

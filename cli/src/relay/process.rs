@@ -76,6 +76,11 @@ struct Cells {
 /// one that a student needs, and some machines have `RUST_BACKTRACE=1` for everybody.
 const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 
+/// How often Candle's threads look for work before they sleep: for about 50 µs, not more than a
+/// millisecond. Within a training step that makes no difference; where two kernels share the cores, the
+/// threads of one otherwise wait in the place of the other's work, and both get five times as slow.
+const LOOKS: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
+
 fn start_cells() -> Result<Cells> {
     let secret = std::env::var(SECRET_VARIABLE).context("no secret")?;
     let ready =
@@ -97,6 +102,9 @@ fn start_cells() -> Result<Cells> {
     };
     if std::env::var_os(ERRORS_BACKTRACE).is_none() {
         command.env(ERRORS_BACKTRACE, "0");
+    }
+    if std::env::var_os(LOOKS.0).is_none() {
+        command.env(LOOKS.0, LOOKS.1);
     }
     let child = command.spawn().context("starting the cells process")?;
     drop(command);
