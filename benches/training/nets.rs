@@ -4,18 +4,31 @@ use taper::prelude::*;
 
 /// d2l's, with sigmoid and average pooling.
 pub fn lenet() -> Sequential {
+    lenet_with(|| Sigmoid, AvgPool2d::new)
+}
+
+/// With ReLU and max pooling.
+#[allow(dead_code, reason = "not measured on a GPU")]
+pub fn lenet_relu() -> Sequential {
+    lenet_with(|| ReLU, MaxPool2d::new)
+}
+
+fn lenet_with<A: Layer + 'static, P: Layer + 'static>(
+    activation: fn() -> A,
+    pool: fn(usize) -> P,
+) -> Sequential {
     seq![
         LazyConv2d::new(6, 5).padding(2),
-        Sigmoid,
-        AvgPool2d::new(2),
+        activation(),
+        pool(2),
         LazyConv2d::new(16, 5),
-        Sigmoid,
-        AvgPool2d::new(2),
+        activation(),
+        pool(2),
         Flatten,
         LazyLinear::new(120),
-        Sigmoid,
+        activation(),
         LazyLinear::new(84),
-        Sigmoid,
+        activation(),
         LazyLinear::new(10),
     ]
 }

@@ -1,7 +1,7 @@
 //! The models in Taper.
 
 use crate::Step;
-use crate::nets::{cifar, lenet};
+use crate::nets::{cifar, lenet, lenet_relu};
 use taper::prelude::*;
 
 pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
@@ -59,23 +59,6 @@ pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
             .to_scalar::<f32>()
             .map(drop)
     }))
-}
-
-fn lenet_relu() -> Sequential {
-    seq![
-        LazyConv2d::new(6, 5).padding(2),
-        ReLU,
-        MaxPool2d::new(2),
-        LazyConv2d::new(16, 5),
-        ReLU,
-        MaxPool2d::new(2),
-        Flatten,
-        LazyLinear::new(120),
-        ReLU,
-        LazyLinear::new(84),
-        ReLU,
-        LazyLinear::new(10),
-    ]
 }
 
 fn leaf() -> Result<Sequential> {

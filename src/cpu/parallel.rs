@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls `work` for each task below `count`, on the calling thread and on those of Candle, which wait
-/// for the next call without sleeping for about a millisecond: a training step has dozens of calls,
-/// and to wake a thread takes as long as many of them.
+/// awake for the next call before they sleep: a training step has dozens of calls, and to wake a
+/// thread takes as long as many of them.
 ///
 /// `work` must not compute with tensors: Candle's operations use the same threads.
 pub(super) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {

@@ -39,7 +39,7 @@ pub struct DataLoader {
     shuffle: bool,
     drop_last: bool,
     prefetch: usize,
-    device: Device,
+    device: Option<Device>,
 }
 
 impl DataLoader {
@@ -60,7 +60,7 @@ impl DataLoader {
             shuffle: false,
             drop_last: false,
             prefetch: 2,
-            device: Device::Cpu,
+            device: None,
         }
     }
 
@@ -142,7 +142,7 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn to_device(mut self, device: &Device) -> Self {
-        self.device = device.clone();
+        self.device = Some(device.clone());
         self
     }
 
@@ -231,7 +231,7 @@ struct Plan {
     batch_size: usize,
     num_batches: usize,
     seed: u64,
-    device: Device,
+    device: Option<Device>,
 }
 
 impl Plan {
@@ -241,10 +241,9 @@ impl Plan {
         let batch = with_seed(self.seed.wrapping_add(number as u64), || {
             self.dataset.get(&self.order[start..end])
         })?;
-        match self.device {
-            // Where the data set has put it.
-            Device::Cpu => Ok(batch),
-            _ => batch.to_device(&self.device),
+        match &self.device {
+            None => Ok(batch),
+            Some(device) => batch.to_device(device),
         }
     }
 }

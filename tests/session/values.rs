@@ -117,3 +117,9 @@ fn a_variable_of_a_type_that_is_defined_anew_is_let_go() {
     assert_eq!(ran, [err(gone)]);
     assert_eq!(session.run("values_g.x.as_str()"), [value("\"new\"")]);
 }
+
+#[test]
+fn threads_that_wait_leave_the_cores_to_other_kernels() {
+    let limit = "std::env::var(\"CANDLE_BARRIER_POOL_SPIN_LIMIT\").ok()";
+    assert_eq!(session().run(limit), [value("Some(\"1000\")")]);
+}

@@ -76,9 +76,9 @@ struct Cells {
 /// one that a student needs, and some machines have `RUST_BACKTRACE=1` for everybody.
 const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 
-/// How often Candle's threads look for work before they sleep: for about 50 µs, not more than a
-/// millisecond. Within a training step that makes no difference; where two kernels share the cores, the
-/// threads of one otherwise wait in the place of the other's work, and both get five times as slow.
+/// How often Candle's threads look for work before they sleep: for about 50 µs instead of 1.5 ms.
+/// Within a training step that makes no difference; where two kernels share the cores, the threads of
+/// one otherwise wait in the place of the other's work, and both get five times as slow.
 const LOOKS: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 
 fn start_cells() -> Result<Cells> {

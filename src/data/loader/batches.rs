@@ -25,37 +25,27 @@ use std::thread::JoinHandle;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Batches {
-    /// Gives the next one; `None` once there are no more. What is behind it need not be known where a
-    /// loop is compiled.
-    source: Option<Box<dyn FnMut() -> Result<Batch> + Send>>,
+    /// `None` once there are no more. What is behind it need not be known where a loop is compiled.
+    source: Option<Box<dyn Iterator<Item = Result<Batch>> + Send>>,
     left: usize,
 }
 
 impl Batches {
     pub(super) fn new(plan: Result<Plan>, prefetch: usize) -> Self {
-        match plan {
-            Err(error) => {
-                let mut error = Some(error);
-                let none_left = || explain("there are no more batches", "Begin another loop");
-                Batches::from(1, move || Err(error.take().unwrap_or_else(none_left)))
-            }
+        let (left, source): (_, Box<dyn Iterator<Item = _> + Send>) = match plan {
+            Err(error) => (1, Box::new(std::iter::once(Err(error)))),
             Ok(plan) if prefetch == 0 => {
-                let mut numbers = 0..;
-                Batches::from(plan.num_batches, move || {
-                    plan.batch(numbers.next().unwrap_or_default())
-                })
+                let left = plan.num_batches;
+                (left, Box::new((0..left).map(move |i| plan.batch(i))))
             }
             Ok(plan) => {
                 let left = plan.num_batches;
                 let ahead = Ahead::start(plan, prefetch);
-                Batches::from(left, move || ahead.receive())
+                (left, Box::new((0..left).map(move |_| ahead.receive())))
             }
-        }
-    }
-
-    fn from(left: usize, source: impl FnMut() -> Result<Batch> + Send + 'static) -> Self {
+        };
         Batches {
-            source: Some(Box::new(source)),
+            source: Some(source),
             left,
         }
     }
@@ -70,7 +60,10 @@ impl Iterator for Batches {
         }
         let source = self.source.as_mut()?;
         self.left -= 1;
-        let batch = check_interrupt().and_then(|()| source());
+        let batch = match check_interrupt() {
+            Ok(()) => source.next()?,
+            Err(interrupted) => Err(interrupted),
+        };
         if batch.is_err() {
             self.left = 0;
             self.source = None;

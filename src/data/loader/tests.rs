@@ -196,3 +196,22 @@ fn a_loader_describes_itself() {
         "DataLoader(50 examples, batch_size=8, 7 batches, shuffle)"
     );
 }
+
+/// From each device to each: without a GPU that is only the CPU.
+#[test]
+fn batches_come_on_the_device_that_was_asked_for() {
+    let devices = crate::reference::devices();
+    for from in &devices {
+        let x = zeros((4, 2), from).unwrap();
+        let data = || TensorDataset::new(x.clone(), x.clone()).unwrap();
+        for to in &devices {
+            for prefetch in [0, 2] {
+                let loader = DataLoader::new(data()).prefetch(prefetch).to_device(to);
+                for batch in &loader {
+                    let Batch { x, y } = batch.unwrap();
+                    assert!(x.device().same_device(to) && y.device().same_device(to));
+                }
+            }
+        }
+    }
+}
