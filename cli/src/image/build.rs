@@ -17,7 +17,7 @@ use std::time::Instant;
 /// evcxr's work directory within the image's folder.
 pub const WORK: &str = "work";
 
-/// The first argument with which our own binary runs the first cells of a new image.
+/// The first argument with which our own binary runs the first cell of a new image.
 pub const WARM_ARGUMENT: &str = "__warm";
 
 /// Builds the image in `folder`, going on where an earlier try ended.
@@ -29,13 +29,7 @@ pub fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()
     prepare(key, folder)?;
     let work = folder.join(WORK);
     progress.line("Compiling Taper and the packages below it (once; later starts take seconds).");
-    let units = count_units(&work)?;
-    let mut cargo = |subcommand, verb| {
-        let command = cargo_command(&work, subcommand)?;
-        run_cargo(command, units, verb, &mut |_| (), progress)
-    };
-    cargo("build", "Compiling")?;
-    cargo("check", "Preparing error messages:")?;
+    compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
     warm(key, &work)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
@@ -111,7 +105,7 @@ pub fn compile<T>(
         command.arg("--offline");
     }
     let units = count_units(work)?;
-    run_cargo(command, units, "Compiling", started, progress)
+    run_cargo(command, units, started, progress)
 }
 
 /// Whether all packages that the crate in `work` needs lie in cargo's cache.
@@ -126,7 +120,6 @@ pub fn resolves_offline(work: &Path) -> bool {
 fn run_cargo<T>(
     mut command: Command,
     units: usize,
-    verb: &'static str,
     started: &mut dyn FnMut(u32) -> T,
     progress: &mut dyn Progress,
 ) -> Result<()> {
@@ -150,7 +143,7 @@ fn run_cargo<T>(
                 .unwrap_or_default()
                 .to_owned();
             progress.step(&Step {
-                verb,
+                verb: "Compiling",
                 name,
                 done,
                 total: units.max(done),

@@ -34,12 +34,17 @@ rayon-core = { opt-level = 3 }
 # What a course never calls: Candle has it for language models and complex numbers. A fifth of the
 # first build.
 aho-corasick = { opt-level = 0 }
+compact_str = { opt-level = 0 }
+daachorse = { opt-level = 0 }
 fancy-regex = { opt-level = 0 }
 gemm-c32 = { opt-level = 0 }
 gemm-c64 = { opt-level = 0 }
+nom = { opt-level = 0 }
 raw-cpuid = { opt-level = 0 }
 regex-automata = { opt-level = 0 }
 regex-syntax = { opt-level = 0 }
+rustix = { opt-level = 0 }
+tempfile = { opt-level = 0 }
 tokenizers = { opt-level = 0 }
 typed-path = { opt-level = 0 }
 zip = { opt-level = 0 }

@@ -12,16 +12,21 @@ use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 /// The name that evcxr gives to the crate of a cell.
 const CRATE: &str = "ctx";
+/// Where the call is noted, beside the crate's manifest.
+const NOTE: &str = "rustc-call.json";
 
 /// `cargo build` or `cargo check`, as evcxr calls it, in the folder of the cell's crate.
 pub struct Build<'a> {
-    arguments: &'a [OsString],
-    subcommand: &'a str,
+    /// Those of `cargo build` in either case: a check that reads what builds have compiled spares
+    /// every student to have all packages checked too.
+    arguments: Vec<OsString>,
+    /// Only what is wrong with the cell is asked for.
+    is_check: bool,
     target: &'a str,
 }
 
@@ -38,12 +43,19 @@ impl<'a> Build<'a> {
     pub fn asked(arguments: &'a [OsString]) -> Option<Build<'a>> {
         // evcxr names rustc, a person who calls cargo does not.
         std::env::var_os("RUSTC")?;
-        let texts = || arguments.iter().filter_map(|argument| argument.to_str());
-        let subcommand = texts().find(|text| ["build", "check"].contains(text))?;
-        let target = texts().skip_while(|text| *text != "--target").nth(1)?;
+        let mut texts = arguments.iter().filter_map(|argument| argument.to_str());
+        let target = texts
+            .clone()
+            .skip_while(|text| *text != "--target")
+            .nth(1)?;
+        let is_check = texts.find(|text| ["build", "check"].contains(text))? == "check";
+        let built = |argument: &OsString| match is_check && argument == "check" {
+            true => "build".into(),
+            false => argument.clone(),
+        };
         Some(Build {
-            arguments,
-            subcommand,
+            arguments: arguments.iter().map(built).collect(),
+            is_check,
             target,
         })
     }
@@ -87,16 +99,16 @@ impl<'a> Build<'a> {
         Some(hex(digest))
     }
 
-    fn note_file(&self) -> PathBuf {
-        PathBuf::from(format!("rustc-of-{}.json", self.subcommand))
-    }
-
     fn noted(&self) -> Option<Noted> {
-        serde_json::from_slice(&std::fs::read(self.note_file()).ok()?).ok()
+        serde_json::from_slice(&std::fs::read(NOTE).ok()?).ok()
     }
 
     /// Makes the call; `None` if rustc itself failed, for which cargo knows words.
     fn compile(&self, call: &str) -> Result<Option<ExitCode>> {
+        let call = match self.is_check {
+            true => checking(call),
+            false => call.to_owned(),
+        };
         // Nothing is gained by optimising across the parts of so small a crate.
         let call = format!("exec {call} -C lto=off");
         let mut rustc = Command::new("sh");
@@ -121,7 +133,7 @@ impl<'a> Build<'a> {
         if !matches!(status.code(), Some(0 | 1)) {
             return Ok(None);
         }
-        if status.success() && self.subcommand == "build" {
+        if status.success() && !self.is_check {
             messages += &self.library()?;
         }
         std::io::stdout().write_all(messages.as_bytes())?;
@@ -155,7 +167,7 @@ impl<'a> Build<'a> {
 
     /// Lets cargo do it, and notes how it calls rustc.
     fn run_cargo(&self, basis: Option<String>) -> Result<ExitCode> {
-        let mut child = real("cargo", self.arguments)
+        let mut child = real("cargo", &self.arguments)
             .arg("--verbose")
             .stderr(Stdio::piped())
             .spawn()
@@ -181,10 +193,17 @@ impl<'a> Build<'a> {
     /// have come no further than to another package.
     fn note(&self, status: ExitStatus, noted: &Noted) -> Result<()> {
         if matches!(status.code(), Some(0 | 101)) {
-            crate::cache::write_atomically(&self.note_file(), &serde_json::to_vec(noted)?)?;
+            crate::cache::write_atomically(Path::new(NOTE), &serde_json::to_vec(noted)?)?;
         }
         Ok(())
     }
+}
+
+/// The call that only checks what this one compiles. It has intermediate results of its own: those of
+/// a check lack the machine code that the next cell would take over.
+fn checking(call: &str) -> String {
+    call.replace("--emit=dep-info,link", "--emit=metadata")
+        .replace("/debug/incremental", "/debug/incremental/check")
 }
 
 /// Whether the manifest has a package that lies in a folder, besides `taper`.
@@ -233,6 +252,15 @@ mod tests {
         assert_eq!(verbose(other), Some(Verbose::Other));
         assert_eq!(verbose("       Fresh libc v0.2.1"), Some(Verbose::Other));
         assert_eq!(verbose("   Compiling ndarray v0.16.1"), None);
+    }
+
+    #[test]
+    fn a_check_compiles_nothing_and_leaves_the_builds_results_alone() {
+        let call =
+            "rustc --crate-name ctx --emit=dep-info,link -C incremental=/w/debug/incremental";
+        let check =
+            "rustc --crate-name ctx --emit=metadata -C incremental=/w/debug/incremental/check";
+        assert_eq!(checking(call), check);
     }
 
     #[test]
