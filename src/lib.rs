@@ -68,4 +68,4 @@ pub mod train;
 pub use error::Result;
 pub use kernel::{check_interrupt, interrupted};
 pub use progress::{Progress, progress};
-pub use summary::SummaryWriter;
+pub use summary::{HParam, Scalar, SummaryWriter};

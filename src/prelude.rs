@@ -42,5 +42,5 @@ pub use crate::train::{
     Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd, Flow,
     Gradients, History, Interval, Module, Split, Trainer, accuracy, split_and_load,
 };
-pub use crate::{Progress, SummaryWriter, check_interrupt, interrupted, progress};
+pub use crate::{HParam, Progress, SummaryWriter, check_interrupt, interrupted, progress};
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

@@ -77,20 +77,26 @@ impl SummaryWriter {
         &self.path
     }
 
-    /// Writes a number, such as a loss; those of one tag become a line over the steps.
+    /// Writes a number, or a tensor of one such as a loss; those of one tag become a line over the
+    /// steps.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or a tensor has more than one number or cannot be fetched.
     ///
     /// ```no_run
     /// use taper::prelude::*;
     ///
     /// let mut writer = SummaryWriter::new("runs/lenet")?;
     /// writer.add_scalar("Train/Loss", 0.25, 100)?;
+    /// writer.add_scalar("Train/Loss", &tensor(0.125, &cpu())?, 200)?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn add_scalar(&mut self, tag: &str, value: impl Number, step: usize) -> Result<()> {
-        let value = Message::new().float(2, value.to_f64() as f32);
+    pub fn add_scalar(&mut self, tag: &str, value: impl Scalar, step: usize) -> Result<()> {
+        self.write_scalar(tag, value.scalar()?, step)
+    }
+
+    fn write_scalar(&mut self, tag: &str, value: f64, step: usize) -> Result<()> {
+        let value = Message::new().float(2, value as f32);
         self.write(&event(now(), step, tag, value))
     }
 
@@ -139,7 +145,7 @@ impl SummaryWriter {
     }
 
     /// Writes the settings of a run and what it reached, for TensorBoard's page *HParams*: one call
-    /// per folder.
+    /// per folder. Settings are numbers, texts or truth values: [`HParam`].
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -151,12 +157,17 @@ impl SummaryWriter {
     /// writer.add_hparams(&[("lr", 0.1), ("batch_size", 64.0)], &[("accuracy", 0.98)])?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn add_hparams(&mut self, hparams: &[(&str, f64)], metrics: &[(&str, f64)]) -> Result<()> {
-        self.write(&event(now(), 0, HPARAMS_TAG, session_start(hparams)))?;
-        for (tag, value) in metrics {
-            self.add_scalar(tag, *value, 0)?;
-        }
-        Ok(())
+    pub fn add_hparams<H: Clone + Into<HParam>>(
+        &mut self,
+        hparams: &[(&str, H)],
+        metrics: &[(&str, f64)],
+    ) -> Result<()> {
+        let hparams = hparams.iter().cloned();
+        let hparams: Vec<_> = hparams.map(|(name, value)| (name, value.into())).collect();
+        self.write(&event(now(), 0, HPARAMS_TAG, session_start(&hparams)))?;
+        metrics
+            .iter()
+            .try_for_each(|(tag, value)| self.write_scalar(tag, *value, 0))
     }
 
     /// Hands everything written so far to the file.
@@ -199,12 +210,96 @@ fn event(time: f64, step: usize, tag: &str, value: Message) -> Message {
 }
 
 /// The tag by which TensorBoard's plugin `hparams` knows its data.
+/// A setting of a run: a number, a text or a truth value.
+///
+/// ```no_run
+/// use taper::prelude::*;
+///
+/// let mut writer = SummaryWriter::new("runs/lenet-2")?;
+/// let hparams: [(&str, HParam); 2] = [("lr", 0.1.into()), ("optimizer", "adam".into())];
+/// writer.add_hparams(&hparams, &[("accuracy", 0.98)])?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum HParam {
+    /// A learning rate, say.
+    Number(f64),
+    /// A name.
+    Text(String),
+    /// Whether something is on.
+    Bool(bool),
+}
+
+impl HParam {
+    /// `Value` of `struct.proto`.
+    fn message(&self) -> Message {
+        match self {
+            HParam::Number(number) => Message::new().double(2, *number),
+            HParam::Text(text) => Message::new().bytes(3, text.as_bytes()),
+            HParam::Bool(is) => Message::new().integer(4, u64::from(*is)),
+        }
+    }
+}
+
+impl From<f64> for HParam {
+    fn from(number: f64) -> Self {
+        HParam::Number(number)
+    }
+}
+
+impl From<&str> for HParam {
+    fn from(text: &str) -> Self {
+        HParam::Text(text.to_owned())
+    }
+}
+
+impl From<bool> for HParam {
+    fn from(is: bool) -> Self {
+        HParam::Bool(is)
+    }
+}
+
+/// What [`SummaryWriter::add_scalar`] takes: a number of any type, or a tensor of one.
+pub trait Scalar {
+    /// The number.
+    ///
+    /// # Errors
+    /// If a tensor has more than one number, or cannot be fetched from its device.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    /// use taper::Scalar;
+    ///
+    /// assert_eq!((&tensor(0.5, &cpu())?).scalar()?, 0.5);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn scalar(self) -> Result<f64>;
+}
+
+impl<N: Number> Scalar for N {
+    fn scalar(self) -> Result<f64> {
+        Ok(self.to_f64())
+    }
+}
+
+impl Scalar for &Tensor {
+    fn scalar(self) -> Result<f64> {
+        match self.values()?[..] {
+            [number] => Ok(number),
+            _ => Err(explain(
+                format!("add_scalar takes one number, not {:?}", self.dims()),
+                "Take the mean, loss.mean_all()?, or write add_histogram",
+            )),
+        }
+    }
+}
+
 const HPARAMS_TAG: &str = "_hparams_/session_start_info";
 
 /// The plugin's `SessionStartInfo`, as metadata of an empty tensor.
-fn session_start(hparams: &[(&str, f64)]) -> Message {
+fn session_start(hparams: &[(&str, HParam)]) -> Message {
     let entries = hparams.iter().fold(Message::new(), |info, (name, value)| {
-        let value = Message::new().double(2, *value);
+        let value = value.message();
         info.message(
             1,
             &Message::new().bytes(1, name.as_bytes()).message(2, &value),

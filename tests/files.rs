@@ -47,7 +47,10 @@ fn tensorboard_lists_every_value_that_a_notebook_wrote() {
         writer.add_scalar("Test/Accuracy ñ", 0.5, 1_000_000)?;
         writer.add_histogram("weights", &[1.0, 2.0, 4.0], 7)?;
         writer.add_image("grey", &full((4, 6), 0.5, &cpu())?, 8)?;
-        writer.add_hparams(&[("batch_size", 64.0), ("lr", 0.5)], &[("accuracy", 0.75)])?;
+        writer.add_scalar("Train/Mean", &tensor(&[1.0, 2.0], &cpu())?.mean_all()?, 3)?;
+        let hparams: [(&str, HParam); 3] =
+            [("lr", 0.5.into()), ("nesterov", true.into()), ("optimizer", "sgd".into())];
+        writer.add_hparams(&hparams, &[("accuracy", 0.75)])?;
         writer.flush()?;"#;
     let train = r#"
         let rows = TensorDataset::new(ones((6, 2), &cpu())?, tensor(&[0, 1, 1, 0, 1, 0], &cpu())?)?;
@@ -68,11 +71,13 @@ fn tensorboard_lists_every_value_that_a_notebook_wrote() {
         (0..500).map(|step| format!("scalar Train/Loss {step} {:?}\n", step as f64 / 4.0));
     let expected = scalars.collect::<String>()
         + "scalar Test/Accuracy ñ 1000000 0.5\n\
+           scalar Train/Mean 3 1.5\n\
            scalar accuracy 0 0.75\n\
            histogram weights 7 3.0 1.0 4.0 7.0\n\
            image grey 8 6 4\n\
-           hparam batch_size 64.0\n\
-           hparam lr 0.5\n";
+           hparam lr 0.5\n\
+           hparam nesterov True\n\
+           hparam optimizer sgd\n";
     let script = "tests/python/tensorboard_scalars.py";
     let said = run_python(script, &[], &folder.path().join("runs"));
     assert_eq!(said.stdout, expected, "{}", said.stderr);

@@ -3,12 +3,12 @@
 mod picture;
 
 use super::draw::{Dice, in_parallel};
-use super::module::{data_module, setters};
+use super::module::setters;
 use super::place::data_folder;
 use super::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
-use super::{DataLoader, ImageFolder};
+use super::{DataLoader, DataModule, ImageFolder};
 use crate::compose;
 use crate::error::explain;
 use candle_core::Result;
@@ -352,7 +352,18 @@ impl Leaves {
     }
 }
 
-data_module!(Leaves);
+impl DataModule for Leaves {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        let loader = DataLoader::new(self.train()?);
+        Ok(loader.batch_size(self.batch_size).shuffle(true))
+    }
+
+    // A folder without pictures cannot be opened.
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        let val = (self.num_val > 0).then(|| self.val()).transpose()?;
+        Ok(val.map(|val| DataLoader::new(val).batch_size(self.batch_size)))
+    }
+}
 
 fn unwritable(folder: &Path, error: &dyn fmt::Display) -> candle_core::Error {
     explain(

@@ -64,7 +64,11 @@ macro_rules! data_module {
             }
 
             fn val_dataloader(&self) -> candle_core::Result<Option<$crate::data::DataLoader>> {
-                let loader = $crate::data::DataLoader::new(self.val()?);
+                let val = self.val()?;
+                if $crate::data::Dataset::is_empty(&val) {
+                    return Ok(None);
+                }
+                let loader = $crate::data::DataLoader::new(val);
                 Ok(Some(loader.batch_size(self.batch_size)))
             }
         }

@@ -207,6 +207,14 @@ impl Parameter {
         self.var().map(|var| var.device().clone())
     }
 
+    /// Where its values are, or shall be once it has some.
+    pub(crate) fn planned_device(&self) -> Option<Device> {
+        match &*self.read() {
+            State::Lazy { device } => device.clone(),
+            State::Ready(var) => Some(var.device().clone()),
+        }
+    }
+
     /// The type of its values.
     ///
     /// # Errors
@@ -361,7 +369,13 @@ mod tests {
         assert_eq!(parameter.show_text(), "Parameter without values yet");
         let message = parameter.device().unwrap_err().to_string();
         assert_eq!(message.lines().count(), 2, "{message}");
+        assert!(parameter.planned_device().is_none());
         parameter.move_to(&CPU).unwrap();
+        assert!(
+            parameter
+                .planned_device()
+                .is_some_and(|device| device.is_cpu())
+        );
         parameter.set(&zeros(2, &CPU).unwrap()).unwrap();
         parameter.init(&CPU, |_| panic!("it has values")).unwrap();
         assert_eq!(parameter.dtype().unwrap(), DType::F32);

@@ -29,6 +29,13 @@ fn a_writer_makes_a_new_file_each_time() {
     for _ in 0..2 {
         let mut writer = SummaryWriter::new(&folder).unwrap();
         writer.add_scalar("loss", 1, 0).unwrap();
+        let losses = rand(2, &Device::Cpu).unwrap();
+        let message = writer.add_scalar("loss", &losses, 0).unwrap_err();
+        assert!(
+            message
+                .to_string()
+                .starts_with("add_scalar takes one number, not [2]\n")
+        );
         writer
             .add_histogram("noise", &rand(10, &Device::Cpu).unwrap(), 0)
             .unwrap();

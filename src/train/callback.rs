@@ -68,6 +68,27 @@ pub trait Callback: Send {
         let _ = end;
         Ok(Flow::Continue)
     }
+
+    /// When training has ended: after its last epoch, or by an error or an interrupt.
+    ///
+    /// # Errors
+    /// As for [`on_interval`](Callback::on_interval); if training itself failed, that is what it says.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// struct Told;
+    ///
+    /// impl Callback for Told {
+    ///     fn on_fit_end(&mut self) -> Result<()> {
+    ///         println!("That was all.");
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    fn on_fit_end(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl<F: FnMut(&Interval) + Send> Callback for F {

@@ -30,18 +30,42 @@ pub(super) struct Fit<'a> {
     /// How many epochs and steps are done.
     epoch: usize,
     step: usize,
+    /// How many batches of this epoch are done.
+    batch: usize,
     recorder: Recorder,
     /// What has arrived in this epoch, and how many examples it was trained on for how long.
     fetched: Fetched,
     speed: Speed,
 }
 
-/// Examples and time, of an epoch and of the interval in it.
-#[derive(Default)]
+/// Examples and time, of an epoch and of the interval in it. Waiting for the data counts, drawing
+/// and callbacks do not.
 struct Speed {
     epoch: (usize, Duration),
     interval: usize,
-    began: Option<Instant>,
+    began: Instant,
+}
+
+impl Speed {
+    fn start() -> Self {
+        Self {
+            epoch: (0, Duration::ZERO),
+            interval: 0,
+            began: Instant::now(),
+        }
+    }
+
+    /// Ends an interval, and gives its examples per second.
+    fn end_interval(&mut self) -> f64 {
+        let (samples, time) = (std::mem::take(&mut self.interval), self.began.elapsed());
+        self.epoch.0 += samples;
+        self.epoch.1 += time;
+        per_second(samples, time)
+    }
+}
+
+fn per_second(samples: usize, time: Duration) -> f64 {
+    samples as f64 / time.as_secs_f64().max(1e-9)
 }
 
 impl<'a> Fit<'a> {
@@ -51,6 +75,10 @@ impl<'a> Fit<'a> {
         data: &dyn DataModule,
     ) -> Result<Self> {
         let (train, validate) = (data.train_dataloader()?, data.val_dataloader()?);
+        refuse_empty("training", &train)?;
+        validate
+            .iter()
+            .try_for_each(|loader| refuse_empty("validation", loader))?;
         trainer.prepare(model)?;
         let mut optimizer = model.optimizer();
         let base_lr = optimizer.lr();
@@ -82,13 +110,25 @@ impl<'a> Fit<'a> {
             base_lr,
             epoch,
             step,
+            batch: 0,
             recorder: Recorder::default(),
             fetched: Fetched::default(),
-            speed: Speed::default(),
+            speed: Speed::start(),
         })
     }
 
+    /// Trains until the last epoch, or as far as it gets; then what the steps since the last interval
+    /// have given is kept as well.
     pub(super) fn run(&mut self) -> Result<()> {
+        let done = self.train();
+        if done.is_err() && self.speed.interval > 0 {
+            // What ended the training says more than what may go wrong now.
+            let _ = self.end_interval();
+        }
+        done
+    }
+
+    fn train(&mut self) -> Result<()> {
         let epochs = self.trainer.max_epochs.saturating_sub(self.epoch);
         let mut bar = progress(0..epochs * self.train.num_batches()).description("training");
         for _ in 0..epochs {
@@ -97,7 +137,7 @@ impl<'a> Fit<'a> {
             self.epoch += 1;
             let epoch = self.validated(began)?;
             if self.end_epoch(epoch)? == Flow::Stop {
-                return Ok(());
+                break;
             }
         }
         // Only then does the bar know that the last step is done.
@@ -108,16 +148,17 @@ impl<'a> Fit<'a> {
     fn train_epoch(&mut self, bar: &mut impl Iterator) -> Result<()> {
         self.set_training(true);
         self.fetched = Fetched::default();
-        self.speed = Speed::default();
+        self.speed = Speed::start();
+        self.batch = 0;
         let batches = self.train.num_batches();
         let interval = self.trainer.log_every.unwrap_or(batches.div_ceil(2)).max(1);
-        for (i, batch) in (&self.train).into_iter().enumerate() {
+        for batch in &self.train {
             check_interrupt()?;
-            self.speed.began.get_or_insert_with(Instant::now);
             self.train_batch(&batch?)?;
             bar.next();
-            if (i + 1) % interval == 0 || i + 1 == batches {
-                self.end_interval(self.epoch as f64 + (i + 1) as f64 / batches as f64)?;
+            if self.batch.is_multiple_of(interval) || self.batch == batches {
+                self.end_interval()?;
+                self.speed.began = Instant::now();
             }
         }
         Ok(())
@@ -151,6 +192,7 @@ impl<'a> Fit<'a> {
         self.recorder.add(notes);
         self.speed.interval += batch.len();
         self.step += 1;
+        self.batch += 1;
         Ok(())
     }
 
@@ -164,16 +206,8 @@ impl<'a> Fit<'a> {
     }
 
     /// Fetches what waits on the device, keeps and draws it, and refuses to go on without a loss.
-    fn end_interval(&mut self, epoch: f64) -> Result<()> {
+    fn end_interval(&mut self) -> Result<()> {
         let fetched = self.recorder.fetch()?;
-        let time = self
-            .speed
-            .began
-            .take()
-            .map_or(Duration::ZERO, |began| began.elapsed());
-        let samples = std::mem::take(&mut self.speed.interval);
-        self.speed.epoch.0 += samples;
-        self.speed.epoch.1 += time;
         let steps = fetched.values(STEP_LOSS).count();
         let wrong = fetched
             .values(STEP_LOSS)
@@ -181,9 +215,9 @@ impl<'a> Fit<'a> {
             .find(|(_, loss)| !loss.is_finite());
         let interval = Interval {
             step: self.step,
-            epoch,
+            epoch: self.epoch as f64 + self.batch as f64 / self.train.num_batches() as f64,
             metrics: means(&fetched),
-            samples_per_second: samples as f64 / time.as_secs_f64().max(1e-9),
+            samples_per_second: self.speed.end_interval(),
             lr: self.optimizer.lr(),
         };
         interval.draw(&self.trainer.board);
@@ -233,7 +267,7 @@ impl<'a> Fit<'a> {
         let epoch = Epoch {
             epoch: self.epoch,
             metrics,
-            samples_per_second: samples as f64 / time.as_secs_f64().max(1e-9),
+            samples_per_second: per_second(samples, time),
             seconds: began.elapsed().as_secs_f64(),
             lr: self.optimizer.lr(),
         };
@@ -267,6 +301,16 @@ impl<'a> Fit<'a> {
     }
 }
 
+fn refuse_empty(name: &str, loader: &DataLoader) -> Result<()> {
+    match loader.dataset().is_empty() {
+        false => Ok(()),
+        true => Err(explain(
+            format!("the {name} set is empty"),
+            "Give it examples; without a validation set, val_dataloader gives None",
+        )),
+    }
+}
+
 /// Gives lazy parameters their values by one example, so that the model can be copied. The random
 /// numbers of the data stay where they are.
 fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()> {
@@ -293,3 +337,6 @@ fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
     }
     means
 }
+
+#[cfg(test)]
+mod tests;

@@ -215,6 +215,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_checkpoint_keeps_what_is_no_number_and_what_is_missing() -> crate::Result<()> {
+        let epoch = |number, metrics: &[(&str, f64)]| Epoch {
+            epoch: number,
+            metrics: metrics
+                .iter()
+                .map(|(name, x)| (name.to_string(), *x))
+                .collect(),
+            samples_per_second: 1.0,
+            seconds: 0.5,
+            lr: 0.1,
+        };
+        let history = History {
+            epochs: vec![
+                epoch(1, &[("val_loss", 1.0)]),
+                epoch(2, &[("val_loss", f64::NAN)]),
+                epoch(3, &[]),
+            ],
+            intervals: vec![],
+        };
+        let again = History::of_tensors(&history.to_tensors()?.into_iter().collect())?;
+        let losses: Vec<_> = again
+            .epochs
+            .iter()
+            .map(|epoch| epoch.metric("val_loss"))
+            .collect();
+        assert!(
+            matches!(losses[..], [Some(1.0), Some(nan), None] if nan.is_nan()),
+            "{losses:?}"
+        );
+        Ok(())
+    }
+
+    #[test]
     fn it_shows_itself_as_a_table() {
         let epoch = |epoch, loss| Epoch {
             epoch,

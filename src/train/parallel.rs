@@ -9,7 +9,7 @@ use crate::error::explain;
 use crate::nn::{Parameter, ParametersExt, state_of};
 use crate::tensor::{draw_seed, with_seed};
 use candle_core::backprop::GradStore;
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Device, Error, Result, Tensor};
 use std::thread;
 
 /// A model with a copy on each of some devices, which share the work on every batch.
@@ -123,6 +123,46 @@ impl<M> DataParallel<M> {
         broadcast(&self.model, &self.others)
     }
 
+    /// All copies learn: dropout is on, batch normalisation takes the statistics of the batch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)], 0.1);
+    /// DataParallel::new(model, &[cpu(), cpu()])?.train();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn train(&self)
+    where
+        M: Module,
+    {
+        self.set_training(true);
+    }
+
+    /// All copies only predict; see [`train`](Self::train).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)], 0.1);
+    /// DataParallel::new(model, &[cpu(), cpu()])?.eval();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn eval(&self)
+    where
+        M: Module,
+    {
+        self.set_training(false);
+    }
+
+    fn set_training(&self, training: bool)
+    where
+        M: Module,
+    {
+        self.model.set_training(training);
+        self.others.iter().for_each(|o| o.set_training(training));
+    }
+
     /// The copy on the first device.
     ///
     /// ```
@@ -193,7 +233,7 @@ pub(super) fn backward(
     let seed = draw_seed();
     let seeded = |i: usize, model: &dyn Model, part: &Batch| {
         with_seed(seed.wrapping_add(i as u64), || {
-            one_part(model, part, share(part))
+            one_part(model, part, share(part)).map_err(|error| of_part(error, part, examples))
         })
     };
     let (own, rest) = thread::scope(|scope| {
@@ -224,6 +264,20 @@ pub(super) fn backward(
         notes,
     } = total;
     Ok((Gradients { loss, gradients }, notes))
+}
+
+/// A layer may refuse a single example, of which the reader sees none in the batch.
+fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
+    match error {
+        Error::Msg(message) if part.len() == 1 && examples > 1 => explain(
+            message,
+            format!(
+                "One device had only this one of the batch's {examples} examples: train on fewer devices, or leave \
+                 out the last, smaller batch (.drop_last(true))"
+            ),
+        ),
+        error => error,
+    }
 }
 
 /// Loss and gradients of one part, weighted with its share of the batch.

@@ -36,4 +36,8 @@ impl Callback for SummaryWriter {
         self.flush()?;
         Ok(Flow::Continue)
     }
+
+    fn on_fit_end(&mut self) -> Result<()> {
+        self.flush()
+    }
 }

@@ -15,14 +15,14 @@ const CPU: Device = Device::Cpu;
 
 /// Points whose class is the quarter of the plane in which they lie.
 #[derive(Clone)]
-struct Quarters {
+pub(super) struct Quarters {
     x: Tensor,
     y: Tensor,
     batch_size: usize,
 }
 
 impl Quarters {
-    fn new(examples: usize) -> Self {
+    pub(super) fn new(examples: usize) -> Self {
         let x = with_seed(3, || randn((examples, 2), &CPU)).unwrap();
         let sides = x.gt(0.0).unwrap().to_dtype(DType::U32).unwrap();
         let right = sides.narrow(1, 0, 1).unwrap();
@@ -60,7 +60,7 @@ impl DataModule for Quarters {
     }
 }
 
-fn mlp(dropout: f64) -> Classifier<Sequential> {
+pub(super) fn mlp(dropout: f64) -> Classifier<Sequential> {
     let net = seq![
         LazyLinear::new(16),
         ReLU,
@@ -85,7 +85,7 @@ fn losses(history: &History) -> Vec<f64> {
         .collect()
 }
 
-fn temporary(name: &str) -> PathBuf {
+pub(super) fn temporary(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("taper_train_{}_{name}", std::process::id()))
 }
 
@@ -300,7 +300,14 @@ fn what_cannot_be_trained_is_explained() -> Result<()> {
     assert!(
         message
             .to_string()
-            .starts_with("DataLoader: the data set is empty\n"),
+            .starts_with("the training set is empty\n"),
+        "{message}"
+    );
+    let message = Trainer::new(1).prepare_batch(&data.batch()).unwrap_err();
+    assert!(
+        message
+            .to_string()
+            .ends_with("\nCall .prepare_model(&mut model) first"),
         "{message}"
     );
 
@@ -311,6 +318,17 @@ fn what_cannot_be_trained_is_explained() -> Result<()> {
     assert!(lazy.contains("no values yet"), "{lazy}");
     let none = DataParallel::new(Classifier::new(Linear::new(2, 2)?, 0.1), &[]);
     assert!(none.err().unwrap().to_string().contains("no devices"));
+
+    let normalised = seq![
+        LazyLinear::new(4),
+        LazyBatchNorm1d::new(),
+        LazyLinear::new(4)
+    ];
+    let mut trainer = Trainer::new(1).devices(&[CPU, CPU, CPU]);
+    let mut model = Classifier::new(normalised, 0.1);
+    let message = trainer.fit(&mut model, &Quarters::new(50)).unwrap_err();
+    let message = message.to_string();
+    assert!(message.ends_with("(.drop_last(true))"), "{message}");
 
     let mut narrow = Classifier::new(LazyLinear::new(2), 0.1);
     let message = Trainer::new(1)
@@ -380,44 +398,4 @@ fn metrics_over_lists_count_every_example() -> Result<()> {
     metric.reset();
     assert!(metric.get().is_err());
     Ok(())
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_keeps_model_and_history() {
-    let name = "train::tests::an_interrupt_keeps_model_and_history";
-    crate::display::testing::records(name, || {
-        let mut model = mlp(0.0);
-        let mut trainer = Trainer::new(100)
-            .log_every(1)
-            .callback(|interval: &Interval| {
-                if interval.step == 3 {
-                    // SAFETY: plain system call; the signal has a handler.
-                    unsafe { libc::raise(libc::SIGINT) };
-                }
-            });
-        let message = trainer.fit(&mut model, &Quarters::new(100)).unwrap_err();
-        assert!(message.to_string().starts_with("interrupted"), "{message}");
-        assert_eq!(trainer.history().intervals.len(), 3);
-        assert_eq!(model.num_parameters(), 48 + 68);
-    });
-}
-
-#[cfg(unix)]
-#[test]
-fn a_training_that_is_done_has_a_full_bar() {
-    let name = "train::tests::a_training_that_is_done_has_a_full_bar";
-    let records = crate::display::testing::records(name, || {
-        let history = Trainer::new(3).fit(&mut mlp(0.0), &Quarters::new(50));
-        assert_eq!(history.unwrap().epochs.len(), 3);
-    });
-    let mut texts = records
-        .iter()
-        .filter_map(|record| record["data"]["text/plain"].as_str());
-    let bar = texts.rfind(|text| text.starts_with("training "));
-    let bar = bar.expect("there is a bar");
-    assert!(
-        bar.contains("] 12/12 ") && !bar.contains("stopped"),
-        "{bar}"
-    );
 }

@@ -4,7 +4,7 @@ use super::fit::Fit;
 use super::module::Model;
 use super::{Callback, History, Module, split_and_load};
 use crate::data::{Batch, DataModule};
-use crate::device::{gpu, num_gpus};
+use crate::device::{DeviceExt, gpu, num_gpus};
 use crate::error::explain;
 use crate::nn::{Parameter, ParametersExt};
 use crate::optim::Schedule;
@@ -214,7 +214,11 @@ impl Trainer {
             .xlim(0, self.max_epochs as f64);
         let done = Fit::new(self, model, data).and_then(|mut fit| fit.run());
         model.set_training(false);
-        done.map(|()| self.history.clone())
+        let mut told = Ok(());
+        for callback in &mut self.callbacks {
+            told = told.and(callback.on_fit_end());
+        }
+        done.and(told).map(|()| self.history.clone())
     }
 
     /// Takes up the history of a checkpoint, and draws its curves.
@@ -254,7 +258,7 @@ impl Trainer {
                 let own = model
                     .parameters()
                     .iter()
-                    .find_map(|p: &Parameter| p.device().ok());
+                    .find_map(Parameter::planned_device);
                 vec![own.unwrap_or(Device::Cpu)]
             }
             ([], n) if n > num_gpus() => {
@@ -285,6 +289,12 @@ impl Trainer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn prepare_batch(&self, batch: &Batch) -> Result<Vec<Batch>> {
+        if self.in_use.is_empty() {
+            return Err(explain(
+                "prepare_batch: the trainer has no device yet",
+                "Call .prepare_model(&mut model) first",
+            ));
+        }
         split_and_load(batch, &self.in_use)
     }
 
@@ -314,8 +324,13 @@ impl Trainer {
 impl Show for Trainer {
     fn show_text(&self) -> String {
         let epochs = self.history.epochs.len();
+        let devices: Vec<String> = self.in_use.iter().map(DeviceExt::label).collect();
+        let place = match &devices[..] {
+            [] => String::new(),
+            devices => format!(" on {}", devices.join(", ")),
+        };
         format!(
-            "Trainer(max_epochs={}), {epochs} epochs done",
+            "Trainer(max_epochs={}), {epochs} epochs done{place}",
             self.max_epochs
         )
     }

@@ -30,4 +30,5 @@ except KeyError:
 for content in contents.values():
     hparams = metadata.parse_session_start_info_plugin_data(content).hparams
     for name in sorted(hparams):
-        print("hparam", name, hparams[name].number_value)
+        value = hparams[name]
+        print("hparam", name, getattr(value, value.WhichOneof("kind")))

@@ -2,7 +2,7 @@
 //! and `labels`, `(n,)`, both of bytes.
 
 use super::examples::Examples;
-use super::sets::{DataSet, Part};
+use super::sets::{CLASSES, DataSet, Part};
 use crate::cache;
 use anyhow::{Context, Result};
 use safetensors::Dtype;
@@ -40,10 +40,13 @@ pub fn is_whole(file: &Path, set: &DataSet, part: &Part) -> bool {
     let Ok(tensors) = SafeTensors::deserialize(&bytes) else {
         return false;
     };
-    shapes(set, part).iter().all(|(name, shape)| {
+    let fits = |(name, shape): &(&str, Vec<usize>)| {
         let tensor = tensors.tensor(name);
         tensor.is_ok_and(|tensor| tensor.dtype() == Dtype::U8 && tensor.shape() == shape)
-    })
+    };
+    let labels = tensors.tensor("labels");
+    shapes(set, part).iter().all(fits)
+        && labels.is_ok_and(|labels| labels.data().iter().all(|&label| label < CLASSES))
 }
 
 /// Writes beside the place and then renames. The caller holds the folder's lock.

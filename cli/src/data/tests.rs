@@ -131,10 +131,18 @@ fn what_is_whole_is_kept_and_what_is_damaged_is_replaced() {
     let file = folder.path().join("small/test.safetensors");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+    // One label among those of train is none.
+    let file = folder.path().join("small/train.safetensors");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let labels = SafeTensors::deserialize(&bytes).unwrap();
+    let labels = labels.tensor("labels").unwrap().data();
+    let place = labels.as_ptr().addr() - bytes.as_ptr().addr();
+    bytes[place] = 200;
+    std::fs::write(&file, bytes).unwrap();
     // As a writer leaves it who was killed.
     std::fs::write(folder.path().join("small/test.safetensors.part"), [7; 5000]).unwrap();
     got(&set, &source(&hub), &folder).unwrap();
-    assert_eq!(hub.transfers().len(), 3);
+    assert_eq!(hub.transfers().len(), 4);
     assert_good(folder.path(), 1);
     assert_eq!(
         files(&folder),

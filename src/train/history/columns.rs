@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 type Row = BTreeMap<String, f64>;
 
 const METRIC: &str = "metric.";
+/// Stands for a number that a row does not have: a NaN that no computation gives, since a metric may
+/// be NaN as well.
+const MISSING: f64 = f64::from_bits(0x7ff8_0000_0000_7a9e);
 
 impl History {
     /// Its numbers, one tensor for each name.
@@ -93,13 +96,13 @@ fn of(row: &Row, name: &str) -> f64 {
     row.get(name).copied().unwrap_or_default()
 }
 
-/// Every name's numbers; NaN in the rows that have none.
+/// Every name's numbers; [`MISSING`] in the rows that have none.
 fn columns(table: &str, rows: Vec<Row>) -> BTreeMap<String, Vec<f64>> {
     let mut columns = BTreeMap::new();
     for (i, row) in rows.iter().enumerate() {
         for (name, value) in row {
             let column = columns.entry(format!("{table}.{name}"));
-            column.or_insert_with(|| vec![f64::NAN; rows.len()])[i] = *value;
+            column.or_insert_with(|| vec![MISSING; rows.len()])[i] = *value;
         }
     }
     columns
@@ -118,7 +121,7 @@ fn rows(table: &str, tensors: &HashMap<String, Tensor>) -> Result<Vec<Row>> {
             if rows.len() <= i {
                 rows.push(Row::new());
             }
-            if !value.is_nan() {
+            if value.to_bits() != MISSING.to_bits() {
                 rows[i].insert(name.to_owned(), value);
             }
         }
