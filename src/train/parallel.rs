@@ -128,7 +128,7 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)], 0.1);
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)?], 0.1);
     /// DataParallel::new(model, &[cpu(), cpu()])?.train();
     /// # Ok::<(), Error>(())
     /// ```
@@ -144,7 +144,7 @@ impl<M> DataParallel<M> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)], 0.1);
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)?], 0.1);
     /// DataParallel::new(model, &[cpu(), cpu()])?.eval();
     /// # Ok::<(), Error>(())
     /// ```
