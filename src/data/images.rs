@@ -1,8 +1,11 @@
 //! Pictures in memory.
 
+use super::transforms::Transform;
 use super::{Batch, Dataset, TensorDataset};
 use crate::error::explain;
 use candle_core::{DType, Result, Tensor};
+use std::fmt;
+use std::sync::Arc;
 
 /// Pictures with their classes, kept as bytes: a quarter of what they take as `f32`.
 ///
@@ -19,9 +22,10 @@ use candle_core::{DType, Result, Tensor};
 /// assert_eq!(batch.x.max_all()?.to_scalar::<f32>()?, 1.0);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ImageDataset {
     bytes: TensorDataset,
+    transform: Option<Arc<dyn Transform>>,
 }
 
 impl ImageDataset {
@@ -58,7 +62,27 @@ impl ImageDataset {
         }
         let labels = labels.to_dtype(DType::U32)?;
         let bytes = TensorDataset::new(images, labels)?;
-        Ok(ImageDataset { bytes })
+        let transform = None;
+        Ok(ImageDataset { bytes, transform })
+    }
+
+    /// What happens to each picture, which begins as `(height, width, channels)` of `u8`. At first
+    /// it is [`ToTensor`](super::transforms::ToTensor) alone.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = Shapes::new().num_train(8).train()?.transform(compose![
+    ///     RandomHorizontalFlip::new(),
+    ///     ToTensor,
+    ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
+    /// ]);
+    /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
+        self.transform = Some(Arc::new(transform));
+        self
     }
 }
 
@@ -69,14 +93,28 @@ impl Dataset for ImageDataset {
 
     fn get(&self, indices: &[usize]) -> Result<Batch> {
         let Batch { x, y } = self.bytes.get(indices)?;
-        let x = (x.to_dtype(DType::F32)? / 255.0)?;
+        let Some(transform) = &self.transform else {
+            let x = (x.to_dtype(DType::F32)? / 255.0)?;
+            return Ok(Batch { x, y });
+        };
+        let pictures = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
+        let pictures = (0..indices.len()).map(|i| transform.apply(&pictures.get(i)?));
+        let x = Tensor::stack(&pictures.collect::<Result<Vec<_>>>()?, 0)?;
         Ok(Batch { x, y })
+    }
+}
+
+impl fmt::Debug for ImageDataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ImageDataset({} images)", self.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compose;
+    use crate::data::transforms::*;
     use candle_core::Device;
 
     #[test]
@@ -93,6 +131,40 @@ mod tests {
         }
         assert_eq!(batch.y.to_vec1::<u32>().unwrap(), [9, 7]);
         assert!(data.get(&[3]).is_err());
+    }
+
+    #[test]
+    fn a_transform_sees_every_picture_grey_or_coloured() -> Result<()> {
+        for channels in [1u8, 3] {
+            let pixels: Vec<u8> = (0..2 * channels * 6).map(|i| i * 5).collect();
+            let shape = (2, usize::from(channels), 2, 3);
+            let images = Tensor::from_vec(pixels, shape, &Device::Cpu)?;
+            let labels = Tensor::zeros(2, DType::U32, &Device::Cpu)?;
+            let plain = ImageDataset::new(images, labels)?;
+            let numbers = |data: &ImageDataset| -> Result<Vec<f32>> {
+                data.get(&[1, 0])?.x.flatten_all()?.to_vec1()
+            };
+            let expected = numbers(&plain)?;
+            let same = numbers(&plain.clone().transform(ToTensor))?;
+            let far = same
+                .iter()
+                .zip(&expected)
+                .any(|(a, b)| (a - b).abs() > 1e-6);
+            assert!(!far, "{same:?} {expected:?}");
+
+            let steps = compose![
+                Resize::exact(4, 6),
+                CenterCrop::new(4),
+                ColorJitter::new().brightness(0.2).saturation(0.2),
+                RandomHorizontalFlip::new().p(1.0),
+                ToTensor
+            ];
+            let x = plain.transform(steps).get(&[0])?.x;
+            assert_eq!(x.dims(), [1, usize::from(channels), 4, 4]);
+            let row: Vec<f32> = x.flatten_all()?.narrow(0, 0, 4)?.to_vec1()?;
+            assert!(row[0] > row[3], "mirrored: {row:?}");
+        }
+        Ok(())
     }
 
     #[test]

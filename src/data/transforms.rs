@@ -1,9 +1,9 @@
 //! What happens to a picture on its way into a batch.
 //!
-//! A picture begins as `(height, width, 3)` of `u8`, as it lies in its file. [`Resize`],
-//! [`CenterCrop`], [`RandomHorizontalFlip`] and [`ColorJitter`] give such a picture again,
-//! [`ToTensor`] makes it `(3, height, width)` of `f32` from 0 to 1, and [`Normalize`] shifts and
-//! scales that. [`compose!`](crate::compose) makes one of several.
+//! A picture begins as `(height, width, 3)` of `u8`, as it lies in its file; one of a grey data set
+//! in memory has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
+//! [`ColorJitter`] give such a picture again, [`ToTensor`] makes it `(channels, height, width)` of
+//! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) makes one of several.
 
 mod color;
 mod geometry;
@@ -12,7 +12,7 @@ pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 
 use crate::error::explain;
-use candle_core::{DType, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor};
 use std::fmt;
 
 /// A step that makes one picture of another.
@@ -126,25 +126,44 @@ macro_rules! compose {
     };
 }
 
-/// The bytes, height and width of a picture as it comes from a file.
-fn pixels(step: &str, image: &Tensor) -> Result<(Vec<u8>, usize, usize)> {
-    match image.dims() {
-        &[height, width, 3] if image.dtype() == DType::U8 && height > 0 && width > 0 => {
-            Ok((image.flatten_all()?.to_vec1()?, height, width))
-        }
-        dims => Err(explain(
-            format_args!(
-                "{step} takes a picture (height, width, 3) of u8, not {dims:?} of {}",
-                image.dtype().as_str()
-            ),
-            "Put it before ToTensor, which changes shape and type",
-        )),
-    }
+/// A picture on its way, pixel by pixel: red, green and blue, or grey.
+struct Picture {
+    bytes: Vec<u8>,
+    height: usize,
+    width: usize,
+    channels: usize,
+    device: Device,
 }
 
-/// The picture that these bytes are, on the device of the one it was made of.
-fn image(pixels: Vec<u8>, height: usize, width: usize, like: &Tensor) -> Result<Tensor> {
-    Tensor::from_vec(pixels, (height, width, 3), like.device())
+impl Picture {
+    /// The picture that a step is given.
+    fn of(step: &str, image: &Tensor) -> Result<Self> {
+        match image.dims() {
+            &[height, width, channels @ (1 | 3)]
+                if image.dtype() == DType::U8 && height > 0 && width > 0 =>
+            {
+                Ok(Picture {
+                    bytes: image.flatten_all()?.to_vec1()?,
+                    height,
+                    width,
+                    channels,
+                    device: image.device().clone(),
+                })
+            }
+            dims => Err(explain(
+                format_args!(
+                    "{step} takes a picture (height, width, 3) of u8, not {dims:?} of {}",
+                    image.dtype().as_str()
+                ),
+                "Put it before ToTensor, which changes shape and type",
+            )),
+        }
+    }
+
+    fn to_tensor(&self) -> Result<Tensor> {
+        let shape = (self.height, self.width, self.channels);
+        Tensor::from_slice(&self.bytes, shape, &self.device)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Steps that change colours, and the one that makes numbers of them.
 
-use super::{Transform, image, pixels};
+use super::{Picture, Transform};
 use crate::error::explain;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
@@ -78,19 +78,24 @@ impl ColorJitter {
 
 impl Transform for ColorJitter {
     fn apply(&self, picture: &Tensor) -> Result<Tensor> {
-        let (mut bytes, height, width) = pixels("ColorJitter", picture)?;
+        let mut image = Picture::of("ColorJitter", picture)?;
+        let channels = image.channels;
         // All three are drawn in any case: what is switched on does not change the others.
         let [brightness, contrast, saturation] =
             [self.brightness, self.contrast, self.saturation].map(factor);
         let grey = |pixel: &[u8]| -> f32 {
-            pixel
-                .iter()
-                .zip(LUMA)
-                .map(|(&value, part)| f32::from(value) * part)
-                .sum()
+            match pixel {
+                &[grey] => f32::from(grey),
+                _ => pixel
+                    .iter()
+                    .zip(LUMA)
+                    .map(|(&value, part)| f32::from(value) * part)
+                    .sum(),
+            }
         };
-        let mean = bytes.chunks(3).map(grey).sum::<f32>() / (height * width) as f32 * brightness;
-        for pixel in bytes.chunks_mut(3) {
+        let total: f32 = image.bytes.chunks(channels).map(grey).sum();
+        let mean = total / (image.height * image.width) as f32 * brightness;
+        for pixel in image.bytes.chunks_mut(channels) {
             let own = mean + (grey(pixel) * brightness - mean) * contrast;
             for value in pixel {
                 let contrasted = mean + (f32::from(*value) * brightness - mean) * contrast;
@@ -98,7 +103,7 @@ impl Transform for ColorJitter {
                 *value = saturated.round().clamp(0.0, 255.0) as u8;
             }
         }
-        image(bytes, height, width, picture)
+        image.to_tensor()
     }
 }
 
@@ -106,8 +111,8 @@ fn factor(amount: f64) -> f32 {
     (1.0 + amount * (2.0 * random_unit() - 1.0)).max(0.0) as f32
 }
 
-/// Makes numbers of a picture: `(height, width, 3)` of `u8` becomes `(3, height, width)` of `f32`
-/// from 0 to 1.
+/// Makes numbers of a picture: `(height, width, channels)` of `u8`, with 3 channels or 1, becomes
+/// `(channels, height, width)` of `f32` from 0 to 1.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -123,14 +128,15 @@ pub struct ToTensor;
 
 impl Transform for ToTensor {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        let (bytes, height, width) = pixels("ToTensor", image)?;
+        let image = Picture::of("ToTensor", image)?;
         let scale = (1.0 / 255.0) as f32;
-        let mut numbers = Vec::with_capacity(bytes.len());
-        for channel in 0..3 {
-            let of_channel = bytes[channel..].iter().step_by(3);
+        let mut numbers = Vec::with_capacity(image.bytes.len());
+        for channel in 0..image.channels {
+            let of_channel = image.bytes[channel..].iter().step_by(image.channels);
             numbers.extend(of_channel.map(|byte| f32::from(*byte) * scale));
         }
-        Tensor::from_vec(numbers, (3, height, width), image.device())
+        let shape = (image.channels, image.height, image.width);
+        Tensor::from_vec(numbers, shape, &image.device)
     }
 }
 

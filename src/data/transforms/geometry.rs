@@ -1,6 +1,6 @@
 //! Steps that move pixels.
 
-use super::{Transform, image, pixels};
+use super::{Picture, Transform};
 use crate::error::explain;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
@@ -73,7 +73,8 @@ impl Resize {
 
 impl Transform for Resize {
     fn apply(&self, picture: &Tensor) -> Result<Tensor> {
-        let (bytes, height, width) = pixels("Resize", picture)?;
+        let mut image = Picture::of("Resize", picture)?;
+        let (height, width, channels) = (image.height, image.width, image.channels);
         let (new_height, new_width) = self.target(height, width);
         if new_height == 0 || new_width == 0 {
             return Err(explain(
@@ -84,15 +85,14 @@ impl Transform for Resize {
         if (new_height, new_width) == (height, width) {
             return Ok(picture.clone());
         }
-        let samples: Vec<f32> = bytes.into_iter().map(f32::from).collect();
+        let samples: Vec<f32> = image.bytes.iter().copied().map(f32::from).collect();
         // A row of the picture is a line of pixels; so is a column, whose elements are rows.
-        let wide = resample(&samples, height, width, 3, new_width);
-        let both = resample(&wide, 1, height, 3 * new_width, new_height);
-        let bytes = both
-            .into_iter()
-            .map(|sample| sample.round() as u8)
-            .collect();
-        image(bytes, new_height, new_width, picture)
+        let wide = resample(&samples, height, width, channels, new_width);
+        let both = resample(&wide, 1, height, channels * new_width, new_height);
+        let bytes = both.into_iter().map(|sample| sample.round() as u8);
+        image.bytes = bytes.collect();
+        (image.height, image.width) = (new_height, new_width);
+        image.to_tensor()
     }
 }
 
@@ -164,7 +164,7 @@ impl CenterCrop {
 
 impl Transform for CenterCrop {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        let (_, height, width) = pixels("CenterCrop", image)?;
+        let Picture { height, width, .. } = Picture::of("CenterCrop", image)?;
         let size = self.size;
         if size > height || size > width || size == 0 {
             return Err(explain(
@@ -227,12 +227,14 @@ impl RandomHorizontalFlip {
 
 impl Transform for RandomHorizontalFlip {
     fn apply(&self, picture: &Tensor) -> Result<Tensor> {
-        let (bytes, height, width) = pixels("RandomHorizontalFlip", picture)?;
+        let mut image = Picture::of("RandomHorizontalFlip", picture)?;
         if random_unit() >= self.p {
             return Ok(picture.clone());
         }
-        let rows = bytes.chunks(width * 3);
-        let mirrored = rows.flat_map(|row| row.chunks(3).rev().flatten().copied());
-        image(mirrored.collect(), height, width, picture)
+        let channels = image.channels;
+        let rows = image.bytes.chunks(image.width * channels);
+        let mirrored = rows.flat_map(|row| row.chunks(channels).rev().flatten().copied());
+        image.bytes = mirrored.collect();
+        image.to_tensor()
     }
 }
