@@ -72,15 +72,14 @@ impl ImageDataset {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// # fn of(cifar: Cifar10) -> Result<()> {
     /// let steps = compose![
     ///     RandomHorizontalFlip::new(),
     ///     ToTensor,
     ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
     /// ];
-    /// let loader = DataLoader::new(cifar.train()?.transform(steps)).batch_size(128).shuffle(true);
-    /// # Ok(())
-    /// # }
+    /// let data = Shapes::new().num_train(8).train()?.transform(steps);
+    /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
         self.transform = Some(Arc::new(transform));

@@ -1,6 +1,6 @@
 //! Small coloured pictures that need no download.
 
-use super::TensorDataset;
+use super::ImageDataset;
 use super::draw::{Color, Dice, in_parallel, mix};
 use super::module::{data_module, setters};
 use candle_core::{Device, Result, Tensor};
@@ -115,7 +115,7 @@ impl Shapes {
     /// assert_eq!(first.x.dims(), [1, 3, 32, 32]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn train(&self) -> Result<TensorDataset> {
+    pub fn train(&self) -> Result<ImageDataset> {
         self.pictures(self.num_train, 0)
     }
 
@@ -130,24 +130,24 @@ impl Shapes {
     /// assert_eq!(Shapes::new().num_val(10).val()?.len(), 10);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn val(&self) -> Result<TensorDataset> {
+    pub fn val(&self) -> Result<ImageDataset> {
         // Far from every number that a picture for training has.
         self.pictures(self.num_val, 1 << 40)
     }
 
-    fn pictures(&self, count: usize, first: usize) -> Result<TensorDataset> {
+    fn pictures(&self, count: usize, first: usize) -> Result<ImageDataset> {
         let drawn = in_parallel(count, |i| picture(&mut Dice::new(self.seed, first + i)));
         let labels: Vec<u32> = drawn.iter().map(|(class, _)| *class as u32).collect();
-        let pixels: Vec<f32> = drawn.into_iter().flat_map(|(_, pixels)| pixels).collect();
+        let pixels: Vec<u8> = drawn.into_iter().flat_map(|(_, pixels)| pixels).collect();
         let x = Tensor::from_vec(pixels, (count, 3, SIDE, SIDE), &Device::Cpu)?;
-        TensorDataset::new(x, Tensor::from_vec(labels, count, &Device::Cpu)?)
+        ImageDataset::new(x, Tensor::from_vec(labels, count, &Device::Cpu)?)
     }
 }
 
 data_module!(Shapes);
 
 /// A class and its pixels, `(3, 32, 32)`.
-fn picture(dice: &mut Dice) -> (usize, Vec<f32>) {
+fn picture(dice: &mut Dice) -> (usize, Vec<u8>) {
     let class = dice.below(Shapes::CLASSES.len());
     let (under, over) = colors(dice);
     let (x0, y0) = (dice.between(11.0, 21.0), dice.between(11.0, 21.0));
@@ -155,7 +155,7 @@ fn picture(dice: &mut Dice) -> (usize, Vec<f32>) {
     let (sin, cos) = dice.between(-0.4, 0.4).sin_cos();
     let (slope, wave) = (dice.between(-0.25, 0.25), dice.between(0.0, 2.0 * PI));
 
-    let mut pixels = vec![0.0; 3 * SIDE * SIDE];
+    let mut pixels = vec![0; 3 * SIDE * SIDE];
     for row in 0..SIDE {
         for column in 0..SIDE {
             // A quarter of the pixel at a time, so that edges are soft.
@@ -171,7 +171,7 @@ fn picture(dice: &mut Dice) -> (usize, Vec<f32>) {
             let color = mix(under.map(|c| c * light), over, part);
             for (channel, value) in color.into_iter().enumerate() {
                 let noisy = (value + dice.noise(0.06)).clamp(0.0, 1.0);
-                pixels[(channel * SIDE + row) * SIDE + column] = noisy;
+                pixels[(channel * SIDE + row) * SIDE + column] = (noisy * 255.0).round() as u8;
             }
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
 
-    fn read(set: &TensorDataset) -> (Vec<f32>, Vec<u32>) {
+    fn read(set: &ImageDataset) -> (Vec<f32>, Vec<u32>) {
         let all: Vec<usize> = (0..set.len()).collect();
         let batch = set.get(&all).unwrap();
         let pixels = batch.x.flatten_all().unwrap().to_vec1().unwrap();
