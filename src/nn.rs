@@ -22,6 +22,7 @@ mod dropout;
 mod embedding;
 pub(crate) mod files;
 mod flatten;
+mod form;
 mod init;
 mod layer;
 mod layer_norm;
