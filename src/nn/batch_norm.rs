@@ -202,8 +202,8 @@ macro_rules! batch_norm {
                 self.norm.collect_state(path, found);
             }
 
-            fn place(&mut self, device: &Device) -> Result<()> {
-                self.norm.place(device)
+            fn place(&mut self, copier: &mut Copier) -> Result<()> {
+                self.norm.place(copier)
             }
         }
 
