@@ -11,6 +11,7 @@
 //! in fields of plain types, `Parameters` derived or written by hand, and one `forward`.
 
 mod activation;
+mod adaptive_pool;
 mod batch_norm;
 mod buffer;
 mod candle_layers;
@@ -21,6 +22,7 @@ mod dropout;
 mod embedding;
 pub(crate) mod files;
 mod flatten;
+mod form;
 mod init;
 mod layer;
 mod layer_norm;
@@ -40,6 +42,7 @@ mod summary;
 mod tests;
 
 pub use activation::{GELU, ReLU, SiLU, Sigmoid, Softmax, Tanh};
+pub use adaptive_pool::AdaptiveAvgPool2d;
 pub use batch_norm::{BatchNorm1d, BatchNorm2d};
 pub use buffer::Buffer;
 pub use conv::Conv2d;
@@ -63,7 +66,7 @@ pub use parameters::Parameters;
 pub use parameters::{StateEntry, describe_model};
 pub use parameters_ext::ParametersExt;
 pub(crate) use parameters_ext::state_of;
-pub use pool::{AdaptiveAvgPool2d, AvgPool2d, MaxPool2d};
+pub use pool::{AvgPool2d, MaxPool2d};
 pub use replicate::{Copier, Replicate};
 pub use sequential::Sequential;
 pub use summary::Summary;

@@ -46,7 +46,7 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
                 ::std::vec![#(#refs),*]
             }
 
-            fn place(&mut self, device: &::taper::candle_core::Device) -> ::taper::Result<()> {
+            fn place(&mut self, copier: &mut ::taper::nn::Copier) -> ::taper::Result<()> {
                 #(#places)*
                 ::std::result::Result::Ok(())
             }
@@ -97,7 +97,7 @@ impl Fields {
                 (::std::string::String::from(#name), &self.#member as &dyn ::taper::nn::Parameters)
             });
             found.places.push(quote_spanned! {span=>
-                ::taper::nn::Parameters::place(&mut self.#member, device)?;
+                ::taper::nn::Parameters::place(&mut self.#member, copier)?;
             });
             found.copies.push(quote_spanned! {span=>
                 #member: ::taper::nn::Replicate::replicate_with(&self.#member, copier)?

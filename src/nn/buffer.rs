@@ -1,5 +1,6 @@
 //! What a layer remembers without a gradient.
 
+use crate::nn::form::Form;
 use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
 use candle_core::{Device, Result, Tensor};
 
@@ -37,9 +38,9 @@ impl Buffer {
         Parameter::new(values).map(Self)
     }
 
-    /// A buffer that gets its values later, by [`Parameter::init`]'s rules.
-    pub(crate) fn lazy() -> Self {
-        Self(Parameter::lazy())
+    /// A buffer that gets its values later, of this form, by [`Parameter::init`]'s rules.
+    pub(super) fn lazy_as(form: Form) -> Self {
+        Self(Parameter::lazy_as(form))
     }
 
     /// See [`Parameter::init`].

@@ -1,12 +1,16 @@
 //! Candle's own layers as parts of a model.
 //!
 //! Their weights are found if they are variables, as those from a `VarMap` are. Weights that Candle
-//! loaded as constants are left alone. Candle's `LayerNorm` cuts gradients off (its fast operation has
-//! none), so that what lies before it does not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
+//! loaded as constants are left alone. Candle's `LayerNorm` and `RmsNorm` cut gradients off (their fast
+//! operations have none), so that what lies before them does not learn;
+//! [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
+//!
+//! They are no [`Layer`](crate::nn::Layer)s: that trait and Candle's `Module` come with the prelude,
+//! and `layer.forward(&x)` would be ambiguous.
 
 use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
 use crate::tensor::TensorExt;
-use candle_core::{Device, Result, Tensor, Var};
+use candle_core::{Result, Tensor, Var};
 
 /// Lists the tensor if it is a variable.
 fn add(
@@ -28,14 +32,36 @@ fn add(
     }
 }
 
-/// The tensor there, in its own memory, a variable if it was one.
-fn copied(tensor: &Tensor, device: &Device) -> Result<Tensor> {
-    let copy = tensor.detach().copy_to(device)?;
-    match tensor.is_variable() {
-        true => Ok(Var::from_tensor(&copy)?.as_tensor().clone()),
-        false => Ok(copy),
-    }
+/// The tensor there, in its own memory, a variable if it was one. Layers that share it share the copy.
+fn copied(tensor: &Tensor, copier: &mut Copier) -> Result<Tensor> {
+    copier.copy_tensor_once(tensor.id(), |device| {
+        let copy = tensor.detach().copy_to(device)?;
+        match tensor.is_variable() {
+            true => Ok(Var::from_tensor(&copy)?.as_tensor().clone()),
+            false => Ok(copy),
+        }
+    })
 }
+
+/// A layer without tensors.
+macro_rules! candle_function {
+    ($layer:ident) => {
+        impl Parameters for candle_nn::$layer {
+            fn describe(&self) -> String {
+                concat!("candle_nn::", stringify!($layer), "()").to_owned()
+            }
+        }
+
+        impl Replicate for candle_nn::$layer {
+            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
+                Ok(self.clone())
+            }
+        }
+    };
+}
+
+candle_function!(Activation);
+candle_function!(Dropout);
 
 /// Names each tensor of a layer, those that are trained first; and says how the layer is made again
 /// of copies of them.
@@ -57,12 +83,12 @@ macro_rules! candle_layer {
                 $(add(Some($values), path, $buffer, false, found);)*
             }
 
-            fn place(&mut self, device: &Device) -> Result<()> {
+            fn place(&mut self, copier: &mut Copier) -> Result<()> {
                 let $this = &*self;
                 let tensors = [$($tensor,)* $(Some($values)),*];
-                let is_there = |t: &Tensor| t.device().same_device(device);
+                let is_there = |t: &Tensor| t.device().same_device(copier.device());
                 if !tensors.into_iter().flatten().all(is_there) {
-                    *self = self.replicate_with(&mut Copier::new(device))?;
+                    *self = self.replicate_with(copier)?;
                 }
                 Ok(())
             }
@@ -71,7 +97,7 @@ macro_rules! candle_layer {
         impl Replicate for candle_nn::$layer {
             fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
                 let $this = self;
-                let $copy = |tensor: &Tensor| copied(tensor, copier.device());
+                let mut $copy = |tensor: &Tensor| copied(tensor, copier);
                 Ok($rebuild)
             }
         }
@@ -97,6 +123,34 @@ candle_layer!(
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
     |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+);
+
+candle_layer!(
+    ConvTranspose1d,
+    |this| ["weight": Some(this.weight()), "bias": this.bias()],
+    buffers [],
+    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+);
+
+candle_layer!(
+    ConvTranspose2d,
+    |this| ["weight": Some(this.weight()), "bias": this.bias()],
+    buffers [],
+    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+);
+
+candle_layer!(
+    PReLU,
+    |this| ["weight": Some(this.weight())],
+    buffers [],
+    |copy| Self::new(copy(this.weight())?, this.is_scalar())
+);
+
+candle_layer!(
+    RmsNorm,
+    |this| ["weight": Some(this.weight())],
+    buffers [],
+    |copy| Self::new(copy(this.weight())?, this.eps())
 );
 
 candle_layer!(
@@ -142,7 +196,7 @@ mod tests {
     use super::*;
     use crate::nn::ParametersExt;
     use crate::tensor::ones;
-    use candle_core::{DType, Module};
+    use candle_core::{DType, Device, Module};
     use candle_nn::{VarBuilder, VarMap};
 
     #[derive(taper_macros::Parameters)]
@@ -150,6 +204,108 @@ mod tests {
         norm: candle_nn::BatchNorm,
         first: candle_nn::Linear,
         last: crate::nn::Linear,
+    }
+
+    #[derive(taper_macros::Parameters)]
+    struct Tied {
+        first: candle_nn::Linear,
+        again: candle_nn::Linear,
+        last: candle_nn::Embedding,
+    }
+
+    #[test]
+    fn what_layers_share_they_share_in_a_copy_too() {
+        let cpu = Device::Cpu;
+        let vars = VarMap::new();
+        let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu);
+        let first = candle_nn::linear(3, 2, builder.clone()).unwrap();
+        let model = Tied {
+            again: first.clone(),
+            last: candle_nn::Embedding::new(first.weight().clone(), 3),
+            first,
+        };
+        let names =
+            |m: &Tied| -> Vec<String> { m.named_parameters().into_iter().map(|p| p.0).collect() };
+        assert_eq!(names(&model), ["first.weight", "first.bias"]);
+        let copy = model.replicate(&cpu).unwrap();
+        assert_eq!(names(&copy), names(&model));
+        let weight = copy.parameter("first.weight").unwrap();
+        weight.set(&ones((2, 3), &cpu).unwrap()).unwrap();
+        for tied in [copy.again.weight(), copy.last.embeddings()] {
+            assert_eq!(tied.to_vec2::<f32>().unwrap(), [[1.0; 3]; 2]);
+        }
+        assert_ne!(
+            model.first.weight().to_vec2::<f32>().unwrap(),
+            [[1.0; 3]; 2]
+        );
+    }
+
+    #[test]
+    fn what_layers_share_they_share_on_another_device_too() {
+        let Ok(gpu) = crate::device::gpu(0) else {
+            println!("skipped: there is no GPU");
+            return;
+        };
+        let vars = VarMap::new();
+        let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
+        let first = candle_nn::linear(3, 2, builder).unwrap();
+        let mut model = Tied {
+            again: first.clone(),
+            last: candle_nn::Embedding::new(first.weight().clone(), 3),
+            first,
+        };
+        model.to_device(&gpu).unwrap();
+        assert_eq!(model.named_parameters().len(), 2);
+    }
+
+    #[derive(taper_macros::Parameters)]
+    struct Others {
+        up: candle_nn::ConvTranspose2d,
+        up_1d: candle_nn::ConvTranspose1d,
+        slope: candle_nn::PReLU,
+        rms: candle_nn::RmsNorm,
+        activation: candle_nn::Activation,
+        dropout: candle_nn::Dropout,
+    }
+
+    #[test]
+    fn less_usual_layers_of_candle_have_parameters_too() -> Result<()> {
+        let vars = VarMap::new();
+        let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
+        let model = Others {
+            up: candle_nn::conv_transpose2d(3, 2, 4, Default::default(), builder.pp("a"))?,
+            up_1d: candle_nn::conv_transpose1d(3, 2, 4, Default::default(), builder.pp("b"))?,
+            slope: candle_nn::prelu(None, builder.pp("c"))?,
+            rms: candle_nn::rms_norm(3, 1e-5, builder.pp("d"))?,
+            activation: candle_nn::Activation::Relu,
+            dropout: candle_nn::Dropout::new(0.5),
+        };
+        let sizes = [3 * 2 * 16 + 2, 3 * 2 * 4 + 2, 1, 3];
+        assert_eq!(model.num_parameters(), sizes.iter().sum::<usize>());
+        let copy = model.replicate(&Device::Cpu)?;
+        assert_eq!(copy.num_parameters(), model.num_parameters());
+        assert!(copy.slope.is_scalar() && copy.rms.eps() == 1e-5);
+        let x = ones((1, 3, 2, 2), &Device::Cpu)?;
+        let y = |m: &Others| m.up.forward(&x)?.flatten_all()?.to_vec1::<f32>();
+        assert_eq!(y(&copy)?, y(&model)?);
+        Ok(())
+    }
+
+    #[test]
+    fn a_layer_without_a_count_of_batches_takes_the_file_of_one_with_it() -> Result<()> {
+        let name = format!("taper_candle_norm_{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let vars = VarMap::new();
+        let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
+        let mut norm = (candle_nn::batch_norm(3, 1e-5, builder)?, 0);
+        let counted = (crate::nn::BatchNorm1d::new(3)?, 0);
+        counted.parameter("0.bias")?.set(&ones(3, &Device::Cpu)?)?;
+        counted.save_parameters(&path)?;
+        norm.load_parameters(&path, &Device::Cpu)?;
+        let bias = norm.parameter("0.bias")?.tensor()?.to_vec1::<f32>()?;
+        assert_eq!(bias, [1.0; 3]);
+        std::fs::remove_file(path)?;
+        Ok(())
     }
 
     #[test]

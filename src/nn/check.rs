@@ -7,15 +7,9 @@ use candle_core::{Error, Result, Tensor};
 
 /// Refuses an input on another device, or of another type, than the layer's weight.
 pub(crate) fn same_place(layer: &dyn Parameters, input: &Tensor, weight: &Tensor) -> Result<()> {
-    let layer = layer.describe();
-    if !input.device().same_device(weight.device()) {
-        let (x, w) = (input.device().label(), weight.device().label());
-        return Err(explain(
-            format!("{layer} is on {w}, but its input is on {x}"),
-            "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
-        ));
-    }
+    same_device(layer, input, weight)?;
     if input.dtype() != weight.dtype() {
+        let layer = layer.describe();
         let (x, w) = (input.dtype(), weight.dtype());
         let (x, name) = (x.as_str(), w.as_str());
         return Err(explain(
@@ -24,6 +18,25 @@ pub(crate) fn same_place(layer: &dyn Parameters, input: &Tensor, weight: &Tensor
         ));
     }
     Ok(())
+}
+
+/// Refuses an input on another device than the layer's weight.
+pub(crate) fn same_device(layer: &dyn Parameters, input: &Tensor, weight: &Tensor) -> Result<()> {
+    match input.device().same_device(weight.device()) {
+        true => Ok(()),
+        false => {
+            let (own, other) = (weight.device().label(), input.device().label());
+            Err(apart(&layer.describe(), &own, &other))
+        }
+    }
+}
+
+/// The error for a layer and an input on two devices.
+fn apart(layer: &str, own: &str, other: &str) -> Error {
+    explain(
+        format!("{layer} is on {own}, but its input is on {other}"),
+        "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
+    )
 }
 
 /// Refuses an input without four dimensions.
@@ -51,5 +64,19 @@ pub(crate) fn positive(layer: &str, sizes: &[(&str, usize)]) -> Result<()> {
             format!("Give {name} a value of at least 1"),
         )),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_devices_are_named() {
+        assert_eq!(
+            apart("Linear(…)", "cuda:0", "cpu").to_string(),
+            "Linear(…) is on cuda:0, but its input is on cpu\n\
+             Move one of them: model.to_device(x.device())?, or x.to_device(&device)?"
+        );
     }
 }

@@ -65,8 +65,8 @@ impl<P: Parameters> Parameters for [P] {
         describe_list("Vec", &self.fields())
     }
 
-    fn place(&mut self, device: &Device) -> Result<()> {
-        self.iter_mut().try_for_each(|part| part.place(device))
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.iter_mut().try_for_each(|part| part.place(copier))
     }
 }
 
@@ -79,8 +79,8 @@ impl<P: Parameters> Parameters for Vec<P> {
         self.as_slice().describe()
     }
 
-    fn place(&mut self, device: &Device) -> Result<()> {
-        self.as_mut_slice().place(device)
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.as_mut_slice().place(copier)
     }
 }
 
@@ -101,8 +101,8 @@ impl<P: Parameters, const N: usize> Parameters for [P; N] {
         self.as_slice().describe()
     }
 
-    fn place(&mut self, device: &Device) -> Result<()> {
-        self.as_mut_slice().place(device)
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.as_mut_slice().place(copier)
     }
 }
 
@@ -129,8 +129,8 @@ macro_rules! tuple_parameters {
                 describe_list("Tuple", &self.fields())
             }
 
-            fn place(&mut self, device: &Device) -> Result<()> {
-                $(self.$index.place(device)?;)*
+            fn place(&mut self, copier: &mut Copier) -> Result<()> {
+                $(self.$index.place(copier)?;)*
                 Ok(())
             }
         }
@@ -170,8 +170,8 @@ macro_rules! pass_through {
             (**self).set_training(training);
         }
 
-        fn place(&mut self, device: &Device) -> Result<()> {
-            (**self).place(device)
+        fn place(&mut self, copier: &mut Copier) -> Result<()> {
+            (**self).place(copier)
         }
     };
 }
@@ -220,8 +220,8 @@ impl<P: Parameters> Parameters for Option<P> {
         }
     }
 
-    fn place(&mut self, device: &Device) -> Result<()> {
-        self.iter_mut().try_for_each(|part| part.place(device))
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.iter_mut().try_for_each(|part| part.place(copier))
     }
 }
 

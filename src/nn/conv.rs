@@ -4,6 +4,7 @@ mod window;
 
 pub(super) use window::Window;
 
+use crate::nn::form::Form;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
 use crate::tensor::uniform;
@@ -112,8 +113,14 @@ impl Conv2d {
         let per_group = self.weight.shape()?.dims()[1];
         let in_channels = per_group * self.window.groups;
         self.window.groups = groups;
-        self.weight = Parameter::lazy();
-        self.bias = self.bias.map(|_| Parameter::lazy());
+        let Window {
+            out_channels,
+            kernel,
+            ..
+        } = self.window;
+        let lazy = Self::lazy(out_channels, kernel);
+        self.weight = lazy.weight;
+        self.bias = self.bias.and(lazy.bias);
         self.init(in_channels, &Device::Cpu)?;
         Ok(self)
     }
@@ -133,9 +140,10 @@ impl Conv2d {
 
     /// One whose numbers come with the first input.
     pub(super) fn lazy(out_channels: usize, kernel: usize) -> Self {
+        let sizes = [Some(out_channels), None, Some(kernel), Some(kernel)];
         Self {
-            weight: Parameter::lazy(),
-            bias: Some(Parameter::lazy()),
+            weight: Parameter::lazy_as(Form::f32(&sizes)),
+            bias: Some(Parameter::lazy_as(Form::f32(&[Some(out_channels)]))),
             window: Window {
                 out_channels,
                 kernel,

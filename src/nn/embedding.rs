@@ -1,6 +1,5 @@
 //! A vector for each token.
 
-use crate::device::DeviceExt;
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
@@ -63,13 +62,7 @@ impl Layer for Embedding {
                 "Convert the input: x.to_dtype(DType::I64)?",
             ));
         }
-        if !input.device().same_device(weight.device()) {
-            let (x, w) = (input.device().label(), weight.device().label());
-            return Err(explain(
-                format!("{} is on {w}, but its input is on {x}", self.describe()),
-                "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
-            ));
-        }
+        check::same_device(self, input, &weight)?;
         check_numbers(input, weight.dim(0)?, "token", "Embedding")?;
         let mut shape = input.dims().to_vec();
         shape.push(weight.dim(1)?);

@@ -74,20 +74,20 @@ pub(crate) fn check(
             wrong.push(format!("missing {name}"));
             continue;
         };
-        // A lazy parameter takes any shape.
-        let Ok(own) = parameter.tensor() else {
-            continue;
-        };
-        if own.dims() != value.dims() {
-            let (want, got) = (own.dims(), value.dims());
-            wrong.push(format!("{name} is {got:?} instead of {want:?}"));
-        } else if own.dtype() != value.dtype() {
-            let (want, got) = (own.dtype().as_str(), value.dtype().as_str());
-            wrong.push(format!("{name} is {got} instead of {want}"));
+        if let Some(refusal) = parameter.form().and_then(|form| form.refusal(value)) {
+            wrong.push(format!("{name} is {refusal}"));
         }
     }
     let known = |name: &String| model.iter().any(|entry| entry.name == *name);
-    let mut extra: Vec<_> = values.keys().filter(|name| !known(name)).collect();
+    // Candle's batch normalisation does not count its batches, as PyTorch's does.
+    let uncounted = |name: &String| {
+        let layer = name.strip_suffix("num_batches_tracked");
+        layer.is_some_and(|layer| known(&format!("{layer}running_mean")))
+    };
+    let extra = values
+        .keys()
+        .filter(|name| !known(name) && !uncounted(name));
+    let mut extra: Vec<_> = extra.collect();
     extra.sort();
     wrong.extend(extra.into_iter().map(|name| format!("extra {name}")));
     if wrong.is_empty() {
@@ -112,9 +112,9 @@ pub(crate) fn assign(model: &[StateEntry], values: &HashMap<String, Tensor>) -> 
 
 #[cfg(test)]
 mod tests {
-    use crate::nn::{Linear, ParametersExt};
+    use crate::nn::*;
     use crate::tensor::ones;
-    use candle_core::Device;
+    use candle_core::{DType, Device, Result};
     use std::path::PathBuf;
 
     const CPU: Device = Device::Cpu;
@@ -155,6 +155,52 @@ mod tests {
         let wrong = "0.weight is [2, 3] instead of [2, 4], extra 0.bias\n";
         assert!(message.contains(wrong), "{message}");
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn lazy_layers_refuse_what_does_not_fit_what_they_know() {
+        let path = temporary("lazy");
+        let save = |net: &dyn Layer, dtype: DType| {
+            let state = state_of(net).into_iter();
+            let converted = state.map(|entry| {
+                let values = entry.parameter.tensor()?.to_dtype(dtype)?;
+                Ok((entry.name, values))
+            });
+            let tensors: Vec<_> = converted.collect::<Result<_>>().unwrap();
+            super::save(&path, &tensors).unwrap();
+        };
+        let refusal = |net: &mut dyn Layer| {
+            let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();
+            assert!(state_of(net).iter().all(|e| !e.parameter.is_initialized()));
+            message.lines().next().unwrap().to_owned()
+        };
+
+        save(&Linear::new(3, 5).unwrap(), DType::F32);
+        let message = refusal(&mut LazyLinear::new(2));
+        let wrong = "weight is [5, 3] instead of [2, _], bias is [5] instead of [2]";
+        assert!(message.ends_with(wrong), "{message}");
+        save(&Linear::new(3, 2).unwrap(), DType::F64);
+        let message = refusal(&mut LazyLinear::new(2));
+        let wrong = "weight is f64 instead of f32, bias is f64 instead of f32";
+        assert!(message.ends_with(wrong), "{message}");
+
+        save(&Conv2d::new(1, 6, 3).unwrap(), DType::F32);
+        let message = refusal(&mut LazyConv2d::new(6, 5));
+        let wrong = "weight is [6, 1, 3, 3] instead of [6, _, 5, 5]";
+        assert!(message.ends_with(wrong), "{message}");
+        LazyConv2d::new(6, 3).load_parameters(&path, &CPU).unwrap();
+
+        save(&BatchNorm1d::new(3).unwrap(), DType::F16);
+        let message = refusal(&mut LazyBatchNorm1d::new());
+        let wrong = "num_batches_tracked is f16 instead of i64";
+        assert!(message.ends_with(wrong), "{message}");
+        std::fs::remove_file(path).unwrap();
+
+        let weight = LazyLinear::new(2).replicate(&CPU).unwrap();
+        let weight = weight.parameter("weight").unwrap();
+        let message = weight.set(&ones((3, 3), &CPU).unwrap()).unwrap_err();
+        let wrong = "a parameter of [2, _] f32 cannot hold [3, 3] f32\n";
+        assert!(message.to_string().starts_with(wrong), "{message}");
     }
 
     #[test]

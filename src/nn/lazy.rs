@@ -2,7 +2,7 @@
 
 use crate::nn::{BatchNorm1d, BatchNorm2d, Conv2d, Copier, Layer, Parameters, Replicate};
 use crate::nn::{StateEntry, check, print_as_described};
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 
 /// A layer that is another one, whose numbers come with the first input.
 macro_rules! lazy_layer {
@@ -31,8 +31,8 @@ macro_rules! lazy_layer {
                 self.layer.collect_state(path, found);
             }
 
-            fn place(&mut self, device: &Device) -> Result<()> {
-                self.layer.place(device)
+            fn place(&mut self, copier: &mut Copier) -> Result<()> {
+                self.layer.place(copier)
             }
         }
 

@@ -35,7 +35,7 @@ impl LazyLinear {
     /// ```
     pub fn new(out_features: usize) -> Self {
         Self {
-            linear: Linear::lazy(),
+            linear: Linear::lazy(out_features),
             out_features,
         }
     }
@@ -99,6 +99,7 @@ mod tests {
         assert_eq!(first, second);
         assert_eq!(layer.num_parameters(), 8);
 
+        assert!(LazyLinear::new(0).forward(&x).is_err());
         let message = layer.forward(&zeros((4, 5), &Device::Cpu).unwrap());
         assert!(message.unwrap_err().to_string().contains("must be 3"));
     }

@@ -1,7 +1,7 @@
 //! The fully connected layer.
 
 use crate::cpu;
-use crate::error::explain;
+use crate::nn::form::Form;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
 use crate::tensor::uniform;
@@ -34,7 +34,7 @@ impl Linear {
     /// A layer with random weights and bias, on the CPU.
     ///
     /// # Errors
-    /// If `in_features` is 0.
+    /// If one of the sizes is 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -48,7 +48,7 @@ impl Linear {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(in_features: usize, out_features: usize) -> Result<Self> {
-        let layer = Self::lazy();
+        let layer = Self::lazy(out_features);
         layer.init(in_features, out_features, &Device::Cpu)?;
         Ok(layer)
     }
@@ -56,7 +56,7 @@ impl Linear {
     /// The same without a bias: `y = x · weightᵀ`.
     ///
     /// # Errors
-    /// If `in_features` is 0.
+    /// If one of the sizes is 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -66,29 +66,25 @@ impl Linear {
     /// ```
     pub fn without_bias(in_features: usize, out_features: usize) -> Result<Self> {
         let layer = Self {
-            weight: Parameter::lazy(),
             bias: None,
+            ..Self::lazy(out_features)
         };
         layer.init(in_features, out_features, &Device::Cpu)?;
         Ok(layer)
     }
 
     /// One whose numbers come with the first input.
-    pub(super) fn lazy() -> Self {
+    pub(super) fn lazy(out_features: usize) -> Self {
         Self {
-            weight: Parameter::lazy(),
-            bias: Some(Parameter::lazy()),
+            weight: Parameter::lazy_as(Form::f32(&[Some(out_features), None])),
+            bias: Some(Parameter::lazy_as(Form::f32(&[Some(out_features)]))),
         }
     }
 
     /// Gives a lazy layer its first numbers.
     pub(super) fn init(&self, inputs: usize, outputs: usize, device: &Device) -> Result<()> {
-        if inputs == 0 {
-            return Err(explain(
-                "Linear: in_features is 0",
-                "Give it at least one input feature",
-            ));
-        }
+        let sizes = [("in_features", inputs), ("out_features", outputs)];
+        check::positive("Linear", &sizes)?;
         let bound = 1.0 / (inputs as f64).sqrt();
         let weight = |device: &Device| uniform(-bound, bound, (outputs, inputs), device);
         self.weight.init(device, weight)?;
@@ -259,7 +255,16 @@ mod tests {
             "{message}"
         );
         assert!(message.ends_with("x.to_dtype(DType::F32)?"), "{message}");
-        assert!(Linear::new(0, 1).is_err());
+        for (wrong, name) in [
+            (Linear::new(0, 1), "in_features"),
+            (Linear::without_bias(1, 0), "out_features"),
+        ] {
+            let message = wrong.err().unwrap().to_string();
+            assert!(
+                message.starts_with(&format!("Linear: {name} is 0\n")),
+                "{message}"
+            );
+        }
     }
 
     #[test]

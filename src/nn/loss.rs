@@ -94,7 +94,7 @@ pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Result<Tensor> {
 /// ```
 pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     let (dims, labels) = (y_hat.dims(), y.dims());
-    let [batch, classes] = *dims else {
+    let [batch, classes @ 1..=usize::MAX] = *dims else {
         return Err(explain(
             format!("cross_entropy cannot take scores of shape {dims:?}"),
             "Give it one row of scores for each example: (batch, classes)",
@@ -155,9 +155,26 @@ fn cross_entropy_with_candle(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// ```
 pub fn bce_with_logits(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     same_shape("bce_with_logits", y_hat, y)?;
-    // max(x, 0) - x y + log(1 + exp(-|x|)), which no large score overflows.
-    let softplus = (absolute(y_hat)?.neg()?.exp()? + 1.0)?.log()?;
-    ((crate::nn::activation::relu(y_hat)? - (y_hat * y)?)? + softplus)?.mean_all()
+    let x = y_hat.detach();
+    let positive = x.ge(0.0)?.to_dtype(x.dtype())?;
+    let tail = x.abs()?.neg()?.exp()?; // no large score overflows it
+    // max(x, 0) - x y + log(1 + exp(-|x|)). The first two are one product: their difference loses
+    // digits where the score is large.
+    let off = (&positive - y)?;
+    let loss = ((&x * &off)? + log_one_plus(&tail)?)?;
+    // Its slope, sigmoid(x) - y, is given here: that of the parts is wrong at 0, where each has a
+    // kink, and loses digits where the score is right and large.
+    let side = ((positive * 2.0)? - 1.0)?;
+    let slope = (off.detach() - (side * (&tail / (&tail + 1.0)?)?)?)?;
+    (loss + ((y_hat - x)? * slope)?)?.mean_all()
+}
+
+/// `log(1 + x)` for `x` from 0 to 1, as exact where `1 + x` has lost the digits of `x`. From
+/// Goldberg, 1991.
+fn log_one_plus(x: &Tensor) -> Result<Tensor> {
+    let sum = (x + 1.0)?;
+    let kept = (&sum - 1.0)?; // what the sum has of x
+    kept.eq(0.0)?.where_cond(x, &((sum.log()? * x)? / &kept)?)
 }
 
 /// The logarithm of softmax over the last dimension.
@@ -237,6 +254,8 @@ mod tests {
         assert!(message(tensor(&[0], &CPU).unwrap()).ends_with("for each example: (2,)"));
         let flat = cross_entropy(&zeros(3, &CPU).unwrap(), &tensor(&[0], &CPU).unwrap());
         assert!(flat.unwrap_err().to_string().contains("(batch, classes)"));
+        let none = cross_entropy(&zeros((1, 0), &CPU).unwrap(), &tensor(&[0], &CPU).unwrap());
+        assert!(none.unwrap_err().to_string().contains("shape [1, 0]\n"));
 
         let (a, b) = (zeros((2, 1), &CPU).unwrap(), zeros(2, &CPU).unwrap());
         for wrong in [
@@ -292,6 +311,35 @@ mod tests {
             [u32::MAX.into(), 0, 0],
         ] {
             assert!(number(&loss(&wrong).unwrap()).is_nan(), "{wrong:?}");
+        }
+    }
+
+    /// Against the formulas in double precision, each number by itself.
+    #[test]
+    fn bce_with_logits_is_exact_for_all_scores() {
+        for x in [
+            0.0, 0.5, 10.0, -10.0, 20.0, -20.0, 80.0, -80.0, 1e30, -1e30f64,
+        ] {
+            for y in [0.0, 0.25, 1.0f64] {
+                let score = Var::from_tensor(&tensor(&[x], &CPU).unwrap()).unwrap();
+                let loss = bce_with_logits(&score, &tensor(&[y], &CPU).unwrap()).unwrap();
+                let slope = loss.backward().unwrap().get(&score).unwrap().clone();
+                let got = [
+                    loss.to_scalar::<f32>().unwrap(),
+                    slope.to_vec1::<f32>().unwrap()[0],
+                ];
+                // sigmoid(x) - y, by the smaller of sigmoid(x) and 1 - sigmoid(x).
+                let tail = (-x.abs()).exp();
+                let rest = tail / (1.0 + tail);
+                let want = match x < 0.0 {
+                    true => [-x * y + tail.ln_1p(), rest - y],
+                    false => [x * (1.0 - y) + tail.ln_1p(), 1.0 - y - rest],
+                };
+                for (got, want) in got.into_iter().zip(want) {
+                    let off = (got as f64 - want).abs();
+                    assert!(off <= 1e-5 * want.abs(), "{got} is not {want} at {x}, {y}");
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! A tensor that training changes.
 
 use crate::error::explain;
+use crate::nn::form::Form;
 use crate::nn::{Copier, Parameters, Replicate, StateEntry};
 use crate::show::Show;
 use crate::tensor::{TensorExt, moved};
@@ -31,8 +32,12 @@ pub struct Parameter {
 }
 
 enum State {
-    /// Waits for its values; they will be made on `device`, or where the first input is.
-    Lazy { device: Option<Device> },
+    /// Waits for its values; they will be made on `device`, or where the first input is. A layer
+    /// knows their `form`.
+    Lazy {
+        device: Option<Device>,
+        form: Option<Form>,
+    },
     /// Has values.
     Ready(Var),
 }
@@ -64,7 +69,18 @@ impl Parameter {
     /// assert!(weight.shape().is_err());
     /// ```
     pub fn lazy() -> Self {
-        Self::from_state(State::Lazy { device: None })
+        Self::from_state(State::Lazy {
+            device: None,
+            form: None,
+        })
+    }
+
+    /// A lazy one whose values are known to have this form.
+    pub(super) fn lazy_as(form: Form) -> Self {
+        Self::from_state(State::Lazy {
+            device: None,
+            form: Some(form),
+        })
     }
 
     /// Whether it has values.
@@ -101,7 +117,7 @@ impl Parameter {
         values: impl FnOnce(&Device) -> Result<Tensor>,
     ) -> Result<()> {
         let mut state = self.write();
-        if let State::Lazy { device } = &*state {
+        if let State::Lazy { device, .. } = &*state {
             let values = values(device.as_ref().unwrap_or(default))?;
             *state = State::Ready(variable(&values)?);
         }
@@ -153,7 +169,7 @@ impl Parameter {
     /// Replaces its values, in place and on its own device. A lazy parameter gets them as its first.
     ///
     /// # Errors
-    /// If the shape or the type differs from that of its values.
+    /// If the shape or the type differs from that of its values, or from what its layer knows of them.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -164,15 +180,17 @@ impl Parameter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn set(&self, values: &Tensor) -> Result<()> {
-        self.init(values.device(), |device| values.to_device(device))?;
-        let var = self.var()?;
-        if (var.shape(), var.dtype()) != (values.shape(), values.dtype()) {
-            let kind = |t: &Tensor| format!("{:?} {}", t.dims(), t.dtype().as_str());
+        if let Some(form) = self.form()
+            && form.refusal(values).is_some()
+        {
+            let given = Form::of(values);
             return Err(explain(
-                format!("a parameter of {} cannot hold {}", kind(&var), kind(values)),
+                format!("a parameter of {form} cannot hold {given}"),
                 "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
             ));
         }
+        self.init(values.device(), |device| values.to_device(device))?;
+        let var = self.var()?;
         // A copy, because Candle refuses values that lie in the variable's own memory.
         var.set(&values.to_device(var.device())?.force_contiguous()?)
     }
@@ -234,11 +252,19 @@ impl Parameter {
     pub(crate) fn move_to(&self, device: &Device) -> Result<()> {
         let mut state = self.write();
         match &mut *state {
-            State::Lazy { device: wanted } => *wanted = Some(device.clone()),
+            State::Lazy { device: wanted, .. } => *wanted = Some(device.clone()),
             State::Ready(var) if var.device().same_device(device) => {}
             State::Ready(var) => *var = variable(&moved(var, device)?)?,
         }
         Ok(())
+    }
+
+    /// Shape and type of its values, as far as they are known; `None` if it takes any.
+    pub(crate) fn form(&self) -> Option<Form> {
+        match &*self.read() {
+            State::Ready(var) => Some(Form::of(var)),
+            State::Lazy { form, .. } => form.clone(),
+        }
     }
 
     /// The parameter behind a variable that a layer of Candle's holds.
@@ -308,8 +334,9 @@ impl Replicate for Parameter {
         copier.copy_once(Arc::as_ptr(&self.state).addr(), |device| {
             match &*self.read() {
                 State::Ready(var) => Self::new(&var.copy_to(device)?),
-                State::Lazy { .. } => Ok(Self::from_state(State::Lazy {
+                State::Lazy { form, .. } => Ok(Self::from_state(State::Lazy {
                     device: Some(device.clone()),
+                    form: form.clone(),
                 })),
             }
         })

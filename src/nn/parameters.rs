@@ -1,6 +1,6 @@
 //! What every model can do with its parameters.
 
-use crate::nn::Parameter;
+use crate::nn::{Copier, Parameter};
 use candle_core::{Device, Result};
 
 /// A model, a layer, or a part of one: anything whose parameters can be found.
@@ -88,7 +88,7 @@ pub trait Parameters {
     /// # Ok::<(), Error>(())
     /// ```
     fn to_device(&mut self, device: &Device) -> Result<()> {
-        self.place(device)
+        self.place(&mut Copier::new(device))
     }
 
     /// Adds every parameter and buffer below `path` to `found`. [`Parameter`] adds itself, all else
@@ -104,12 +104,12 @@ pub trait Parameters {
         set_all(self.fields(), training);
     }
 
-    /// Moves all that is below to the device, in place.
+    /// Moves all that is below to the copier's device, in place.
     #[doc(hidden)]
-    fn place(&mut self, device: &Device) -> Result<()> {
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
         let mut found = Vec::new();
         self.collect_state("", &mut found);
-        move_all(&found, device)
+        move_all(&found, copier.device())
     }
 }
 

@@ -203,7 +203,7 @@ pub trait ParametersExt {
         Self: Parameters,
     {
         let values = files::load_for(path.as_ref(), device, &state_of(self))?;
-        self.place(device)?;
+        self.to_device(device)?;
         files::assign(&state_of(self), &values)
     }
 

@@ -1,20 +1,21 @@
 //! Pooling: pictures made smaller.
 
 use crate::cpu::{self, Pooling};
+use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
 use candle_core::{D, Device, Result, Tensor};
 
 /// Where the windows lie. Both kinds of pooling have one.
 #[derive(Clone, Copy)]
-struct Windows {
+pub(super) struct Windows {
     kernel: usize,
     stride: usize,
     padding: usize,
 }
 
 impl Windows {
-    fn new(kernel: usize) -> Self {
+    pub(super) fn new(kernel: usize) -> Self {
         Self {
             kernel,
             stride: kernel,
@@ -22,18 +23,31 @@ impl Windows {
         }
     }
 
-    fn pool(&self, layer: &dyn Parameters, x: &Tensor, pooling: Pooling) -> Result<Tensor> {
+    pub(super) fn pool(
+        &self,
+        layer: &dyn Parameters,
+        x: &Tensor,
+        pooling: Pooling,
+    ) -> Result<Tensor> {
         let Self {
             kernel,
             stride,
             padding,
         } = *self;
         check::positive("pooling", &[("kernel", kernel), ("stride", stride)])?;
+        if padding > kernel / 2 {
+            return Err(explain(
+                format!(
+                    "{}: the padding is more than half a window",
+                    layer.describe()
+                ),
+                format!("Give it a padding of at most {}", kernel / 2),
+            ));
+        }
         let (_, _, h, w) = check::image(layer, x)?;
-        if h.min(w) + 2 * padding < kernel || padding > kernel / 2 {
-            let wanted = format!(
-                "Its height and width must be at least {kernel}; padding at most half of that"
-            );
+        let least = (kernel - 2 * padding).max(1);
+        if h.min(w) < least {
+            let wanted = format!("Its height and width must be at least {least}");
             return Err(check::refused(layer, x, wanted));
         }
         let windows = cpu::Windows {
@@ -242,99 +256,6 @@ pooling!(
     Pooling::Mean
 );
 
-/// Means over as many windows as are asked for, whatever the size of the picture; the windows share
-/// an edge where they do not come out even.
-///
-/// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`.
-///
-/// From d2l's chapter *Network in Network (NiN)*, where it gives one number for each channel.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
-/// let y = AdaptiveAvgPool2d::new(1).forward(&x)?; // (1, 1, 1, 1)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [7.5]);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Copy)]
-pub struct AdaptiveAvgPool2d {
-    size: usize,
-}
-
-impl AdaptiveAvgPool2d {
-    /// A layer whose output has this height and width.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let y = AdaptiveAvgPool2d::new(3).forward(&zeros((1, 2, 7, 5), &cpu())?)?;
-    /// assert_eq!(y.dims(), [1, 2, 3, 3]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn new(size: usize) -> Self {
-        Self { size }
-    }
-
-    /// A matrix whose rows take the mean of each of the windows: `(size, length)`.
-    fn means(&self, length: usize, x: &Tensor) -> Result<Tensor> {
-        let mut rows = vec![0f32; self.size * length];
-        for i in 0..self.size {
-            let (from, to) = (
-                i * length / self.size,
-                ((i + 1) * length).div_ceil(self.size),
-            );
-            rows[i * length..][from..to].fill(1.0 / (to - from) as f32);
-        }
-        Tensor::from_vec(rows, (self.size, length), x.device())?.to_dtype(x.dtype())
-    }
-}
-
-impl Layer for AdaptiveAvgPool2d {
-    fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        check::positive("AdaptiveAvgPool2d", &[("size", self.size)])?;
-        let (n, c, h, w) = check::image(self, input)?;
-        if h == 0 || w == 0 {
-            return Err(check::refused(
-                self,
-                input,
-                "Its height and width must be at least 1",
-            ));
-        }
-        if h == w && h.is_multiple_of(self.size) {
-            // Equal squares: windows that do not overlap.
-            let y = Windows::new(h / self.size).pool(self, input, Pooling::Mean)?;
-            return seen(self, y);
-        }
-        let rows = input
-            .reshape((n * c * h, w))?
-            .matmul(&self.means(w, input)?.t()?)?; // (n·c·h, size)
-        let columns = rows
-            .reshape((n * c, h, self.size))?
-            .transpose(1, 2)?
-            .contiguous()?;
-        let columns = columns.reshape((n * c * self.size, h))?;
-        let y = columns.matmul(&self.means(h, input)?.t()?)?; // (n·c·size, size), still turned
-        let y = y.reshape((n, c, self.size, self.size))?.transpose(2, 3)?;
-        seen(self, y.contiguous()?)
-    }
-}
-
-impl Parameters for AdaptiveAvgPool2d {
-    fn describe(&self) -> String {
-        format!("AdaptiveAvgPool2d(output_size={})", self.size)
-    }
-}
-
-impl Replicate for AdaptiveAvgPool2d {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(*self)
-    }
-}
-
-print_as_described!(AdaptiveAvgPool2d);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,7 +268,7 @@ mod tests {
         let layers: [&dyn Layer; 3] = [
             &MaxPool2d::new(3),
             &AvgPool2d::new(3),
-            &AdaptiveAvgPool2d::new(1),
+            &crate::nn::AdaptiveAvgPool2d::new(1),
         ];
         for layer in layers {
             let message = layer.forward(&x(&[4, 4])).unwrap_err().to_string();
@@ -360,11 +281,19 @@ mod tests {
         let message = MaxPool2d::new(3).forward(&x(&[1, 1, 2, 9])).unwrap_err();
         assert!(message.to_string().contains("at least 3"), "{message}");
         assert!(MaxPool2d::new(0).forward(&x(&[1, 1, 2, 2])).is_err());
-        assert!(
-            AvgPool2d::new(2)
-                .padding(2)
-                .forward(&x(&[1, 1, 8, 8]))
-                .is_err()
+        let message = MaxPool2d::new(4).padding(1).forward(&x(&[1, 1, 1, 8]));
+        let message = message.unwrap_err().to_string();
+        assert!(message.ends_with("must be at least 2"), "{message}");
+        let layer = MaxPool2d::new(4).padding(1);
+        assert_eq!(
+            layer.forward(&x(&[1, 1, 2, 2])).unwrap().dims(),
+            [1, 1, 1, 1]
+        );
+        let message = AvgPool2d::new(2).padding(2).forward(&x(&[1, 1, 8, 8]));
+        assert_eq!(
+            message.unwrap_err().to_string(),
+            "AvgPool2d(kernel_size=2, stride=2, padding=2): the padding is more than half a window\n\
+             Give it a padding of at most 1"
         );
     }
 

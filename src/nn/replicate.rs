@@ -2,7 +2,7 @@
 
 use crate::hidden::Hidden;
 use crate::nn::Parameter;
-use candle_core::{Device, Result};
+use candle_core::{Device, Result, Tensor, TensorId};
 use std::collections::HashMap;
 
 /// A model that can be copied to a device; `#[derive(Parameters)]` writes it, and
@@ -33,6 +33,8 @@ pub trait Replicate: Sized {
 pub struct Copier {
     device: Device,
     copied: Hidden<HashMap<usize, Parameter>>,
+    /// Those of Candle's own layers.
+    tensors: Hidden<HashMap<TensorId, Tensor>>,
 }
 
 impl Copier {
@@ -48,6 +50,7 @@ impl Copier {
         Self {
             device: device.clone(),
             copied: Hidden::new(HashMap::new()),
+            tensors: Hidden::new(HashMap::new()),
         }
     }
 
@@ -75,6 +78,20 @@ impl Copier {
         let parameter = copy(&self.device)?;
         self.copied.insert(address, parameter.clone());
         Ok(parameter)
+    }
+
+    /// The same for a tensor, by what it is known by.
+    pub(crate) fn copy_tensor_once(
+        &mut self,
+        id: TensorId,
+        copy: impl FnOnce(&Device) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        if let Some(copied) = self.tensors.get(&id) {
+            return Ok(copied.clone());
+        }
+        let tensor = copy(&self.device)?;
+        self.tensors.insert(id, tensor.clone());
+        Ok(tensor)
     }
 }
 

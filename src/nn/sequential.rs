@@ -4,7 +4,7 @@ use crate::nn::summary::watched;
 use crate::nn::{
     Copier, Layer, Parameters, Replicate, StateEntry, describe_model, print_as_described,
 };
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 use std::ops::{Index, IndexMut};
 
 /// Layers one after the other: each takes what the one before it gives.
@@ -118,8 +118,8 @@ impl Parameters for Sequential {
         self.layers.collect_state(path, found);
     }
 
-    fn place(&mut self, device: &Device) -> Result<()> {
-        self.layers.place(device)
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.layers.place(copier)
     }
 }
 

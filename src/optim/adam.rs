@@ -1,6 +1,7 @@
 //! Adam, and Adam with decoupled weight decay.
 
-use super::{Optimizer, Slots, print_settings, scalar, scalar_of};
+use super::slots::Slots;
+use super::{Optimizer, print_settings};
 use crate::cpu;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
@@ -11,7 +12,6 @@ use std::collections::HashMap;
 #[derive(Clone)]
 struct Moments {
     slots: Slots<2>,
-    step: f64,
     lr: f64,
     betas: (f64, f64),
     eps: f64,
@@ -19,10 +19,9 @@ struct Moments {
 }
 
 impl Moments {
-    fn new(parameters: Vec<Parameter>, lr: f64, weight_decay: f64) -> Self {
+    fn new(kind: &'static str, parameters: Vec<Parameter>, lr: f64, weight_decay: f64) -> Self {
         Self {
-            slots: Slots::new(["exp_avg", "exp_avg_sq"], parameters),
-            step: 0.0,
+            slots: Slots::new(kind, ["exp_avg", "exp_avg_sq"], parameters),
             lr,
             betas: (0.9, 0.999),
             eps: 1e-8,
@@ -31,34 +30,32 @@ impl Moments {
     }
 
     fn step(&mut self, gradients: &GradStore, decoupled: bool) -> Result<()> {
-        self.step += 1.0;
         let Self {
-            step,
             lr,
             betas,
             eps,
             weight_decay,
             ..
         } = *self;
-        let rule = cpu::Moments {
-            step,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            decoupled,
-        };
-        let in_place = |value: &Tensor, gradient: &Tensor, [mean, square]: &[Tensor; 2]| {
+        let in_place = |value: &Tensor, gradient: &Tensor, [mean, square]: &[Tensor; 2], step| {
+            let rule = cpu::Moments {
+                step,
+                lr,
+                betas,
+                eps,
+                weight_decay,
+                decoupled,
+            };
             cpu::adapt(value, gradient, [mean, square], rule)
         };
-        let size = lr / (1.0 - betas.0.powf(step));
-        let correction = (1.0 - betas.1.powf(step)).sqrt();
         let slots = &mut self.slots;
         slots.update(
             gradients,
             true,
             in_place,
-            |value, gradient, [mean, square]| {
+            |value, gradient, [mean, square], step| {
+                let size = lr / (1.0 - betas.0.powf(step));
+                let correction = (1.0 - betas.1.powf(step)).sqrt();
                 let (value, gradient) = match (weight_decay == 0.0, decoupled) {
                     (true, _) => (value.clone(), gradient.clone()),
                     (false, true) => ((value * (1.0 - lr * weight_decay))?, gradient.clone()),
@@ -92,7 +89,7 @@ macro_rules! adam {
             /// # Ok::<(), Error>(())
             /// ```
             pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
-                let moments = Moments::new(parameters, lr, $decay);
+                let moments = Moments::new(stringify!($name), parameters, lr, $decay);
                 Self { moments }
             }
 
@@ -147,16 +144,11 @@ macro_rules! adam {
             }
 
             fn state(&self) -> Result<Vec<(String, Tensor)>> {
-                let Moments { slots, step, lr, .. } = &self.moments;
-                let mut state = vec![scalar("step", *step)?, scalar("lr", *lr)?];
-                state.extend(slots.state()?);
-                Ok(state)
+                self.moments.slots.state(self.moments.lr)
             }
 
             fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-                let (step, lr) = (scalar_of(state, "step")?, scalar_of(state, "lr")?);
-                self.moments.slots.load_state(state)?;
-                (self.moments.step, self.moments.lr) = (step, lr);
+                self.moments.lr = self.moments.slots.load_state(state)?;
                 Ok(())
             }
         }
@@ -200,3 +192,41 @@ adam!(
     /// ```
     AdamW, 0.01, true
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::devices;
+    use crate::tensor::tensor;
+
+    /// Against the formulas in double precision.
+    #[test]
+    fn adamw_heeds_its_settings() -> Result<()> {
+        let (lr, (first, second), eps, decay) = (0.05, (0.7, 0.95), 1e-3, 0.3);
+        let (start, gradients) = ([1.0, -2.0], [[0.5, 1e-3], [-0.25, 2.0], [4.0, -1e-3]]);
+        for device in devices() {
+            let parameter = Parameter::new(&tensor(&start, &device)?)?;
+            let mut optimizer = AdamW::new(vec![parameter.clone()], lr)
+                .betas(first, second)
+                .eps(eps)
+                .weight_decay(decay);
+            let (mut values, mut means, mut squares) = (start, [0.0; 2], [0.0; 2]);
+            for (step, gradient) in (1..).zip(&gradients) {
+                let slope = tensor(gradient, &device)?;
+                let loss = (parameter.tensor()? * slope)?.sum_all()?;
+                optimizer.step(&loss.backward()?)?;
+                let got = parameter.tensor()?.to_vec1::<f32>()?;
+                for i in 0..2 {
+                    means[i] = first * means[i] + (1.0 - first) * gradient[i];
+                    squares[i] = second * squares[i] + (1.0 - second) * gradient[i].powi(2);
+                    let mean = means[i] / (1.0 - first.powi(step));
+                    let square: f64 = squares[i] / (1.0 - second.powi(step));
+                    values[i] -= lr * (mean / (square.sqrt() + eps) + decay * values[i]);
+                    let (got, want) = (got[i] as f64, values[i]);
+                    assert!((got - want).abs() < 1e-5, "{got} is not {want} at {step}");
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,6 +1,7 @@
 //! Stochastic gradient descent.
 
-use super::{Optimizer, Slots, print_settings, scalar, scalar_of};
+use super::slots::Slots;
+use super::{Optimizer, print_settings};
 use crate::cpu;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
@@ -39,7 +40,7 @@ impl Sgd {
     /// ```
     pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
         Self {
-            slots: Slots::new(["momentum_buffer"], parameters),
+            slots: Slots::new("Sgd", ["momentum_buffer"], parameters),
             lr,
             momentum: 0.0,
             weight_decay: 0.0,
@@ -100,7 +101,7 @@ impl Optimizer for Sgd {
             nesterov,
             weight_decay,
         };
-        let in_place = |value: &Tensor, gradient: &Tensor, [buffer]: &[Tensor; 1]| {
+        let in_place = |value: &Tensor, gradient: &Tensor, [buffer]: &[Tensor; 1], _| {
             cpu::descend(value, gradient, remembers.then_some(buffer), rule)
         };
         let slots = &mut self.slots;
@@ -108,7 +109,7 @@ impl Optimizer for Sgd {
             gradients,
             remembers,
             in_place,
-            |value, gradient, [buffer]| {
+            |value, gradient, [buffer], _| {
                 let mut direction = gradient.clone();
                 if weight_decay != 0.0 {
                     direction = (direction + (value * weight_decay)?)?;
@@ -135,14 +136,11 @@ impl Optimizer for Sgd {
     }
 
     fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        let mut state = vec![scalar("lr", self.lr)?];
-        state.extend(self.slots.state()?);
-        Ok(state)
+        self.slots.state(self.lr)
     }
 
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.slots.load_state(state)?;
-        self.lr = scalar_of(state, "lr")?;
+        self.lr = self.slots.load_state(state)?;
         Ok(())
     }
 }

@@ -69,21 +69,14 @@ pub(super) struct Resumed {
     pub(super) epoch: usize,
     pub(super) step: usize,
     pub(super) history: History,
-    random: (Vec<u8>, i64, Vec<u8>),
+    random: ([u8; 32], u64, u128),
 }
 
 impl Resumed {
     /// Puts the random numbers where they were.
-    pub(super) fn restore_random(&self) -> Result<()> {
-        let (seed, stream, position) = &self.random;
-        let fits = <[u8; 32]>::try_from(&seed[..])
-            .ok()
-            .zip(<[u8; 16]>::try_from(&position[..]).ok());
-        let Some((seed, position)) = fits else {
-            return Err(no_checkpoint("random.seed"));
-        };
-        restore_generator(seed, *stream as u64, u128::from_le_bytes(position));
-        Ok(())
+    pub(super) fn restore_random(&self) {
+        let (seed, stream, position) = self.random;
+        restore_generator(seed, stream, position);
     }
 }
 
@@ -118,7 +111,8 @@ fn save(path: &Path, end: &EpochEnd<'_>) -> Result<()> {
     files::save(path, &tensors)
 }
 
-/// Puts a checkpoint into a model, which is on the device, and its optimiser.
+/// Puts a checkpoint into a model, which is on the device, and its optimiser; where it fails, the
+/// model is as it was.
 pub(super) fn load(
     path: &Path,
     device: &Device,
@@ -137,31 +131,30 @@ pub(super) fn load(
     let (position, random) = (part("loop.", &Device::Cpu)?, part("random.", &Device::Cpu)?);
     let history = part("history.", &Device::Cpu)?;
     let number = |of: &HashMap<String, Tensor>, name: &str| {
-        of.get(name)
-            .ok_or_else(|| no_checkpoint(name))?
-            .to_scalar::<i64>()
-    };
-    let bytes = |name: &str| {
-        random
-            .get(name)
-            .ok_or_else(|| no_checkpoint(name))?
-            .to_vec1::<u8>()
+        let number = of.get(name).and_then(|t| t.to_scalar::<i64>().ok());
+        number.ok_or_else(|| no_checkpoint(name))
     };
     let resumed = Resumed {
         epoch: number(&position, "epoch")? as usize,
         step: number(&position, "step")? as usize,
         history: History::of_tensors(&history)?,
         random: (
-            bytes("seed")?,
-            number(&random, "stream")?,
-            bytes("position")?,
+            bytes(&random, "seed")?,
+            number(&random, "stream")? as u64,
+            u128::from_le_bytes(bytes(&random, "position")?),
         ),
     };
     let entries = state_of(model);
     files::check(path, &entries, &values)?;
+    optimizer.load_state(&state)?; // may refuse, and then changes nothing
     files::assign(&entries, &values)?;
-    optimizer.load_state(&state)?;
     Ok(resumed)
+}
+
+fn bytes<const N: usize>(of: &HashMap<String, Tensor>, name: &str) -> Result<[u8; N]> {
+    let bytes = of.get(name).and_then(|t| t.to_vec1::<u8>().ok());
+    let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| no_checkpoint(name))
 }
 
 fn no_checkpoint(missing: &str) -> candle_core::Error {
@@ -169,4 +162,68 @@ fn no_checkpoint(missing: &str) -> candle_core::Error {
         format!("the file is no checkpoint: it has no {missing}"),
         "Give a file that the callback Checkpoint has written; load_parameters(…) reads a model alone",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::{LazyLinear, Linear, ParametersExt};
+    use crate::optim::{Adam, AdamW, Sgd};
+    use crate::tensor::zeros;
+
+    #[test]
+    fn a_refused_checkpoint_leaves_the_model_as_it_was() -> Result<()> {
+        let name = format!("taper_checkpoint_{}", std::process::id());
+        let (cpu, path) = (Device::Cpu, std::env::temp_dir().join(name));
+        let model = Linear::new(3, 2)?;
+        let adam = |model: &Linear| Adam::new(model.parameters(), 0.1);
+        let history = History::default();
+        let epoch = crate::train::Epoch::default();
+        save(
+            &path,
+            &EpochEnd {
+                epoch: &epoch,
+                step: 1,
+                model: &model,
+                optimizer: &adam(&model),
+                history: &history,
+            },
+        )?;
+
+        let other = Linear::new(3, 2)?;
+        other.parameter("weight")?.set(&zeros((2, 3), &cpu)?)?;
+        let weight = |model: &Linear| model.parameter("weight")?.tensor()?.to_vec2::<f32>();
+        let untouched = || -> Result<()> {
+            assert_eq!(weight(&other)?, [[0.0; 3]; 2]);
+            Ok(())
+        };
+        let (mut sgd, mut adamw) = (
+            Sgd::new(other.parameters(), 0.1),
+            AdamW::new(other.parameters(), 0.1),
+        );
+        assert!(load(&path, &cpu, &other, &mut sgd).is_err());
+        assert!(load(&path, &cpu, &other, &mut adamw).is_err());
+        untouched()?;
+        let lazy = LazyLinear::new(2);
+        let mut sgd = Sgd::new(lazy.parameters(), 0.1);
+        assert!(load(&path, &cpu, &lazy, &mut sgd).is_err());
+        assert!(!lazy.parameter("weight")?.is_initialized());
+
+        let whole = files::load(&path, &cpu)?;
+        let mut cut: Vec<_> = whole.into_iter().collect();
+        let seed = cut.iter_mut().find(|(name, _)| name == "random.seed");
+        let seed = &mut seed.unwrap().1;
+        *seed = seed.narrow(0, 0, 31)?;
+        let short = path.with_extension("short");
+        files::save(&short, &cut)?;
+        let message = load(&short, &cpu, &other, &mut adam(&other)).err().unwrap();
+        assert!(message.to_string().contains("has no seed"), "{message}");
+        untouched()?;
+
+        load(&path, &cpu, &other, &mut adam(&other))?;
+        assert_eq!(weight(&other)?, weight(&model)?);
+        std::fs::remove_file(short)?;
+        std::fs::remove_file(path)?;
+        Ok(())
+    }
 }

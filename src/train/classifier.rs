@@ -7,7 +7,7 @@ use crate::nn::{
 };
 use crate::optim::{Optimizer, Sgd};
 use crate::show::Show;
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 
 /// Makes a [`Module`] of a net that gives a score for each class: its loss is the cross-entropy, and
 /// it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
@@ -134,8 +134,8 @@ impl<N: Parameters> Parameters for Classifier<N> {
         self.net.set_training(training);
     }
 
-    fn place(&mut self, device: &Device) -> Result<()> {
-        self.net.place(device)
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.net.place(copier)
     }
 }
 

@@ -86,7 +86,7 @@ impl<'a> Fit<'a> {
         if let Some(path) = &trainer.resume_from {
             let device = &trainer.in_use[0];
             let resumed = checkpoint::load(path, device, model, &mut *optimizer)?;
-            resumed.restore_random()?;
+            resumed.restore_random();
             (epoch, step) = (resumed.epoch, resumed.step);
             trainer.continue_history(resumed.history);
         }

@@ -198,7 +198,7 @@ pub(super) fn replicate(model: &mut dyn Model, devices: &[Device]) -> Result<Vec
             "Give at least one: try_all_gpus() is never empty",
         ));
     };
-    model.place(first)?;
+    model.to_device(first)?;
     let model = &*model;
     others
         .iter()

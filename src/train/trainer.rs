@@ -271,7 +271,7 @@ impl Trainer {
             ([], n) => (0..n).map(gpu).collect::<Result<_>>()?,
             (chosen, _) => chosen.to_vec(),
         };
-        model.place(&self.in_use[0])
+        model.to_device(&self.in_use[0])
     }
 
     /// The parts of a batch, each on the device that works on it. [`fit`](Self::fit) does this.

@@ -166,7 +166,13 @@ impl Transform for CenterCrop {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
         let Picture { height, width, .. } = Picture::of("CenterCrop", image)?;
         let size = self.size;
-        if size > height || size > width || size == 0 {
+        if size == 0 {
+            return Err(explain(
+                "CenterCrop: the size is 0",
+                "Ask for at least one pixel",
+            ));
+        }
+        if size > height || size > width {
             return Err(explain(
                 format_args!(
                     "CenterCrop: the picture of {height} by {width} pixels is smaller than {size} by {size}"

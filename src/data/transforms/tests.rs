@@ -55,6 +55,9 @@ fn the_ratio_is_kept_also_of_long_pictures() {
 
 #[test]
 fn the_middle_is_cut_out() {
+    let nothing = CenterCrop::new(0).apply(&ramp(5, 6)).unwrap_err();
+    let message = "CenterCrop: the size is 0\nAsk for at least one pixel";
+    assert_eq!(nothing.to_string(), message);
     let middle = CenterCrop::new(2).apply(&ramp(5, 6)).unwrap();
     assert_eq!(channel(&middle, 0), [[20, 30]; 2]);
     assert_eq!(channel(&middle, 1), [[10, 10], [20, 20]]);
