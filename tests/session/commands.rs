@@ -97,3 +97,20 @@ fn packages_are_added_and_used_in_one_cell() {
     let ran = session.run(&json!({ "code": "1 + 1" }), |_| {});
     assert_eq!(ran, [value("2")]);
 }
+
+/// A package may want features, of the packages below Taper, that Taper does without: then the cells'
+/// process has an old library `taper` in it.
+#[test]
+fn a_package_for_which_taper_is_compiled_anew_gets_a_new_process() {
+    let mut session = own_session();
+    session.run(&json!({ "code": "let kept = ones(2, &cpu())?;" }), |_| {});
+    let package = ":dep zune-jpeg = { version = \"0.5\", features = [\"log\"] }";
+    let code = format!("{package}\nones((3, 4), &cpu())?.dims().len()");
+    let ran = session.run(&json!({ "code": code }), |_| {});
+    assert_eq!(ran.last(), Some(&value("2")), "{ran:?}");
+    let why = "Taper was compiled anew, for a package that wants other features of those below it. \
+               The process in which cells run is a new one; variables are gone.\n";
+    assert!(ran.contains(&out(why)), "{ran:?}");
+    let ran = session.run(&json!({ "code": "kept" }), |_| {});
+    assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");
+}

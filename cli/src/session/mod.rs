@@ -38,6 +38,7 @@ use serde_json::Map;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Where a session works and what it starts with.
 pub struct Start<'a> {
@@ -66,6 +67,8 @@ pub struct Session {
     interrupter: Arc<Interrupter>,
     /// evcxr's work directory.
     folder: PathBuf,
+    /// The library `taper` in it.
+    library: Option<PathBuf>,
     /// Removed after the engine has ended.
     work: Option<WorkFolder>,
 }
@@ -89,6 +92,7 @@ impl Session {
             names: Names::default(),
             interrupter,
             folder: start.work.to_owned(),
+            library: start.library.clone(),
             work: None,
         };
         let first_cell = session.loaded.first_cell();
@@ -158,14 +162,7 @@ impl Session {
             shell::run(command, &self.interrupter, &mut |event| front.event(event))?;
         }
         if cell.restart {
-            self.end_cells_process();
-            let left = self.variables();
-            self.names.cell_ended("", Outcome::ProcessEnded, left, &[]);
-            front.event(Event::Text {
-                stream: Stream::Stdout,
-                text: "The process in which cells run is a new one; variables are gone.\n"
-                    .to_owned(),
-            });
+            self.replace_cells_process("", front);
         }
         if !cell.dependencies.is_empty() {
             self.prepare(&cell.dependencies, front);
@@ -188,11 +185,36 @@ impl Session {
         result
     }
 
+    /// A new process; the student hears of it, after what made it necessary.
+    fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
+        self.end_cells_process();
+        let left = self.variables();
+        self.names.cell_ended("", Outcome::ProcessEnded, left, &[]);
+        front.event(Event::Text {
+            stream: Stream::Stdout,
+            text: format!(
+                "{why}The process in which cells run is a new one; variables are gone.\n"
+            ),
+        });
+    }
+
     fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
+        let library = self.library_made();
         let tell = &mut |event| front.event(event);
         let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, tell);
         let offline = u8::from(network == Network::NotNeeded);
         let _ = self.run(&format!(":offline {offline}"), &mut Silent);
+        if self.library_made() != library {
+            // The cells' process has the old one, in which the next cell would not find its functions.
+            let why = "Taper was compiled anew, for a package that wants other features of those below it. ";
+            self.replace_cells_process(why, front);
+        }
+    }
+
+    /// When the library `taper` was compiled that cells load.
+    fn library_made(&self) -> Option<SystemTime> {
+        let library = std::fs::metadata(self.library.as_ref()?);
+        library.ok()?.modified().ok()
     }
 
     /// Lets go of the variables whose type the cell is about to define anew; gives their names.
