@@ -228,7 +228,7 @@ impl Parameter {
     /// Where its values are, or shall be once it has some.
     pub(crate) fn planned_device(&self) -> Option<Device> {
         match &*self.read() {
-            State::Lazy { device } => device.clone(),
+            State::Lazy { device, .. } => device.clone(),
             State::Ready(var) => Some(var.device().clone()),
         }
     }
