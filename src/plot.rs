@@ -17,6 +17,7 @@ mod page;
 mod palette;
 mod raster;
 mod svg;
+mod text;
 mod trace;
 mod values;
 

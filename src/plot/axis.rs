@@ -1,6 +1,7 @@
 //! From values to places on the page, and the ticks between.
 
 use super::number::{decade, scientific};
+use super::text::{FONT, shortened_to, text_width};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
@@ -93,25 +94,40 @@ impl Axis {
         }
     }
 
-    /// A place for each name. Where they would run into each other, only every second, third, …
-    /// is written.
+    /// A place for each name. Where they would run into each other, they are shortened; where that
+    /// leaves too little of them, only every second, third, … is written.
     fn of_names(names: &[String], most: usize) -> Axis {
-        let letters = names.iter().map(|name| name.chars().count()).max();
+        let longest = names.iter().map(|name| name.chars().count()).max();
         // A tick has room for about seven letters.
-        let room = (most * 8 / letters.unwrap_or(1).max(1)).max(1);
+        let fitting = most * 8 / names.len();
+        let letters = longest.unwrap_or(1).max(1).min(match fitting {
+            0..6 => 9,
+            _ => fitting,
+        });
+        let room = (most * 8 / letters).max(1);
         let stride = names.len().div_ceil(room);
         let ticks = names.iter().enumerate().step_by(stride);
         Axis {
             scale: Scale::Linear,
             low: -0.55,
             high: names.len() as f64 - 0.45,
-            ticks: ticks.map(|(i, name)| (i as f64, name.clone())).collect(),
+            ticks: ticks
+                .map(|(i, name)| (i as f64, shortened_to(name, letters)))
+                .collect(),
         }
     }
 
     /// Where the ticks are, and what is written there.
     pub(super) fn into_ticks(self) -> Vec<(f64, String)> {
         self.ticks
+    }
+
+    /// How far the last label reaches beyond the end of an axis of this length.
+    pub(super) fn overhang(&self, length: i32) -> i32 {
+        let last = self.ticks.last();
+        last.map_or(0, |(tick, label)| {
+            self.map(tick, (0, length)) + text_width(label, FONT) / 2 - length
+        })
     }
 
     /// What is written at the ticks.

@@ -1,11 +1,13 @@
 //! A chart over two axes: what it shows, and how that becomes a picture and a text.
 
+mod legend;
 mod shapes;
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
-use super::page::{Page, UNIT, text_width};
+use super::page::{Page, UNIT};
 use super::palette::INK;
+use super::text::{FONT, centred, text_width};
 use super::trace::Place;
 use crate::display::MimeBundle;
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -70,12 +72,11 @@ type Area<'a> = DrawingArea<&'a mut Page, Shift>;
 type Context<'a, 'b> = ChartContext<'a, &'b mut Page, Cartesian2d<Axis, Axis>>;
 
 /// In plotters' units, as everything below.
-const FONT: i32 = 11 * UNIT;
 const TICK: i32 = 3 * UNIT;
+/// Room behind the right end of the x axis.
+const END: i32 = 12 * UNIT;
 /// Room for a row of text.
 const ROW: i32 = 15 * UNIT;
-/// The line before a name in the legend.
-const SAMPLE: i32 = 22 * UNIT;
 
 impl Default for Chart {
     /// An empty chart of 3.5 by 2.5 inches at 100 pixels each.
@@ -163,18 +164,19 @@ impl Chart {
             ..self.y.clone()
         };
         let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
-        let widest = y.labels().map(|label| text_width(label, f64::from(FONT)));
+        let widest = y.labels().map(|label| text_width(label, FONT));
         let y_room = widest.max().unwrap_or(0) + 3 * TICK + room_for(&self.y.label);
+        let overhang = x.overhang(width as i32 * UNIT - y_room - UNIT - END);
         let legend = self.legend(UNIT + y_room);
         let legend_room = legend
             .last()
-            .map_or(self.title_room(), |(_, top)| top + ROW);
+            .map_or(self.title_room(), |entry| entry.place.1 + ROW);
 
         let area = page.into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin(UNIT)
             .margin_top(legend_room + 7 * UNIT)
-            .margin_right(12 * UNIT)
+            .margin_right(overhang.max(END))
             .x_label_area_size(ROW + TICK + room_for(&self.x.label))
             .y_label_area_size(y_room)
             .build_cartesian_2d(x, y)?;
@@ -185,13 +187,10 @@ impl Chart {
             shapes: &shapes,
             clip,
         })?;
-        let (left, right) = (chart_area(&chart).0.0, chart_area(&chart).1.0);
-        let title = font().pos(Pos::new(HPos::Center, VPos::Center));
-        area.draw_text(
-            &self.title,
-            &title,
-            ((left + right) / 2, 4 * UNIT + ROW / 2),
-        )?;
+        let middle = middle(&chart).0;
+        let title = centred(&self.title, middle, width as i32 * UNIT);
+        let style = font().pos(Pos::new(HPos::Center, VPos::Center));
+        area.draw_text(&title, &style, (middle, 4 * UNIT + ROW / 2))?;
         self.draw_legend(&area, &legend)
     }
 
@@ -228,45 +227,17 @@ impl Chart {
     }
 
     fn draw_axes(&self, chart: &mut Context) -> Drawn {
+        let (width, height) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT);
+        let (x, y) = middle(chart);
         chart
             .configure_mesh()
             .bold_line_style(INK.mix(0.25).stroke_width(UNIT as u32 * 7 / 10))
             .axis_style(INK.stroke_width(UNIT as u32))
             .set_all_tick_mark_size(TICK)
             .label_style(font())
-            .x_desc(&self.x.label)
-            .y_desc(&self.y.label)
+            .x_desc(centred(&self.x.label, x, width))
+            .y_desc(centred(&self.y.label, y, height))
             .draw()
-    }
-
-    /// Above the plot, where it never hides a line: the upper left corners of the names, in rows
-    /// that begin at `left`. Names that would take more than a third of the picture are left out.
-    fn legend(&self, left: i32) -> Vec<Place> {
-        let (right, lowest) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT / 3);
-        let (mut x, mut y) = (left, 4 * UNIT + self.title_room());
-        let named = self.series.iter().filter(|series| !series.label.is_empty());
-        let places = named.map(|series| {
-            let width = SAMPLE + text_width(&series.label, f64::from(FONT)) + ROW;
-            if x > left && x + width - ROW > right {
-                (x, y) = (left, y + ROW);
-            }
-            x += width;
-            (x - width, y)
-        });
-        places.take_while(|(_, y)| y + ROW <= lowest).collect()
-    }
-
-    fn draw_legend(&self, area: &Area, places: &[Place]) -> Drawn {
-        let all = self.series.iter().enumerate();
-        let named = all.filter(|(_, series)| !series.label.is_empty());
-        for ((index, series), &(x, top)) in named.zip(places) {
-            let y = top + ROW / 2;
-            let shapes = &[series.sample(index, (x, y), SAMPLE - 5 * UNIT)];
-            area.draw(&Drawing { shapes, clip: None })?;
-            let style = font().pos(Pos::new(HPos::Left, VPos::Center));
-            area.draw_text(&series.label, &style, (x + SAMPLE, y))?;
-        }
-        Ok(())
     }
 }
 
@@ -277,6 +248,12 @@ fn font() -> TextStyle<'static> {
 /// Room for a row of text, if there is any.
 fn room_for(text: &str) -> i32 {
     if text.is_empty() { 0 } else { ROW }
+}
+
+/// The middle of where the lines are.
+fn middle(chart: &Context) -> Place {
+    let ((left, top), (right, bottom)) = chart_area(chart);
+    ((left + right) / 2, (top + bottom) / 2)
 }
 
 /// Upper left and lower right corner of where the lines are.

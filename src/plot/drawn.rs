@@ -1,6 +1,8 @@
 //! What all pictures of data have in common: they are shown, and saved, if they could be drawn.
 
-use super::page::Page;
+use super::page::{Anchor, Page, UNIT};
+use super::palette::INK;
+use super::text::{FONT, text_width};
 use crate::display::MimeBundle;
 use crate::error::{Result, explain};
 use candle_core::Error;
@@ -31,6 +33,32 @@ pub(super) fn bundle(picture: &impl Drawn) -> MimeBundle {
         Some(_) => text,
         None => text.with("image/svg+xml", picture.page().svg()),
     }
+}
+
+/// The picture as the text of an SVG file; the problem is drawn as well.
+pub(super) fn svg(picture: &impl Drawn) -> String {
+    match picture.problem() {
+        Some(problem) => written(problem).svg(),
+        None => picture.page().svg(),
+    }
+}
+
+/// A picture of nothing but lines of text.
+fn written(text: &str) -> Page {
+    const ROW: i32 = 15 * UNIT;
+    const GAP: i32 = 6 * UNIT;
+    let widest = text.lines().map(|line| text_width(line, FONT)).max();
+    let width = widest.unwrap_or(0) + 2 * GAP;
+    let height = text.lines().count() as i32 * ROW + 2 * GAP;
+    let mut page = Page::new(
+        ((width / UNIT) as u32, (height / UNIT) as u32),
+        text.replace('\n', "; "),
+    );
+    for (i, line) in text.lines().enumerate() {
+        let place = (GAP, GAP + i as i32 * ROW + ROW / 2);
+        page.write(line, place, Anchor::Start, INK);
+    }
+    page
 }
 
 /// Writes the picture to a file.

@@ -134,13 +134,16 @@ pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
 
 /// One series of bars, as wide as a bin.
 fn count(values: &[f64], bins: usize) -> Series {
-    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    // Half of `f64`'s range at either end: a whole range would be more than an `f64` holds.
+    let clamped = |value: &f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
+    let finite = || values.iter().filter(|value| value.is_finite()).map(clamped);
     let low = finite().fold(f64::INFINITY, f64::min);
     let high = finite().fold(f64::NEG_INFINITY, f64::max);
+    let resolution = (low.abs().max(high.abs()) * 1e-12).max(f64::MIN_POSITIVE);
     // A single value stands in the middle of its bins.
     let (low, high) = match high - low {
-        range if range > 0.0 => (low, high),
-        0.0 => (low - 0.5, high + 0.5),
+        range if range > resolution => (low, high),
+        range if range >= 0.0 => (low - resolution.max(0.5), high + resolution.max(0.5)),
         _ => (0.0, 1.0),
     };
     let width = (high - low) / bins as f64;
@@ -332,7 +335,7 @@ impl Figure {
     /// assert!(plot(&(0..3), &[&[1, 4, 9]]).svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
-        self.page().svg()
+        drawn::svg(self)
     }
 
     /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on

@@ -95,6 +95,12 @@ pub fn confusion_matrix<L: Into<String>>(
 }
 
 fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Result<Vec<f64>> {
+    if classes == 0 {
+        return Err(explain(
+            "confusion_matrix: there are no classes",
+            "Name at least one, as in [\"cat\", \"dog\"]",
+        ));
+    }
     let (truth, predicted) = (truth.values()?, predicted.values()?);
     if truth.len() != predicted.len() {
         return Err(explain(
@@ -208,7 +214,8 @@ impl Heatmap {
         self
     }
 
-    /// Whether each number is written into its cell, where there is room.
+    /// Whether each number is written into its cell. Where they need more room than there is, a line
+    /// below the picture says that they are left out.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -230,7 +237,7 @@ impl Heatmap {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        self.page().svg()
+        drawn::svg(self)
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).

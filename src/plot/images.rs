@@ -1,8 +1,9 @@
 //! Images beside each other.
 
 use super::drawn::{self, Drawn};
-use super::page::{Anchor, Page, UNIT, text_width};
+use super::page::{Anchor, Page, UNIT};
 use super::palette::INK;
+use super::text::shortened;
 use crate::display::{self, MimeBundle};
 use crate::error::{Result, explain};
 use crate::image::Pixels;
@@ -11,7 +12,6 @@ use candle_core::{DType, Device, Tensor};
 use std::path::Path;
 
 /// In plotters' units, as everything below.
-const FONT: f64 = 11.0 * UNIT as f64;
 const ROW: i32 = 15 * UNIT;
 const GAP: i32 = 6 * UNIT;
 /// More images than this are not drawn.
@@ -199,7 +199,7 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        self.page().svg()
+        drawn::svg(self)
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
@@ -249,7 +249,12 @@ impl Drawn for ImageGrid {
             let (left, top) = (GAP + column * step.0, GAP + row * step.1);
             if let Some(title) = self.titles.get(i) {
                 let place = (left + width / 2, top + ROW / 2 - UNIT);
-                picture.write(&shortened(title, width), place, Anchor::Middle, INK);
+                picture.write(
+                    &shortened(title, width + GAP / 2),
+                    place,
+                    Anchor::Middle,
+                    INK,
+                );
             }
             picture.draw_image(image, (left, top + title_room), (width, height(image)));
         }
@@ -286,17 +291,6 @@ impl Show for ImageGrid {
     fn show_bundle(&self) -> MimeBundle {
         drawn::bundle(self)
     }
-}
-
-/// As much of a title as an image is wide.
-fn shortened(title: &str, width: i32) -> String {
-    let room = width + GAP / 2;
-    if text_width(title, FONT) <= room {
-        return title.to_owned();
-    }
-    let letter = text_width("n", FONT).max(1);
-    let most = (room / letter - 1).max(1) as usize;
-    format!("{}…", title.chars().take(most).collect::<String>())
 }
 
 /// An image as bytes; see [`Images`].

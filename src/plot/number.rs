@@ -43,6 +43,14 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
+/// So many decimals.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    match value.is_finite() {
+        true => format!("{value:.decimals$}"),
+        false => short(value),
+    }
+}
+
 /// With a power of ten: `2·10⁶`, `10⁻⁵`.
 pub(super) fn scientific(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$e}");

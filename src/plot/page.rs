@@ -5,6 +5,7 @@
 //! pixels take a font from the system. Here plotters' unit is a tenth of a pixel.
 
 use super::palette::Stroke;
+use super::text::text_width;
 use super::trace::Place;
 use crate::image::Pixels;
 use plotters::style::RGBColor;
@@ -17,9 +18,6 @@ use std::convert::Infallible;
 
 /// So many of plotters' units make a pixel.
 pub(super) const UNIT: i32 = 10;
-
-/// The mean width of a letter, as a part of the font size. What is too wide is only a margin.
-const LETTER_WIDTH: f64 = 0.58;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
@@ -155,8 +153,11 @@ impl Page {
     /// Bars from their upper left to their lower right corner, or to the foot above them.
     pub(super) fn draw_bars(&mut self, bars: &[(Place, Place)], stroke: Stroke) {
         for &((left, top), (right, bottom)) in bars {
-            // Neighbours do not touch, however narrow they are.
-            let gap = ((right - left) / 8).min(UNIT / 2);
+            // Neighbours do not touch, unless they are no wider than a pixel.
+            let gap = match right - left {
+                width if width > UNIT => (width / 8).min(UNIT / 2),
+                _ => 0,
+            };
             self.items.push(Item::Rect {
                 corner: (left + gap, top.min(bottom)),
                 size: (right - left - 2 * gap, (bottom - top).abs()),
@@ -224,11 +225,6 @@ fn opaque(RGBColor(r, g, b): RGBColor) -> BackendColor {
         alpha: 1.0,
         rgb: (r, g, b),
     }
-}
-
-/// How wide a text will be, about, in the unit of the font size.
-pub(super) fn text_width(text: &str, font_size: f64) -> i32 {
-    (text.chars().count() as f64 * font_size * LETTER_WIDTH).round() as i32
 }
 
 impl DrawingBackend for &mut Page {

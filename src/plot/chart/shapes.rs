@@ -7,8 +7,13 @@ use crate::plot::palette::{self, Stroke};
 use crate::plot::trace::trace;
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
+
+/// About as many points of lines, and as many marks, are drawn in all: more would make a picture
+/// that is too large for a notebook, and no different to look at.
+const MOST_POINTS: usize = 16_000;
+const MOST_MARKS: usize = 5_000;
 
 /// A series on the page.
 pub(super) struct Shape {
@@ -38,9 +43,11 @@ impl Chart {
     /// Where everything is.
     pub(super) fn shapes(&self, chart: &Context) -> Vec<Shape> {
         let series = self.series.iter().enumerate();
-        series
+        let mut shapes: Vec<Shape> = series
             .map(|(i, series)| self.shape(i, series, chart))
-            .collect()
+            .collect();
+        thin_marks(&mut shapes);
+        shapes
     }
 
     fn shape(&self, index: usize, series: &Series, chart: &Context) -> Shape {
@@ -49,7 +56,7 @@ impl Chart {
         let places = || series.points.iter().map(|&(x, y)| place(x, y));
         let mut shape = Shape::new(index);
         if matches!(series.mark, Mark::Line | Mark::Marked) {
-            shape.pieces = trace(places(), UNIT);
+            shape.pieces = trace(places(), UNIT, (MOST_POINTS / self.series.len()).max(100));
         }
         if matches!(series.mark, Mark::Points | Mark::Marked) {
             // Marks on the same pixel would only make the picture large.
@@ -67,10 +74,69 @@ impl Chart {
                 let left = x + offset - width / 2.0;
                 Some((place(left, y)?, place(left + width, foot)?))
             });
-            shape.bars = bars.collect();
+            shape.bars = one_per_column(bars.collect());
         }
         shape
     }
+}
+
+/// Marks are about six pixels wide: where there are too many, those that others hide are left out.
+fn thin_marks(shapes: &mut [Shape]) {
+    let count = |shapes: &[Shape]| shapes.iter().map(|shape| shape.marks.len()).sum::<usize>();
+    let all: Vec<Vec<Place>> = shapes.iter().map(|shape| shape.marks.clone()).collect();
+    for side in 2..=6 {
+        if count(shapes) <= MOST_MARKS {
+            break;
+        }
+        shapes.iter_mut().for_each(|shape| shape.marks.clear());
+        for (series, place) in one_per_cell(&all, side * UNIT) {
+            shapes[series].marks.push(place);
+        }
+    }
+}
+
+/// A mark in each cell of a grid, and its series: of the series that is drawn last, as it is on top,
+/// the one nearest to the middle, so that no holes come up between cells.
+fn one_per_cell(all: &[Vec<Place>], side: i32) -> impl Iterator<Item = (usize, Place)> {
+    let off = |(x, y): Place| {
+        let (x, y) = (x.rem_euclid(side) - side / 2, y.rem_euclid(side) - side / 2);
+        x * x + y * y
+    };
+    let mut cells = BTreeMap::new();
+    for (series, places) in all.iter().enumerate() {
+        for &place in places {
+            let cell = (place.0.div_euclid(side), place.1.div_euclid(side));
+            let kept = cells.entry(cell).or_insert((series, place));
+            if kept.0 < series || off(place) < off(kept.1) {
+                *kept = (series, place);
+            }
+        }
+    }
+    cells.into_values()
+}
+
+/// Where all bars are narrower than a pixel, a bar for each column of pixels, as long as the longest
+/// in it.
+fn one_per_column(bars: Vec<(Place, Place)>) -> Vec<(Place, Place)> {
+    if bars
+        .iter()
+        .any(|((left, _), (right, _))| right - left >= UNIT)
+    {
+        return bars;
+    }
+    let mut columns = BTreeMap::new();
+    for ((left, top), (right, bottom)) in bars {
+        let column = ((left + right) / 2).div_euclid(UNIT);
+        let (high, low) = columns.entry(column).or_insert((bottom, bottom));
+        *high = top.min(*high);
+        *low = top.max(*low);
+    }
+    let seen = columns.into_iter().filter(|(_, (high, low))| high < low);
+    let bars = seen.map(|(column, (high, low))| {
+        let left = column * UNIT;
+        ((left, high), (left + UNIT, low))
+    });
+    bars.collect()
 }
 
 impl Series {

@@ -198,3 +198,36 @@ fn a_chart_that_has_too_much_to_say_can_still_be_drawn() {
         Document::parse(&chart.page().svg()).unwrap();
     }
 }
+
+#[test]
+fn what_is_too_long_ends_within_the_picture() {
+    let long = "a name that is so long that no picture of the usual size has room for it";
+    let points: &[_] = &[(0.0, 1.0), (1.0, 1.1e17)];
+    let mut chart = chart(&[(long, points)]);
+    chart.title = long.to_owned();
+    chart.x.label = long.to_owned();
+    chart.y.label = long.to_owned();
+    let shown = texts(&chart.page().svg());
+    let cut = shown.iter().filter(|text| text.starts_with("a name that"));
+    let cut: Vec<_> = cut.collect();
+    assert_eq!(cut.len(), 4, "{shown:?}");
+    assert!(
+        cut.iter()
+            .all(|text| text.ends_with('…') && text.chars().count() < 55),
+        "{cut:?}"
+    );
+}
+
+#[test]
+fn a_legend_without_room_for_all_says_how_many_there_are() {
+    let names: Vec<String> = (0..40).map(|i| format!("layer {i}")).collect();
+    let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
+    let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
+    let shown = texts(&chart(&series).page().svg());
+    let named = shown
+        .iter()
+        .filter(|text| text.starts_with("layer"))
+        .count();
+    let remark = format!("… and {} more", 40 - named);
+    assert!(named > 10 && shown.contains(&remark), "{shown:?}");
+}

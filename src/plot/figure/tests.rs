@@ -87,3 +87,67 @@ fn what_does_not_fit_is_said_in_the_place_of_the_picture() {
     assert_eq!(figure.save("x.svg").unwrap_err().to_string(), message);
     assert!(histogram(&[1.0], 0).save("x.svg").is_err());
 }
+
+#[test]
+fn what_does_not_fit_is_drawn_as_text() {
+    let svg = bar(["a"], &[&[1.0, 2.0]]).svg();
+    assert!(
+        svg.contains(">bar: x has 1 values, but series 1 has 2</text>"),
+        "{svg}"
+    );
+    assert_eq!(count(&svg, "text"), 2);
+}
+
+fn mixed(n: usize, factor: usize) -> Vec<f64> {
+    (0..n).map(|i| (i * factor % 100_003) as f64).collect()
+}
+
+#[test]
+fn a_picture_of_many_numbers_is_small() {
+    let (x, y) = (mixed(100_000, 7919), mixed(100_000, 104_729));
+    let both: &[&dyn Values] = &[&y, &x];
+    for (what, figure) in [
+        ("scatter", scatter(&x, &[&y])),
+        ("scatter of two", scatter(&x, both)),
+        ("plot", plot(&x, &[&y])),
+        ("plot with marks", plot(&(0..100_000), &[&y]).markers()),
+        ("histogram", histogram(&x, 10_000)),
+        ("bar", bar(["a"; 5000], &[&x[..5000].to_vec()])),
+    ] {
+        let length = figure.svg().len();
+        assert!(length < 350_000, "{what}: {length}");
+    }
+}
+
+#[test]
+fn bars_narrower_than_a_pixel_are_one_for_each() {
+    let svg = histogram(&[0.0, 0.0, 0.01, 5.0, 10.0], 10_000).svg();
+    // One rectangle is the clip's.
+    assert_eq!(count(&svg, "rect"), 1 + 3);
+    assert!(!svg.contains("width=\"0\""), "{svg}");
+}
+
+#[test]
+fn a_histogram_of_extreme_values_shows_them() {
+    let largest = [f64::MIN, f64::MAX];
+    for values in [[1e17, 1e17], [-1e308, 1e308], largest, [0.0, 5e-324]] {
+        let figure = histogram(&values, 4);
+        let counts = &figure.chart.series[0].points;
+        let all: f64 = counts.iter().map(|(_, count)| count).sum();
+        assert_eq!(all, 2.0, "{values:?}: {counts:?}");
+        assert!(
+            counts.windows(2).all(|two| two[0].0 < two[1].0),
+            "{counts:?}"
+        );
+        assert!(counts.iter().all(|(x, _)| x.is_finite()), "{counts:?}");
+    }
+}
+
+#[test]
+fn long_labels_are_shortened_so_that_each_is_there() {
+    let names = (0..6).map(|i| format!("{i} matrices of some size on a gpu"));
+    let svg = bar(names, &[&(0..6)]).svg();
+    for i in 0..6 {
+        assert!(svg.contains(&format!(">{i} matrices")), "{i}: {svg}");
+    }
+}

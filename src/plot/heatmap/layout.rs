@@ -4,22 +4,28 @@ use super::Heatmap;
 use crate::image::Pixels;
 use crate::plot::axis::{Axis, AxisSpec};
 use crate::plot::colormap::{color, ink_on};
-use crate::plot::number::short;
-use crate::plot::page::{Anchor, Page, UNIT, text_width};
+use crate::plot::number::{decade, fixed, short};
+use crate::plot::page::{Anchor, Page, UNIT};
 use crate::plot::palette::INK;
+use crate::plot::text::{FONT, centred, shortened, text_width};
 use crate::show::Show;
 use plotters::style::RGBColor;
+use std::iter;
 
 /// In plotters' units, as everything below.
-const FONT: f64 = 11.0 * UNIT as f64;
 const ROW: i32 = 15 * UNIT;
 const GAP: i32 = 6 * UNIT;
 /// The strip that says which colour is which value.
 const BAR: i32 = 12 * UNIT;
 /// How large the matrix is drawn, in pixels, at most and where it can be.
 const TARGET: i32 = 230;
-/// A cell must be this high for a number to be written in it.
-const CELL_WITH_TEXT: i32 = 16 * UNIT;
+/// How wide a cell becomes at most for what is written in it, and all cells together for numbers.
+const WIDEST: i32 = 70 * UNIT;
+const WIDEST_ROW: i32 = 400 * UNIT;
+/// More numbers than this are not written: nobody would read them.
+const MOST_NUMBERS: usize = 400;
+/// Names of rows are cut where they are wider than this.
+const WIDEST_NAME: i32 = 250 * UNIT;
 
 /// Where the parts of the picture are.
 pub(super) struct Layout<'a> {
@@ -31,31 +37,28 @@ pub(super) struct Layout<'a> {
     top: i32,
     row_names: Vec<(usize, String)>,
     column_names: Vec<(usize, String)>,
+    /// The values in the cells, if they are written.
+    numbers: Option<Vec<String>>,
     /// The values beside the strip, and their texts.
     scale: Vec<(f64, String)>,
 }
 
 impl<'a> Layout<'a> {
     pub(super) fn new(map: &'a Heatmap) -> Self {
-        let room = |text: &str| if text.is_empty() { 0 } else { ROW };
-        let widest = |names: &[String]| {
-            let widths = names.iter().map(|name| text_width(name, FONT));
-            widths.max().unwrap_or(0)
+        let (width, height, numbers) = cells(map);
+        // A cell with room for six letters takes its name. Of narrower ones only some are named, but
+        // with more letters.
+        let name_room = match width {
+            width if width >= 45 * UNIT => width - GAP,
+            _ => 77 * UNIT,
         };
-        let count = map.rows.max(map.columns).max(1) as i32;
-        // Short names beside each other, or four digits, fit into a cell of 34 pixels.
-        let least = if map.annotated { 26 } else { 1 };
-        let side = (TARGET / count).clamp(least, 60);
-        let (mut width, mut height) = (side * UNIT, side * UNIT);
-        if count > TARGET {
-            (width, height) = (UNIT * TARGET / count, UNIT * TARGET / count);
-        }
-        if map.annotated {
-            width = width.max((widest(&map.column_names) + GAP).min(70 * UNIT));
-        }
-        let (width, height) = (width.max(1), height.max(1));
-        let row_names = names(&map.row_names, map.rows, height, |_| ROW);
-        let column_names = names(&map.column_names, map.columns, width, |name| {
+        let cut = |names: &[String], room: i32| -> Vec<String> {
+            names.iter().map(|name| shortened(name, room)).collect()
+        };
+        let row_names = cut(&map.row_names, WIDEST_NAME);
+        let column_names = cut(&map.column_names, name_room);
+        let row_names = names(&row_names, map.rows, height, |_| ROW);
+        let column_names = names(&column_names, map.columns, width, |name| {
             text_width(name, FONT) + GAP
         });
         let written: Vec<String> = row_names.iter().map(|(_, name)| name.clone()).collect();
@@ -73,10 +76,11 @@ impl<'a> Layout<'a> {
             map,
             colors: map.colors(),
             cell: (width, height),
-            left: room(&map.ylabel) + widest(&written) + 2 * GAP,
-            top: room(&map.title) + GAP,
+            left: room_for(&map.ylabel) + widest(&written) + 2 * GAP,
+            top: room_for(&map.title) + GAP,
             row_names,
             column_names,
+            numbers,
             scale,
         }
     }
@@ -87,8 +91,12 @@ impl<'a> Layout<'a> {
         let bottom = self.top + height * map.rows as i32;
         let widths = self.scale.iter().map(|(_, text)| text_width(text, FONT));
         let end = right + 3 * GAP + BAR + widths.max().unwrap_or(0) + GAP;
-        let label = if map.xlabel.is_empty() { 0 } else { ROW };
-        let size = (end / UNIT + 1, (bottom + ROW + GAP + label) / UNIT + 1);
+        let remark = match map.annotated && self.numbers.is_none() {
+            true => "no room for the numbers",
+            false => "",
+        };
+        let foot = bottom + ROW + GAP + room_for(&map.xlabel) + room_for(remark);
+        let size = (end / UNIT + 1, foot / UNIT + 1);
 
         let title = map.show_text().replace('\n', "; ");
         let mut picture = Page::new((size.0 as u32, size.1 as u32), title);
@@ -99,8 +107,11 @@ impl<'a> Layout<'a> {
         );
         self.write_values(&mut picture);
         let middle = ((self.left + right) / 2, (self.top + bottom) / 2);
-        let above = (middle.0, ROW / 2 + GAP / 2);
-        picture.write(&map.title, above, Anchor::Middle, INK);
+        let write_row = |picture: &mut Page, text: &str, y: i32| {
+            let text = centred(text, middle.0, end);
+            picture.write(&text, (middle.0, y), Anchor::Middle, INK);
+        };
+        write_row(&mut picture, &map.title, ROW / 2 + GAP / 2);
         for (i, name) in &self.row_names {
             let y = self.top + height * *i as i32 + height / 2;
             picture.write(name, (self.left - GAP, y), Anchor::End, INK);
@@ -109,9 +120,11 @@ impl<'a> Layout<'a> {
             let x = self.left + width * *i as i32 + width / 2;
             picture.write(name, (x, bottom + ROW / 2 + GAP / 2), Anchor::Middle, INK);
         }
-        let below = (middle.0, bottom + ROW + ROW / 2 + GAP / 2);
-        picture.write(&map.xlabel, below, Anchor::Middle, INK);
-        picture.write_upwards(&map.ylabel, (ROW / 2 + GAP / 2, middle.1), INK);
+        let below = bottom + ROW + ROW / 2 + GAP / 2;
+        write_row(&mut picture, &map.xlabel, below);
+        write_row(&mut picture, remark, below + room_for(&map.xlabel));
+        let ylabel = centred(&map.ylabel, middle.1, foot);
+        picture.write_upwards(&ylabel, (ROW / 2 + GAP / 2, middle.1), INK);
         self.draw_scale(&mut picture, right + 2 * GAP, bottom);
         picture
     }
@@ -130,19 +143,13 @@ impl<'a> Layout<'a> {
 
     fn write_values(&self, picture: &mut Page) {
         let (width, height) = self.cell;
-        if !self.map.annotated || height < CELL_WITH_TEXT {
-            return;
-        }
-        for (i, &value) in self.map.values.iter().enumerate() {
+        for (i, text) in self.numbers.iter().flatten().enumerate() {
             let (row, column) = ((i / self.map.columns) as i32, (i % self.map.columns) as i32);
-            let text = short(value);
-            if text_width(&text, FONT) <= width {
-                let place = (
-                    self.left + column * width + width / 2,
-                    self.top + row * height + height / 2,
-                );
-                picture.write(&text, place, Anchor::Middle, ink_on(self.colors[i]));
-            }
+            let place = (
+                self.left + column * width + width / 2,
+                self.top + row * height + height / 2,
+            );
+            picture.write(text, place, Anchor::Middle, ink_on(self.colors[i]));
         }
     }
 
@@ -165,6 +172,58 @@ impl<'a> Layout<'a> {
             picture.write(text, (left + BAR + GAP, y), Anchor::Start, INK);
         }
     }
+}
+
+/// A cell's side lengths, and the numbers that are written in the cells.
+fn cells(map: &Heatmap) -> (i32, i32, Option<Vec<String>>) {
+    let count = map.rows.max(map.columns).max(1) as i32;
+    if count > TARGET {
+        let side = (UNIT * TARGET / count).max(1);
+        return (side, side, None);
+    }
+    let few = map.annotated && map.values.len() <= MOST_NUMBERS;
+    // Short names beside each other, or four digits, fit into a cell of 34 pixels.
+    let smallest = if few { 26 } else { 1 };
+    let side = (TARGET / count).clamp(smallest, 60) * UNIT;
+    if !few {
+        return (side, side, None);
+    }
+    let names = (widest(&map.column_names) + GAP).min(WIDEST);
+    let least = side.max(names);
+    let most = WIDEST.min(WIDEST_ROW / map.columns as i32);
+    let width = |texts: &[String]| match widest(texts) {
+        needed if needed > least => needed + GAP,
+        _ => least,
+    };
+    let numbers = numbers(map, |texts| width(texts) <= most.max(least));
+    (numbers.as_deref().map_or(least, width), side, numbers)
+}
+
+/// The values as texts that fit: four significant digits, or as many decimals in all cells, so that
+/// the largest value has two digits or more.
+fn numbers(map: &Heatmap, fits: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
+    let texts = |text: &dyn Fn(f64) -> String| -> Vec<String> {
+        map.values.iter().map(|&value| text(value)).collect()
+    };
+    let (low, high) = map.range();
+    let exponent = decade(low.abs().max(high.abs()));
+    let fewer = (1..=3)
+        .rev()
+        .filter(|decimals| (1 - decimals..7).contains(&exponent));
+    let fewer = fewer.map(|decimals| texts(&|value| fixed(value, decimals as usize)));
+    iter::once(texts(&short))
+        .chain(fewer)
+        .find(|texts| fits(texts))
+}
+
+/// Room for a row of text, if there is any.
+fn room_for(text: &str) -> i32 {
+    if text.is_empty() { 0 } else { ROW }
+}
+
+fn widest(texts: &[String]) -> i32 {
+    let widths = texts.iter().map(|text| text_width(text, FONT));
+    widths.max().unwrap_or(0)
 }
 
 /// What is written at rows or columns: every name, or every second, third, … where they would run

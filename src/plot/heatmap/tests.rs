@@ -43,3 +43,64 @@ fn large_and_strange_matrices_are_drawn() {
     assert_eq!(map.show_text(), "a heat map of 2 by 2, from 1 to 2");
     assert!(texts(&map.svg()).contains(&"NaN".to_owned()));
 }
+
+#[test]
+fn what_is_wrong_is_drawn() {
+    let vector = zeros(3, &Device::Cpu).unwrap();
+    let nothing: &[u32] = &[];
+    let none = confusion_matrix(&nothing, &nothing, Vec::<String>::new());
+    for (map, problem) in [
+        (
+            heatmap(&vector),
+            "heatmap: a tensor of shape [3] is no matrix",
+        ),
+        (
+            confusion_matrix(&[0], &[2], ["a"]),
+            "confusion_matrix: there is no class 2 among 1",
+        ),
+        (none, "confusion_matrix: there are no classes"),
+    ] {
+        let texts = texts(&map.svg());
+        assert_eq!(texts.first().map(String::as_str), Some(problem));
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert!(map.show_text().starts_with(problem));
+    }
+}
+
+fn annotated(size: usize, scale: f64) -> Vec<String> {
+    let values = (0..size * size).map(|i| (i * 7919 % 10_007) as f64 / 10_007.0 * scale);
+    let values = tensor(&*values.collect::<Vec<_>>(), &Device::Cpu).unwrap();
+    let matrix = values.reshape((size, size)).unwrap();
+    texts(&heatmap(&matrix).annotate(true).svg())
+}
+
+#[test]
+fn all_numbers_are_written_or_none() {
+    // Beside them there are the names of rows and columns, and the scale.
+    for (size, number) in [(6, "0.7913"), (10, "0.791"), (20, "0.79")] {
+        let texts = annotated(size, 1.0);
+        assert!(texts.len() > size * (size + 2), "{size}: {texts:?}");
+        assert!(texts.contains(&number.to_owned()), "{size}: {texts:?}");
+    }
+    for texts in [annotated(10, 1e-8), annotated(21, 1.0)] {
+        assert!(texts.len() < 60, "{texts:?}");
+        assert!(texts.contains(&"no room for the numbers".to_owned()));
+    }
+}
+
+#[test]
+fn many_classes_are_a_picture_of_the_usual_size() {
+    let (truth, names) = (
+        0..300,
+        (0..300).map(|i| format!("a rather long class name, this one, {i}")),
+    );
+    let svg = confusion_matrix(&truth, &truth, names).svg();
+    let document = Document::parse(&svg).unwrap();
+    let width: u32 = document
+        .root_element()
+        .attribute("width")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(width < 700 && svg.len() < 20_000, "{width}, {}", svg.len());
+}
