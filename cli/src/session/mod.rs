@@ -206,6 +206,12 @@ impl Session {
         let _ = self.run(&format!(":offline {offline}"), &mut Silent);
         if self.library_made() != library {
             // The cells' process has the old one, in which the next cell would not find its functions.
+            // evcxr must know of the packages first: else it would compile the old one again.
+            let lines = dependencies.iter();
+            let lines: String = lines
+                .map(|(name, value)| format!(":dep {name} = {value}\n"))
+                .collect();
+            let _ = self.run(&lines, &mut Silent);
             let why = "Taper was compiled anew, for a package that wants other features of those below it. ";
             self.replace_cells_process(why, front);
         }
