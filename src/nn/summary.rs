@@ -124,7 +124,8 @@ pub(super) fn watched(layer: &dyn Layer, input: &Tensor) -> Result<Tensor> {
 
 impl Show for Summary {
     fn show_text(&self) -> String {
-        let mut table = crate::show::Table::new(["layer", "output shape", "parameters"]);
+        // Whoever has built a deep network looks for one of its layers.
+        let mut table = crate::show::Table::new(["layer", "output shape", "parameters"]).whole();
         for row in &self.rows {
             let dims: Vec<String> = row.output.iter().map(usize::to_string).collect();
             let shape = format!("({})", dims.join(", "));

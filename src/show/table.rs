@@ -12,6 +12,7 @@ pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     /// In the place of the rows that are left out.
     gap: Vec<String>,
+    most: usize,
 }
 
 impl Table {
@@ -21,7 +22,14 @@ impl Table {
         Self {
             rows: vec![heads],
             gap,
+            most: MOST,
         }
+    }
+
+    /// All rows are printed, however many they are.
+    pub(crate) fn whole(mut self) -> Self {
+        self.most = usize::MAX;
+        self
     }
 
     pub(crate) fn push(&mut self, row: impl Into<Vec<String>>) {
@@ -31,7 +39,7 @@ impl Table {
     /// The rows that are printed.
     fn shown(&self) -> Vec<&[String]> {
         let (first, last) = match self.rows.len() - 1 {
-            count if count > MOST => (&self.rows[..=ENDS], &self.rows[count + 1 - ENDS..]),
+            count if count > self.most => (&self.rows[..=ENDS], &self.rows[count + 1 - ENDS..]),
             _ => (&self.rows[..], &[][..]),
         };
         let gap = (!last.is_empty()).then_some(&self.gap);
@@ -101,6 +109,7 @@ mod tests {
         let html = table(1000).html();
         assert_eq!(html.matches("<tr>").count(), 22);
         assert!(html.contains("<td>10</td><td>0.5</td></tr><tr><td>…</td><td>…</td></tr>"));
+        assert_eq!(table(1000).whole().text(&[]).lines().count(), 1001);
         assert_eq!(table(0).html().matches("<tr>").count(), 1);
     }
 }
