@@ -109,6 +109,10 @@ fn compare_layers(all: &Tensors) -> Result<()> {
     compare(all, "gelu", GELU);
     compare(all, "silu", SiLU);
     compare(all, "softmax", Softmax);
+    compare(all, "batch_norm_1d_eval", BatchNorm1d::new(5)?);
+    compare(all, "dropout_none", Dropout::new(0.0)?);
+    compare(all, "dropout_all", Dropout::new(1.0)?);
+    compare(all, "dropout_eval", Dropout::new(0.5)?);
     Ok(())
 }
 
@@ -150,6 +154,27 @@ fn losses_agree_with_pytorch_forward_and_backward() {
             let gradients = value.backward().unwrap();
             assert_close(gradients.get(&y_hat).unwrap(), &case["grad"], near, name);
         }
+    }
+}
+
+#[test]
+fn the_loss_of_confident_logits_agrees_with_pytorch() {
+    let all = read("losses", &Device::Cpu);
+    for name in (0..5).flat_map(|i| [format!("bce_{i}_0"), format!("bce_{i}_1")]) {
+        let case = below(&all, &name);
+        let y_hat = Var::from_tensor(&case["y_hat"]).unwrap();
+        let loss = bce_with_logits(&y_hat, &case["target"]).unwrap();
+        let gradients = loss.backward().unwrap();
+        let number = |tensor: &Tensor| super::numbers(tensor)[0];
+        let (got, want) = (number(&loss), number(&case["loss"]));
+        assert!(
+            (got - want).abs() <= 1e-5 * want,
+            "{name}: {got} is not {want}"
+        );
+        let slope = number(gradients.get(&y_hat).unwrap());
+        let (got, want) = (slope, number(&case["grad"]));
+        let near = 1e-5 * want.abs() + 1e-15;
+        assert!((got - want).abs() <= near, "{name}: {got} is not {want}");
     }
 }
 

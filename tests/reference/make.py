@@ -78,6 +78,14 @@ def layers():
         "gelu": nn.GELU(), "silu": nn.SiLU(), "softmax": nn.Softmax(dim=-1),
     }.items():
         layer_case(out, name, layer, numbers)
+    # What came later leaves the random numbers of the others as they are.
+    with torch.random.fork_rng():
+        rows = nn.BatchNorm1d(5)
+        rows(torch.randn(6, 5) * 2 + 1)
+        layer_case(out, "batch_norm_1d_eval", rows, torch.randn(4, 5), eval_mode=True)
+        layer_case(out, "dropout_none", nn.Dropout(0.0), numbers)
+        layer_case(out, "dropout_all", nn.Dropout(1.0), numbers)
+        layer_case(out, "dropout_eval", nn.Dropout(0.5), numbers, eval_mode=True)
     write("layers", out)
 
 
@@ -98,6 +106,14 @@ def losses():
     case("huber_half", lambda a, b: F.huber_loss(a, b, delta=0.5), x, y)
     case("cross_entropy", F.cross_entropy, x * 3, torch.tensor([0, 2, 1, 1]))
     case("bce", F.binary_cross_entropy_with_logits, x * 5, torch.rand(4, 3))
+    # Each by itself: in a mean, what is small would not be seen. In double precision: in single,
+    # PyTorch's own value at -10 is off by a hundredth.
+    def bce(y_hat, y):
+        return F.binary_cross_entropy_with_logits(y_hat.double(), y.double()).float()
+
+    for i, logit in enumerate([0.0, 10.0, -10.0, 20.0, -20.0]):
+        for label in [0.0, 1.0]:
+            case(f"bce_{i}_{label:.0f}", bce, torch.tensor([logit]), torch.tensor([label]))
     write("losses", out)
 
 
@@ -111,12 +127,12 @@ def optimizers():
         for i, gradient in enumerate(gradients):
             out[f"gradient.{t}.{i}"] = gradient
 
-    def case(name, make, clip=None):
+    def case(name, make, clip=None, without=()):
         parameters = [nn.Parameter(value.clone()) for value in start]
         optimizer = make(parameters)
         for t, gradients in enumerate(steps):
-            for parameter, gradient in zip(parameters, gradients):
-                parameter.grad = gradient.clone()
+            for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
+                parameter.grad = None if (t, i) in without else gradient.clone()
             if clip:
                 nn.utils.clip_grad_norm_(parameters, clip)
             optimizer.step()
@@ -132,6 +148,10 @@ def optimizers():
     case("adam", lambda p: adam(p, lr=0.01))
     case("adam_decay", lambda p: adam(p, lr=0.01, betas=(0.8, 0.99), eps=1e-6, weight_decay=0.1))
     case("adamw", lambda p: torch.optim.AdamW(p, lr=0.01))
+    case("adamw_settings", lambda p: torch.optim.AdamW(p, lr=0.05, betas=(0.7, 0.95), eps=1e-3, weight_decay=0.3))
+    # The second parameter has no gradient in the first two steps, and none in the fourth.
+    case("adam_without", lambda p: adam(p, lr=0.01), without=[(0, 1), (1, 1), (3, 1)])
+    case("sgd_momentum_without", lambda p: sgd(p, lr=0.1, momentum=0.9), without=[(0, 1), (1, 1), (3, 1)])
     write("optimizers", out)
 
 
