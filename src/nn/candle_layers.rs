@@ -213,17 +213,20 @@ mod tests {
         last: candle_nn::Embedding,
     }
 
-    #[test]
-    fn what_layers_share_they_share_in_a_copy_too() {
-        let cpu = Device::Cpu;
+    fn tied() -> Tied {
         let vars = VarMap::new();
-        let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu);
-        let first = candle_nn::linear(3, 2, builder.clone()).unwrap();
-        let model = Tied {
+        let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
+        let first = candle_nn::linear(3, 2, builder).unwrap();
+        Tied {
             again: first.clone(),
             last: candle_nn::Embedding::new(first.weight().clone(), 3),
             first,
-        };
+        }
+    }
+
+    #[test]
+    fn what_layers_share_they_share_in_a_copy_too() {
+        let (cpu, model) = (Device::Cpu, tied());
         let names =
             |m: &Tied| -> Vec<String> { m.named_parameters().into_iter().map(|p| p.0).collect() };
         assert_eq!(names(&model), ["first.weight", "first.bias"]);
@@ -246,14 +249,7 @@ mod tests {
             println!("skipped: there is no GPU");
             return;
         };
-        let vars = VarMap::new();
-        let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
-        let first = candle_nn::linear(3, 2, builder).unwrap();
-        let mut model = Tied {
-            again: first.clone(),
-            last: candle_nn::Embedding::new(first.weight().clone(), 3),
-            first,
-        };
+        let mut model = tied();
         model.to_device(&gpu).unwrap();
         assert_eq!(model.named_parameters().len(), 2);
     }

@@ -4,6 +4,8 @@ use crate::hidden::Hidden;
 use crate::nn::Parameter;
 use candle_core::{Device, Result, Tensor, TensorId};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 /// A model that can be copied to a device; `#[derive(Parameters)]` writes it, and
 /// [`replicate`](crate::nn::ParametersExt::replicate) calls it.
@@ -72,12 +74,7 @@ impl Copier {
         address: usize,
         copy: impl FnOnce(&Device) -> Result<Parameter>,
     ) -> Result<Parameter> {
-        if let Some(copied) = self.copied.get(&address) {
-            return Ok(copied.clone());
-        }
-        let parameter = copy(&self.device)?;
-        self.copied.insert(address, parameter.clone());
-        Ok(parameter)
+        once(&mut self.copied, address, || copy(&self.device))
     }
 
     /// The same for a tensor, by what it is known by.
@@ -86,12 +83,19 @@ impl Copier {
         id: TensorId,
         copy: impl FnOnce(&Device) -> Result<Tensor>,
     ) -> Result<Tensor> {
-        if let Some(copied) = self.tensors.get(&id) {
-            return Ok(copied.clone());
-        }
-        let tensor = copy(&self.device)?;
-        self.tensors.insert(id, tensor.clone());
-        Ok(tensor)
+        once(&mut self.tensors, id, || copy(&self.device))
+    }
+}
+
+/// What was made for this key, now or before.
+fn once<K: Eq + Hash, V: Clone>(
+    made: &mut HashMap<K, V>,
+    key: K,
+    make: impl FnOnce() -> Result<V>,
+) -> Result<V> {
+    match made.entry(key) {
+        Entry::Occupied(there) => Ok(there.get().clone()),
+        Entry::Vacant(place) => Ok(place.insert(make()?).clone()),
     }
 }
 
