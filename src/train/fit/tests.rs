@@ -147,6 +147,9 @@ fn waiting_for_the_data_counts() -> Result<()> {
         .collect();
     assert_eq!(speeds.len(), 5);
     assert!(speeds.iter().all(|&speed| speed <= fastest), "{speeds:?}");
+    // No time counts twice.
+    let seconds: f64 = speeds[..4].iter().map(|speed| 2.0 / speed).sum();
+    assert!(seconds <= history.epochs[0].seconds, "{speeds:?}");
     Ok(())
 }
 
