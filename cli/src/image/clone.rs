@@ -16,6 +16,7 @@ pub fn belongs_to_image(path: &Path) -> bool {
         .unwrap_or_default();
     let top = path.components().next();
     let is_of_cells = name == "incremental"
+        || name == "ctx"
         || name.starts_with("ctx-")
         || name.starts_with("ctx.")
         || name.starts_with("libctx")
@@ -32,9 +33,7 @@ pub fn is_library(path: &Path) -> bool {
         .file_name()
         .and_then(|n| n.to_str())
         .unwrap_or_default();
-    let in_deps = path.parent().is_some_and(|p| p.ends_with("deps"));
-    in_deps
-        && name.starts_with("libtaper")
+    name.starts_with("libtaper")
         && (name.ends_with(".so") || name.ends_with(".dylib"))
         && !name.starts_with("libtaper_")
 }

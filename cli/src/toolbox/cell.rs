@@ -109,6 +109,8 @@ impl<'a> Build<'a> {
             true => checking(call),
             false => call.to_owned(),
         };
+        // Since 1.100 cargo asks for warnings that it does not pass on.
+        let call = call.replace("--force-warn=unused_crate_dependencies", "");
         // Nothing is gained by optimising across the parts of so small a crate.
         let call = format!("exec {call} -C lto=off");
         let mut rustc = Command::new("sh");
@@ -134,7 +136,11 @@ impl<'a> Build<'a> {
             return Ok(None);
         }
         if status.success() && !self.is_check {
-            messages += &self.library()?;
+            // Where cargo puts it elsewhere, cargo does it.
+            let Ok(artifact) = self.library(&call) else {
+                return Ok(None);
+            };
+            messages += &artifact;
         }
         std::io::stdout().write_all(messages.as_bytes())?;
         Ok(Some(if status.success() {
@@ -145,7 +151,7 @@ impl<'a> Build<'a> {
     }
 
     /// Puts the compiled library where cargo does, and says so as cargo does.
-    fn library(&self) -> Result<String> {
+    fn library(&self, call: &str) -> Result<String> {
         let folder = std::env::current_dir()?
             .join("target")
             .join(self.target)
@@ -157,7 +163,7 @@ impl<'a> Build<'a> {
         );
         let library = folder.join(&name);
         let _ = std::fs::remove_file(&library);
-        std::fs::hard_link(folder.join("deps").join(&name), &library)
+        std::fs::hard_link(output_folder(call)?.join(&name), &library)
             .with_context(|| format!("placing {}", library.display()))?;
         let artifact = serde_json::json!({
             "reason": "compiler-artifact", "target": { "name": CRATE }, "filenames": [library],
@@ -204,6 +210,16 @@ impl<'a> Build<'a> {
 fn checking(call: &str) -> String {
     call.replace("--emit=dep-info,link", "--emit=metadata")
         .replace("/debug/incremental", "/debug/incremental/check")
+}
+
+/// The folder into which a call of rustc compiles. Where it lies differs between versions of cargo.
+fn output_folder(call: &str) -> Result<&Path> {
+    let mut words = call.split_whitespace();
+    words.find(|word| *word == "--out-dir");
+    words
+        .next()
+        .map(Path::new)
+        .context("the recorded call of rustc has no --out-dir")
 }
 
 /// Whether the manifest has a package that lies in a folder, besides `taper`.
@@ -261,6 +277,14 @@ mod tests {
         let check =
             "rustc --crate-name ctx --emit=metadata -C incremental=/w/debug/incremental/check";
         assert_eq!(checking(call), check);
+    }
+
+    #[test]
+    fn the_output_folder_is_the_one_that_cargo_names() {
+        let call = "rustc --crate-name ctx --out-dir /w/debug/build/ctx/1f/out --target t";
+        let folder = output_folder(call).expect("it is named");
+        assert_eq!(folder, Path::new("/w/debug/build/ctx/1f/out"));
+        assert!(output_folder("rustc --crate-name ctx").is_err());
     }
 
     #[test]
