@@ -27,15 +27,13 @@ pub fn belongs_to_image(path: &Path) -> bool {
     kept_at_top && !is_of_cells
 }
 
-/// The library `taper` that cells load.
+/// The library `taper` that cells load: the one that cargo puts beside the cells' own, whatever
+/// folders it compiles in.
 pub fn is_library(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|n| n.to_str())
-        .unwrap_or_default();
-    name.starts_with("libtaper")
-        && (name.ends_with(".so") || name.ends_with(".dylib"))
-        && !name.starts_with("libtaper_")
+    let name = path.file_name().and_then(|n| n.to_str());
+    path.parent()
+        .is_some_and(|folder| folder.ends_with("debug"))
+        && matches!(name, Some("libtaper.so" | "libtaper.dylib"))
 }
 
 /// Gives a session one file: a link where nobody writes into it, a copy with the same times (cargo

@@ -63,7 +63,7 @@ impl Engine {
         if let Some(library) = library {
             relay.env(relay::LIBRARY_VARIABLE, library);
         }
-        relay.env(LIBRARY_PATH, library_path()?);
+        relay.env(LIBRARY_PATH, library_path(work)?);
         match std::env::var_os("RUST_BACKTRACE") {
             Some(value) => relay.env(relay::BACKTRACE_VARIABLE, value),
             None => relay.env_remove(relay::BACKTRACE_VARIABLE),
@@ -195,12 +195,16 @@ const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
     "LD_LIBRARY_PATH"
 };
 
-/// With the folder of Rust's shared standard library, which cells and `taper` use. The path that
-/// is compiled into a cell is relative to another folder than the one evcxr puts the cell in.
-fn library_path() -> Result<OsString> {
+/// With the folders of `taper` and of Rust's shared standard library. The paths that are compiled
+/// into a cell are relative to another folder than the one evcxr puts the cell in.
+fn library_path(work: &Path) -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-    let folders =
-        std::iter::once(crate::toolchain::library_folder()?).chain(std::env::split_paths(&before));
+    let taper = work
+        .join("target")
+        .join(crate::toolchain::host()?)
+        .join("debug");
+    let ours = [taper, crate::toolchain::library_folder()?];
+    let folders = ours.into_iter().chain(std::env::split_paths(&before));
     Ok(std::env::join_paths(folders)?)
 }
 
