@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// Like `Box<T>`, but what `T` consists of is compiled only where it is put in.
-pub(crate) struct Hidden<T: 'static>(Box<dyn Holds<T>>);
+pub(crate) struct Erased<T: 'static>(Box<dyn Holds<T>>);
 
 trait Holds<T>: Send + Sync {
     fn get(&self) -> &T;
@@ -24,13 +24,13 @@ impl<T: Send + Sync> Holds<T> for T {
     }
 }
 
-impl<T: Send + Sync> Hidden<T> {
+impl<T: Send + Sync> Erased<T> {
     pub(crate) fn new(value: T) -> Self {
-        Hidden(Box::new(value))
+        Erased(Box::new(value))
     }
 }
 
-impl<T> Deref for Hidden<T> {
+impl<T> Deref for Erased<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -38,13 +38,13 @@ impl<T> Deref for Hidden<T> {
     }
 }
 
-impl<T> DerefMut for Hidden<T> {
+impl<T> DerefMut for Erased<T> {
     fn deref_mut(&mut self) -> &mut T {
         (*self.0).get_mut()
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Hidden<T> {
+impl<T: fmt::Debug> fmt::Debug for Erased<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -1,11 +1,11 @@
 //! Repeated measurements, which say more than one.
 
 use super::stopwatch::Stopwatch;
-use crate::display::MimeBundle;
 use crate::error::Result;
-use crate::kernel::check_interrupt;
+use crate::notebook::MimeBundle;
+use crate::notebook::check_interrupt;
+use crate::notebook::{Show, Table};
 use crate::plot::{Figure, bar};
-use crate::show::{Show, Table};
 use candle_core::Device;
 use std::time::{Duration, Instant};
 

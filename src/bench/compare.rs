@@ -3,18 +3,15 @@
 //! Each gives a result that shows itself as a table and has `plot()`. None needs a GPU: without one
 //! they measure the CPU, and say so.
 
-mod comparison;
-
-pub use comparison::Comparison;
-
+use super::benchmark::{Timing, Timings, benchmark};
+use super::comparison::{Column, Comparison, Unit};
 use crate::data::Batch;
-use crate::device::{DeviceExt, Timing, Timings, benchmark, cpu, gpu};
+use crate::device::{DeviceExt, cpu, gpu};
 use crate::error::{Result, explain};
 use crate::nn::ParametersExt;
 use crate::tensor::{TensorExt, rand, with_seed};
 use crate::train::Module;
 use candle_core::{DType, Device, Tensor};
-use comparison::{Column, Unit};
 
 /// The same work for several sizes, on the CPU and on the first GPU.
 ///
@@ -322,8 +319,8 @@ fn check_sizes(what: &str, sizes: &[usize]) -> Result<()> {
 mod tests {
     use super::*;
     use crate::nn::{Dropout, LazyLinear};
+    use crate::notebook::Show;
     use crate::seq;
-    use crate::show::Show;
     use crate::tensor::{ones, zeros};
     use crate::train::Classifier;
 

@@ -1,10 +1,10 @@
 //! A table of measurements, one row for each size.
 
-use crate::device::{Timing, readable_time};
-use crate::display::MimeBundle;
+use super::benchmark::{Timing, readable_time};
 use crate::error::{Result, explain};
+use crate::notebook::MimeBundle;
+use crate::notebook::{Show, Table};
 use crate::plot::{Figure, Scale, Values, plot};
-use crate::show::{Show, Table};
 use std::fmt;
 
 /// Measurements for several sizes, made by [`compare_devices`](super::compare_devices) and its

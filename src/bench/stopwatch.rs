@@ -1,27 +1,8 @@
 //! Measuring time on a device that works in the background.
 
+use crate::device::synchronize;
 use candle_core::{Device, Result};
 use std::time::{Duration, Instant};
-
-/// Waits until the device has finished all work that was given to it.
-///
-/// A GPU works in the background: an operation returns before its numbers exist. The CPU does not,
-/// and for it this returns at once.
-///
-/// # Errors
-/// If an earlier operation failed on the GPU.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let device = try_gpu(0);
-/// let y = ones((8, 8), &device)?.exp()?;
-/// synchronize(&device)?; // now y is computed
-/// # Ok::<(), Error>(())
-/// ```
-pub fn synchronize(device: &Device) -> Result<()> {
-    device.synchronize()
-}
 
 /// Measures how long a device takes, its background work included.
 ///

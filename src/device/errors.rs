@@ -1,14 +1,8 @@
 //! What the errors of NVIDIA's driver and libraries mean, and what to do about them.
 
+use super::memory::Memory;
 use crate::error::explain;
 use candle_core::{Device, Error, Result};
-
-/// The memory of a device, in bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Memory {
-    pub(super) free: usize,
-    pub(super) total: usize,
-}
 
 /// How an error is recognised, what it means, and what to do.
 type Meaning = (&'static str, &'static str, &'static str);
@@ -124,7 +118,7 @@ fn explained(error: Error, device: &Device, asked: Option<usize>) -> Error {
     let text = error.to_string();
     // Errors that have been explained already have two lines.
     let known = text.lines().count() == 1 || text.contains("backtrace");
-    let memory = || super::backend::memory(device);
+    let memory = || super::memory::memory(device);
     let meaning = known.then(|| meaning(&text, asked, memory)).flatten();
     meaning.unwrap_or(error)
 }

@@ -4,12 +4,12 @@ use candle_core::{DType, Tensor};
 
 /// Shape and type of a parameter's values. A size that comes with the first input is `None`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Form {
+pub(crate) struct Spec {
     sizes: Vec<Option<usize>>,
     dtype: DType,
 }
 
-impl Form {
+impl Spec {
     pub(super) fn new(sizes: &[Option<usize>], dtype: DType) -> Self {
         let sizes = sizes.to_vec();
         Self { sizes, dtype }
@@ -44,7 +44,7 @@ impl Form {
     }
 }
 
-impl std::fmt::Display for Form {
+impl std::fmt::Display for Spec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.shape(), self.dtype.as_str())
     }

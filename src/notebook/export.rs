@@ -4,9 +4,8 @@
 //! text. With its output in a file it writes a log, out of which `taper run NOTEBOOK --outputs LOG`
 //! puts figures, values and text back into the notebook.
 
-use crate::display::{self, MimeBundle};
-use crate::kernel;
-use crate::show::Show;
+use crate::notebook::Show;
+use crate::notebook::{MimeBundle, display, hooks, record};
 use serde_json::json;
 use std::fmt::Debug;
 use std::io::IsTerminal;
@@ -19,10 +18,10 @@ pub type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 /// Runs the cells. The program's exit code is 1 if one of them fails; a log names the error.
 ///
 /// ```
-/// use taper::export::run;
+/// use taper::notebook::export::run;
 ///
 /// let code = run(|| {
-///     taper::export::cell("sum", "5f1c");
+///     taper::notebook::export::cell("sum", "5f1c");
 ///     let sum = 1 + 2;
 ///     taper::show_value!(sum);
 ///     Ok(())
@@ -32,9 +31,9 @@ pub type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
     without_backtraces_of_errors();
     if !std::io::stdout().is_terminal() {
-        display::begin_log();
+        record::begin_log();
     }
-    kernel::taper_attach();
+    hooks::taper_attach();
     let outcome = cells();
     let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,7 +42,7 @@ pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
             ExitCode::FAILURE
         }
     };
-    kernel::taper_flush();
+    hooks::taper_flush();
     code
 }
 
@@ -73,13 +72,13 @@ fn without_backtraces_of_errors() {}
 /// knows that it is still the same.
 ///
 /// ```
-/// taper::export::cell("first-tensor", "5f1c");
+/// taper::notebook::export::cell("first-tensor", "5f1c");
 /// ```
 pub fn cell(id: &str, digest: &str) {
-    kernel::taper_flush();
-    kernel::taper_begin_cell();
-    display::send_record(&json!({ "op": "cell", "id": id, "digest": digest }));
-    if display::is_recorded() {
+    hooks::taper_flush();
+    hooks::taper_begin_cell();
+    record::send_record(&json!({ "op": "cell", "id": id, "digest": digest }));
+    if record::is_recorded() {
         eprintln!("cell {id}");
     }
 }
@@ -89,7 +88,7 @@ pub fn cell(id: &str, digest: &str) {
 /// ```
 /// use taper::prelude::*;
 ///
-/// taper::export::may_fail(|| {
+/// taper::notebook::export::may_fail(|| {
 ///     device("abacus")?;
 ///     Ok(())
 /// });
@@ -110,8 +109,8 @@ pub fn may_fail(cell: impl FnOnce() -> Outcome) {
 macro_rules! show_value {
     ($value:expr) => {{
         #[allow(unused_imports)]
-        use $crate::export::{ViaDebug as _, ViaShow as _};
-        (&$crate::export::Value(&$value)).show_value();
+        use $crate::notebook::export::{ViaDebug as _, ViaShow as _};
+        (&$crate::notebook::export::Value(&$value)).show_value();
     }};
 }
 
@@ -126,7 +125,7 @@ pub trait ViaShow {
 
 impl<T: Show + ?Sized> ViaShow for Value<'_, T> {
     fn show_value(&self) {
-        if display::is_recorded() {
+        if record::is_recorded() {
             // The unit type knows that it shows nothing.
             self.0.evcxr_display();
         } else {
@@ -144,7 +143,7 @@ pub trait ViaDebug {
 impl<T: Debug + ?Sized> ViaDebug for &Value<'_, T> {
     fn show_value(&self) {
         let text = format!("{:?}", self.0);
-        if display::is_recorded() {
+        if record::is_recorded() {
             display::result(&MimeBundle::text(text));
         } else {
             print(&text);
@@ -161,8 +160,8 @@ fn print(text: &str) {
 fn failed(message: &str) {
     // Where RUST_BACKTRACE is set, Candle prints one behind its message.
     let message = message.split("\n   0: ").next().unwrap_or_default();
-    if display::is_recorded() {
-        display::send_record(&json!({ "op": "failed", "message": message }));
+    if record::is_recorded() {
+        record::send_record(&json!({ "op": "failed", "message": message }));
     } else {
         eprintln!("{message}");
     }
@@ -171,7 +170,7 @@ fn failed(message: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::display::testing::records;
+    use crate::notebook::testing::records;
 
     #[derive(Debug)]
     struct Plain;
@@ -179,7 +178,7 @@ mod tests {
     #[test]
     fn a_log_has_cells_values_and_errors_in_order() {
         let told = records(
-            "export::tests::a_log_has_cells_values_and_errors_in_order",
+            "notebook::export::tests::a_log_has_cells_values_and_errors_in_order",
             || {
                 cell("one", "aa");
                 show_value!(vec![1, 2]);

@@ -1,8 +1,8 @@
 //! A display that the program changes itself.
 
-use super::MimeBundle;
+use super::bundle::MimeBundle;
 use super::live::{Live, Picture};
-use crate::show::Show;
+use crate::notebook::Show;
 
 /// Something on the page that can be changed, like IPython's `DisplayHandle`. See
 /// [`display_live`].

@@ -2,16 +2,17 @@
 //!
 //! A change is only noted: it costs a lock and the change itself. Pictures are made by
 //! [`refresh_all`], which the kernel's flushing thread calls many times a second, each display at
-//! its own [`Pace`]; and without a pause where the reader must see the exact state: when a display
+//! its own [`Throttle`]; and without a pause where the reader must see the exact state: when a display
 //! appears, when the cell ends, and when the display is dropped.
 //!
 //! Two threads meet here, so nobody waits while holding a lock that the other may need: a picture is
 //! made from a copy, and standard output is locked (the cell may hold it for long) before the
 //! display's own lock. Each state has a number, so a picture that was overtaken is thrown away.
 
-use super::pace::Pace;
-use super::{Host, MimeBundle, terminal, write_evcxr_blocks, write_record};
-use crate::kernel;
+use super::bundle::MimeBundle;
+use super::record::{Host, write_evcxr_blocks, write_record};
+use super::throttle::Throttle;
+use super::{cell, display, terminal};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,10 +50,10 @@ impl<P: Picture> Live<P> {
         }
         let is_new = state.version == 0;
         state.version += 1;
-        let moves = P::FOLLOWS_THE_CELL && state.page != kernel::page();
-        let appears = is_new || (moves && kernel::is_cell_thread());
+        let moves = P::FOLLOWS_THE_CELL && state.page != cell::page();
+        let appears = is_new || (moves && cell::is_cell_thread());
         if appears {
-            state.page = kernel::page();
+            state.page = cell::page();
         }
         drop(state);
         match Host::current() {
@@ -76,7 +77,7 @@ impl<P: Picture> Live<P> {
 
     /// Whether it is, or will be, shown among the outputs to which the current cell adds.
     pub(crate) fn is_on_this_page(&self) -> bool {
-        lock(&self.slot.state).page == kernel::page()
+        lock(&self.slot.state).page == cell::page()
     }
 
     /// Shows the picture as the value of the cell, unless the cell shows it already.
@@ -89,7 +90,7 @@ impl<P: Picture> Live<P> {
                 let state = lock(&self.slot.state);
                 (state.picture.clone(), state.version)
             };
-            super::result(&picture.bundle());
+            display::result(&picture.bundle());
             lock(&self.slot.screen).version = version;
         }
     }
@@ -114,7 +115,7 @@ struct State<P> {
     picture: P,
     /// Counts the changes.
     version: u64,
-    /// Where it is to be shown, see [`kernel::page`].
+    /// Where it is to be shown, see [`cell::page`].
     page: u64,
 }
 
@@ -124,7 +125,7 @@ struct Screen {
     id: Option<String>,
     version: u64,
     page: u64,
-    pace: Pace,
+    throttle: Throttle,
     terminal: terminal::Frame,
 }
 
@@ -146,7 +147,7 @@ impl<P: Picture> Refresh for Slot<P> {
         let began = Instant::now();
         let shown = {
             let screen = lock(&self.screen);
-            if !now && !screen.pace.is_due(began) {
+            if !now && !screen.throttle.is_due(began) {
                 return;
             }
             screen.version
@@ -167,7 +168,7 @@ impl<P: Picture> Refresh for Slot<P> {
         if screen.version < version {
             screen.version = version;
             screen.show(&bundle, page, P::IS_TEXT);
-            screen.pace.drawn(began, Instant::now());
+            screen.throttle.drawn(began, Instant::now());
         }
         drop(screen);
         drop(out);
@@ -188,7 +189,7 @@ impl Screen {
                 }
                 write_record(
                     secret,
-                    &json!({"op": op, "data": bundle.data, "id": self.id}),
+                    &json!({"op": op, "data": bundle.data(), "id": self.id}),
                 );
             }
             // Its front end would hide the value of the cell behind another text.

@@ -2,7 +2,7 @@
 
 mod bars;
 
-use crate::display::live::Live;
+use crate::notebook::live::Live;
 use bars::Bars;
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -163,7 +163,7 @@ impl Drop for Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::display::testing::{records, under_evcxr};
+    use crate::notebook::testing::{records, under_evcxr};
 
     /// The last text of each display, without its times.
     fn last_texts(records: &[serde_json::Value]) -> Vec<String> {
@@ -191,16 +191,19 @@ mod tests {
 
     #[test]
     fn loops_leave_the_right_last_state() {
-        let records = records("progress::tests::loops_leave_the_right_last_state", || {
-            for _ in progress(0..10).description("whole") {}
-            for i in progress(0..10).description("left") {
-                if i == 5 {
-                    break;
+        let records = records(
+            "notebook::progress::tests::loops_leave_the_right_last_state",
+            || {
+                for _ in progress(0..10).description("whole") {}
+                for i in progress(0..10).description("left") {
+                    if i == 5 {
+                        break;
+                    }
                 }
-            }
-            for _ in progress((0..10).filter(|x| x % 2 == 0)).description("unknown") {}
-            for _ in progress(Vec::<u8>::new()).description("empty") {}
-        });
+                for _ in progress((0..10).filter(|x| x % 2 == 0)).description("unknown") {}
+                for _ in progress(Vec::<u8>::new()).description("empty") {}
+            },
+        );
         assert_eq!(
             last_texts(&records),
             [
@@ -214,18 +217,21 @@ mod tests {
 
     #[test]
     fn nested_loops_share_one_place() {
-        let records = records("progress::tests::nested_loops_share_one_place", || {
-            for _ in progress(0..2).description("epoch") {
-                for _ in progress(0..3).description("batch") {}
-            }
-            'epochs: for epoch in progress(0..2).description("epoch") {
-                for batch in progress(0..4).description("batch") {
-                    if (epoch, batch) == (1, 3) {
-                        break 'epochs;
+        let records = records(
+            "notebook::progress::tests::nested_loops_share_one_place",
+            || {
+                for _ in progress(0..2).description("epoch") {
+                    for _ in progress(0..3).description("batch") {}
+                }
+                'epochs: for epoch in progress(0..2).description("epoch") {
+                    for batch in progress(0..4).description("batch") {
+                        if (epoch, batch) == (1, 3) {
+                            break 'epochs;
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
         assert_eq!(
             last_texts(&records),
             [
@@ -238,7 +244,7 @@ mod tests {
     #[test]
     fn a_bar_from_an_earlier_cell_takes_none_in() {
         let records = records(
-            "progress::tests::a_bar_from_an_earlier_cell_takes_none_in",
+            "notebook::progress::tests::a_bar_from_an_earlier_cell_takes_none_in",
             || {
                 let mut kept = progress(0..10).description("kept");
                 kept.next();
@@ -253,7 +259,7 @@ mod tests {
     #[test]
     fn stock_evcxr_prints_the_last_state_as_text() {
         let printed = under_evcxr(
-            "progress::tests::stock_evcxr_prints_the_last_state_as_text",
+            "notebook::progress::tests::stock_evcxr_prints_the_last_state_as_text",
             || for _ in progress(0..10) {},
         );
         assert!(

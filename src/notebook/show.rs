@@ -5,13 +5,14 @@
 //! tuples, lists, options and maps of them. A type without it is shown with `{:?}`.
 
 mod containers;
+mod devices;
 mod table;
 
 pub(crate) use table::Table;
 
 use crate::device::DeviceExt;
-use crate::display::{self, MimeBundle};
-use candle_core::{DType, Device, Shape, Tensor, Var};
+use crate::notebook::{MimeBundle, display};
+use candle_core::{DType, Shape, Tensor, Var};
 use std::time::Duration;
 
 /// A value that a cell can show.
@@ -79,12 +80,6 @@ impl Show for Tensor {
 impl Show for Var {
     fn show_text(&self) -> String {
         self.as_tensor().show_text()
-    }
-}
-
-impl Show for Device {
-    fn show_text(&self) -> String {
-        self.label()
     }
 }
 

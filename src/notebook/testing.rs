@@ -10,8 +10,8 @@ const BEGIN: &str = "the cell begins\n";
 /// What `cell` sends to the Taper kernel. `test` is the full name of the calling test.
 pub(crate) fn records(test: &str, cell: impl FnOnce()) -> Vec<Value> {
     let output = output(test, ("TAPER_DISPLAY", SECRET), || {
-        crate::kernel::taper_attach();
-        crate::kernel::taper_begin_cell();
+        super::hooks::taper_attach();
+        super::hooks::taper_begin_cell();
         cell();
     });
     let start = format!("\x1e{SECRET} ");

@@ -13,12 +13,12 @@ const PAUSE: u32 = 10;
 
 /// Says when it is time to draw again. It has no clock of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct Throttle {
     shown_at: Option<Instant>,
     next: Option<Instant>,
 }
 
-impl Pace {
+impl Throttle {
     /// Whether a change should be drawn now.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.next.is_none_or(|next| next <= now)
@@ -39,7 +39,7 @@ mod tests {
 
     /// How often something is drawn in `seconds`, if it changes 1000 times a second.
     fn drawn(seconds: u64, cost: Duration) -> u32 {
-        let (mut pace, start) = (Pace::default(), Instant::now());
+        let (mut pace, start) = (Throttle::default(), Instant::now());
         let mut now = start;
         let mut count = 0;
         while now < start + Duration::from_secs(seconds) {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_first_change_is_drawn_at_once_and_the_next_after_a_while() {
-        let (mut pace, start) = (Pace::default(), Instant::now());
+        let (mut pace, start) = (Throttle::default(), Instant::now());
         assert!(pace.is_due(start));
         pace.drawn(start, start);
         assert!(!pace.is_due(start + Duration::from_millis(99)));

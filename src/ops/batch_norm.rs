@@ -1,9 +1,9 @@
 //! Batch normalisation.
 
-use super::chain::{Backward, fits, record};
-use super::parallel::map_tasks;
-use super::simd::{Element, multiversion};
-use super::{Numbers, for_type_of, make, sum_of};
+use super::engine::autograd::{Backward, fits, record};
+use super::engine::simd::{Element, multiversion};
+use super::engine::threads::map_tasks;
+use super::engine::{Numbers, for_type_of, make, sum_of};
 use candle_core::{Result, Tensor};
 use std::mem::MaybeUninit;
 

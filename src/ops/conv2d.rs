@@ -8,12 +8,12 @@
 mod flat;
 mod weight;
 
-use super::chain::{Backward, fits, record};
-use super::parallel::for_each_task;
-use super::scratch::with_scratch;
-use super::shared::{Shared, written};
-use super::simd::Element;
-use super::{Numbers, evenly, for_type_of, tile};
+use super::engine::autograd::{Backward, fits, record};
+use super::engine::scratch::with_scratch;
+use super::engine::shared::{Shared, written};
+use super::engine::simd::Element;
+use super::engine::threads::for_each_task;
+use super::engine::{Numbers, evenly, for_type_of, microkernel};
 use candle_core::{Result, Tensor};
 use flat::{Flat, Passage, Run};
 use std::mem::MaybeUninit;
@@ -154,7 +154,7 @@ impl<T: Element> Chunk<'_, T> {
     /// # Safety
     /// `y` is the whole output; nobody else uses these rows.
     unsafe fn convolve(&self, x: &[T], y: Shared<MaybeUninit<T>>) {
-        let (most, places) = tile::tile_shape::<T>();
+        let (most, places) = microkernel::tile_shape::<T>();
         let (flat, to) = (self.flat, self.passage.to);
         let length = flat.length(self.rows.len(), to.width);
         with_scratch(flat.numbers() + places, |scratch: &mut [T]| {
@@ -169,9 +169,9 @@ impl<T: Element> Chunk<'_, T> {
                         // SAFETY: `weights` are a tile's for these offsets; the scratch goes a tile's
                         // places beyond the largest offset and the length.
                         unsafe {
-                            tile::weighted_sums(
-                                tile::Size::of::<T>(rows, end - start),
-                                tile::Weights {
+                            microkernel::weighted_sums(
+                                microkernel::Size::of::<T>(rows, end - start),
+                                microkernel::Weights {
                                     start: weights.as_ptr(),
                                     row_step: 1,
                                     step: rows,
@@ -224,7 +224,7 @@ struct Packed<T> {
 impl<T: Element> Packed<T> {
     fn new(passage: &Passage, weights: &[T]) -> Self {
         let window = passage.from.channels * passage.kernel[0] * passage.kernel[1];
-        let tiles = evenly(passage.to.channels, tile::tile_shape::<T>().0);
+        let tiles = evenly(passage.to.channels, microkernel::tile_shape::<T>().0);
         let mut packed = Vec::with_capacity(weights.len());
         let mut rows = weights.chunks_exact(window);
         for &count in tiles.iter().cycle().take(tiles.len() * passage.groups) {

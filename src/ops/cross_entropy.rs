@@ -1,9 +1,9 @@
 //! Softmax and cross-entropy in one.
 
-use super::chain::{Backward, fits, record};
-use super::simd::{Element, multiversion};
+use super::engine::autograd::{Backward, fits, record};
+use super::engine::simd::{Element, multiversion};
+use super::engine::{Numbers, for_type_of};
 use super::softmax::probabilities;
-use super::{Numbers, for_type_of};
 use candle_core::{DType, Result, Tensor};
 
 /// The mean loss of scores `(batch, classes)` for class numbers `(batch,)`, which must be in range;

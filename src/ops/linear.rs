@@ -1,9 +1,9 @@
 //! The fully connected layer.
 
-use super::chain::{Backward, fits, record};
-use super::product::{Matrix, product};
-use super::simd::Element;
-use super::{Numbers, for_type_of};
+use super::engine::autograd::{Backward, fits, record};
+use super::engine::gemm::{Matrix, product};
+use super::engine::simd::Element;
+use super::engine::{Numbers, for_type_of};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
 

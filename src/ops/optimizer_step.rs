@@ -1,9 +1,9 @@
 //! The steps of optimisers, each in one pass over a parameter and what is remembered of it.
 
-use super::chain::fits;
-use super::shared::Shared;
-use super::simd::{Element, multiversion};
-use super::{Numbers, for_type_of, parallel::for_each_task};
+use super::engine::autograd::fits;
+use super::engine::shared::Shared;
+use super::engine::simd::{Element, multiversion};
+use super::engine::{Numbers, for_type_of, threads::for_each_task};
 use crate::tensor::TensorExt;
 use candle_core::{CpuStorage, InplaceOp1, Layout, Result, Tensor, bail};
 use std::cell::Cell;

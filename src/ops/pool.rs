@@ -3,11 +3,11 @@
 //! Rows are combined first, number by number, and columns after that, so that both loops run
 //! over neighbours.
 
-use super::chain::{Backward, fits, record};
-use super::parallel::for_each_task;
-use super::shared::Shared;
-use super::simd::{Element, multiversion};
-use super::{Numbers, for_type_of, make};
+use super::engine::autograd::{Backward, fits, record};
+use super::engine::shared::Shared;
+use super::engine::simd::{Element, multiversion};
+use super::engine::threads::for_each_task;
+use super::engine::{Numbers, for_type_of, make};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

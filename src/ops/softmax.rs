@@ -1,8 +1,8 @@
 //! Softmax: scores made probabilities.
 
-use super::chain::{Backward, fits, record};
-use super::simd::{Element, multiversion};
-use super::{Numbers, dot, for_type_of, make};
+use super::engine::autograd::{Backward, fits, record};
+use super::engine::simd::{Element, multiversion};
+use super::engine::{Numbers, dot, for_type_of, make};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

@@ -11,7 +11,7 @@ type State = HashMap<String, Tensor>;
 
 /// The parameters of an optimiser, and for each the tensors that it remembers, such as a momentum.
 #[derive(Clone)]
-pub(super) struct Slots<const N: usize> {
+pub(super) struct OptimizerState<const N: usize> {
     /// The optimiser's name: states of different kinds mean different things.
     kind: &'static str,
     names: [&'static str; N],
@@ -28,7 +28,7 @@ struct Kept<const N: usize> {
     tensors: Arc<[Tensor; N]>,
 }
 
-impl<const N: usize> Slots<N> {
+impl<const N: usize> OptimizerState<N> {
     pub(super) fn new(
         kind: &'static str,
         names: [&'static str; N],

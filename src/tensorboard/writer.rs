@@ -1,13 +1,12 @@
 //! Event files that TensorBoard reads.
 
-mod record;
 #[cfg(test)]
 mod tests;
 
+use super::record::{Message, write_record};
 use crate::error::{Result, explain};
 use crate::plot::{Number, Values, image_pixels};
 use candle_core::Tensor;
-use record::{Message, write_record};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -170,7 +170,7 @@ fn a_loop_without_batches_says_why() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_a_loop() {
-    use crate::display::testing::records;
+    use crate::notebook::testing::records;
     records("data::loader::tests::an_interrupt_ends_a_loop", || {
         for prefetch in [0, 2] {
             let loader = DataLoader::new(numbers(50))

@@ -1,7 +1,7 @@
 //! Handwritten digits that come with Taper.
 
-use super::TensorDataset;
-use super::module::{data_module, setters};
+use crate::data::TensorDataset;
+use crate::data::module::{data_module, setters};
 use crate::error::explain;
 use crate::tensor::{permutation, with_seed};
 use candle_core::{Device, Result, Tensor};

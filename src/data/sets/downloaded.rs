@@ -1,8 +1,8 @@
 //! The well-known data sets, which `taper data get` has put on disk.
 
-use super::ImageDataset;
-use super::module::{data_module, setters};
-use super::place::data_folder;
+use super::location::data_folder;
+use crate::data::ImageDataset;
+use crate::data::module::{data_module, setters};
 use crate::error::explain;
 use candle_core::{DType, Device, Error, Result, Tensor, safetensors};
 use std::fmt::Display;

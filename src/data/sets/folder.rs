@@ -1,10 +1,10 @@
 //! Pictures in a folder for each class.
 
-use super::transforms::{ToTensor, Transform};
-use super::{Batch, Dataset, dataset::check_indices};
+use crate::data::transforms::{ToTensor, Transform};
+use crate::data::{Batch, Dataset, dataset::check_indices};
 use crate::error::explain;
 use crate::image::Pixels;
-use crate::show::Show;
+use crate::notebook::Show;
 use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Pictures in memory.
 
-use super::transforms::Transform;
-use super::{Batch, Dataset, TensorDataset};
+use crate::data::transforms::Transform;
+use crate::data::{Batch, Dataset, TensorDataset};
 use crate::error::explain;
 use candle_core::{DType, Result, Tensor};
 use std::fmt;

@@ -1,15 +1,15 @@
 //! A folder of leaf pictures that need no download.
 
-mod picture;
+mod render;
 
-use super::draw::{Dice, in_parallel};
-use super::module::setters;
-use super::place::data_folder;
-use super::transforms::{
+use super::drawing::{Dice, in_parallel};
+use super::location::data_folder;
+use crate::compose;
+use crate::data::module::setters;
+use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
-use super::{DataLoader, DataModule, ImageFolder};
-use crate::compose;
+use crate::data::{DataLoader, DataModule, ImageFolder};
 use crate::error::explain;
 use candle_core::Result;
 use std::fmt;
@@ -237,7 +237,7 @@ impl Leaves {
                     // Another number for every picture of the set, however many there are.
                     let number = (i << 3) | (part << 1) | class;
                     let mut dice = Dice::new(self.seed, number);
-                    let bytes = picture::draw(&mut dice, class == 0).encode_png();
+                    let bytes = render::draw(&mut dice, class == 0).encode_png();
                     std::fs::write(folder.join(format!("{i:03}.png")), bytes)
                 });
                 written.into_iter().collect::<std::io::Result<()>>()?;

@@ -1,8 +1,8 @@
 //! Small coloured pictures that need no download.
 
-use super::ImageDataset;
-use super::draw::{Color, Dice, in_parallel, mix};
-use super::module::{data_module, setters};
+use super::drawing::{Color, Dice, in_parallel, mix};
+use crate::data::ImageDataset;
+use crate::data::module::{data_module, setters};
 use candle_core::{Device, Result, Tensor};
 use std::f32::consts::PI;
 

@@ -1,7 +1,7 @@
 //! Examples of a known line.
 
-use super::TensorDataset;
-use super::module::{data_module, setters};
+use crate::data::TensorDataset;
+use crate::data::module::{data_module, setters};
 use crate::tensor::{draw_seed, normal, randn, with_seed};
 use candle_core::{Device, Result, Tensor};
 

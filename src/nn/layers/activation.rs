@@ -1,8 +1,8 @@
 //! The functions between layers, element by element.
 
-use crate::cpu;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
+use crate::ops;
 use candle_core::{D, Result, Tensor};
 use std::fmt;
 
@@ -117,7 +117,7 @@ activation!(
 macro_rules! with_kernel {
     ($name:ident, $activation:ident, $candle:expr) => {
         pub(super) fn $name(x: &Tensor) -> Result<Tensor> {
-            match cpu::activation(x, cpu::Activation::$activation)? {
+            match ops::activation(x, ops::Activation::$activation)? {
                 Some(y) => Ok(y),
                 None => $candle(x),
             }
@@ -147,7 +147,7 @@ fn softmax(x: &Tensor) -> Result<Tensor> {
         let wanted = "It needs scores along the last dimension: (…, classes)";
         return Err(check::refused(&Softmax, x, wanted));
     }
-    match cpu::softmax(x)? {
+    match ops::softmax(x)? {
         Some(y) => Ok(y),
         None => softmax_with_candle(x),
     }
@@ -163,7 +163,7 @@ fn softmax_with_candle(x: &Tensor) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::{Operation, compare};
+    use crate::ops::testing::{Operation, compare};
     use crate::tensor::{randn, tensor};
     use candle_core::{Device, Var};
 

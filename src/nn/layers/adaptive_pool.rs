@@ -1,9 +1,9 @@
 //! Pooling to a size that is asked for.
 
-use crate::cpu::Pooling;
-use crate::nn::pool::Windows;
+use crate::nn::layers::pool::Windows;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
+use crate::ops::Pooling;
 use candle_core::{Device, Result, Tensor};
 
 /// Means over as many windows as are asked for, whatever the size of the picture; the windows share

@@ -1,10 +1,10 @@
 //! Batch normalisation.
 
-use crate::cpu::{self, Normalized};
-use crate::nn::form::Form;
+use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
 use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, Replicate, StateEntry, check};
 use crate::nn::{Copier, print_as_described};
+use crate::ops::{self, Normalized};
 use crate::tensor::{ones, zeros};
 use candle_core::{DType, Device, Result, Tensor};
 
@@ -24,8 +24,8 @@ struct Norm {
 
 impl Norm {
     fn lazy() -> Self {
-        let features = Form::f32(&[None]);
-        let count = Form::new(&[], DType::I64);
+        let features = Spec::f32(&[None]);
+        let count = Spec::new(&[], DType::I64);
         Self {
             weight: Parameter::lazy_as(features.clone()),
             bias: Parameter::lazy_as(features.clone()),
@@ -89,7 +89,7 @@ fn normalize(
     bias: &Tensor,
     statistics: Option<(&Tensor, &Tensor)>,
 ) -> Result<Normalized> {
-    match cpu::batch_norm(x, weight, bias, statistics, EPS)? {
+    match ops::batch_norm(x, weight, bias, statistics, EPS)? {
         Some(normalized) => Ok(normalized),
         None => normalize_with_candle(x, weight, bias, statistics),
     }
@@ -259,7 +259,7 @@ batch_norm!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::compare;
+    use crate::ops::testing::compare;
     use crate::tensor::{rand, randn};
 
     const CPU: Device = Device::Cpu;
@@ -313,7 +313,7 @@ mod tests {
             let statistics = given.clone();
             let kernel = move |x: &[Tensor]| {
                 let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
-                Ok(cpu::batch_norm(&x[0], &x[1], &x[2], statistics, EPS)?
+                Ok(ops::batch_norm(&x[0], &x[1], &x[2], statistics, EPS)?
                     .expect("a kernel")
                     .y)
             };

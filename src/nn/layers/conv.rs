@@ -4,7 +4,7 @@ mod window;
 
 pub(super) use window::Window;
 
-use crate::nn::form::Form;
+use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
 use crate::tensor::uniform;
@@ -142,8 +142,8 @@ impl Conv2d {
     pub(super) fn lazy(out_channels: usize, kernel: usize) -> Self {
         let sizes = [Some(out_channels), None, Some(kernel), Some(kernel)];
         Self {
-            weight: Parameter::lazy_as(Form::f32(&sizes)),
-            bias: Some(Parameter::lazy_as(Form::f32(&[Some(out_channels)]))),
+            weight: Parameter::lazy_as(Spec::f32(&sizes)),
+            bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
             window: Window {
                 out_channels,
                 kernel,

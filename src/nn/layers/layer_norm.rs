@@ -1,8 +1,8 @@
 //! Layer normalisation.
 
-use crate::cpu;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::ops;
 use crate::tensor::{ones, zeros};
 use candle_core::{D, Device, Result, Tensor};
 
@@ -58,7 +58,7 @@ impl Layer for LayerNorm {
         }
         check::same_place(self, input, &weight)?;
         let bias = self.bias.tensor()?;
-        let y = match cpu::layer_norm(input, &weight, &bias, self.eps)? {
+        let y = match ops::layer_norm(input, &weight, &bias, self.eps)? {
             Some(y) => y,
             None => normalize(input, &weight, &bias, self.eps)?,
         };
@@ -103,7 +103,7 @@ print_as_described!(LayerNorm);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::{Operation, compare};
+    use crate::ops::testing::{Operation, compare};
     use crate::tensor::{rand, randn};
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
             let eps = 1e-5;
             let kernel: Operation =
                 Box::new(
-                    move |x| Ok(cpu::layer_norm(&x[0], &x[1], &x[2], eps)?.expect("a kernel")),
+                    move |x| Ok(ops::layer_norm(&x[0], &x[1], &x[2], eps)?.expect("a kernel")),
                 );
             let candle: Operation = Box::new(move |x| normalize(&x[0], &x[1], &x[2], eps));
             Some((inputs, kernel, candle))

@@ -1,9 +1,9 @@
 //! The fully connected layer.
 
-use crate::cpu;
-use crate::nn::form::Form;
+use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::ops;
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
@@ -76,8 +76,8 @@ impl Linear {
     /// One whose numbers come with the first input.
     pub(super) fn lazy(out_features: usize) -> Self {
         Self {
-            weight: Parameter::lazy_as(Form::f32(&[Some(out_features), None])),
-            bias: Some(Parameter::lazy_as(Form::f32(&[Some(out_features)]))),
+            weight: Parameter::lazy_as(Spec::f32(&[Some(out_features), None])),
+            bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_features)]))),
         }
     }
 
@@ -115,7 +115,7 @@ impl Layer for Linear {
         let weight = self.weight.tensor()?; // (out, in)
         self.check(input, &weight)?;
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let output = match cpu::linear(input, &weight, bias.as_ref())? {
+        let output = match ops::linear(input, &weight, bias.as_ref())? {
             Some(output) => output,
             None => with_candle(input, &weight, bias.as_ref())?,
         };
@@ -169,7 +169,7 @@ print_as_described!(Linear);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::compare;
+    use crate::ops::testing::compare;
     use crate::tensor::{randn, tensor, zeros};
     use candle_core::DType;
 
@@ -283,7 +283,7 @@ mod tests {
             if case.one_of(&[true, false]) {
                 inputs.push(case.input(randn(outs, &CPU)));
             }
-            let kernel = |x: &[Tensor]| Ok(cpu::linear(&x[0], &x[1], x.get(2))?.expect("a kernel"));
+            let kernel = |x: &[Tensor]| Ok(ops::linear(&x[0], &x[1], x.get(2))?.expect("a kernel"));
             let candle = |x: &[Tensor]| with_candle(&x[0], &x[1], x.get(2));
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });

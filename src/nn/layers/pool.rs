@@ -1,9 +1,9 @@
 //! Pooling: pictures made smaller.
 
-use crate::cpu::{self, Pooling};
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
+use crate::ops::{self, Pooling};
 use candle_core::{D, Device, Result, Tensor};
 
 /// Where the windows lie. Both kinds of pooling have one.
@@ -50,12 +50,12 @@ impl Windows {
             let wanted = format!("Its height and width must be at least {least}");
             return Err(check::refused(layer, x, wanted));
         }
-        let windows = cpu::Windows {
+        let windows = ops::Windows {
             kernel,
             stride,
             padding,
         };
-        match cpu::pool2d(x, windows, pooling)? {
+        match ops::pool2d(x, windows, pooling)? {
             Some(y) => Ok(y),
             None => self.pool_with_candle(x, pooling),
         }
@@ -259,7 +259,7 @@ pooling!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::compare;
+    use crate::ops::testing::compare;
     use crate::tensor::{randn, zeros};
 
     #[test]

@@ -150,7 +150,7 @@ print_as_described!(Sequential);
 mod tests {
     use super::*;
     use crate::nn::{Linear, Parameter, ReLU, Tanh};
-    use crate::show::Show;
+    use crate::notebook::Show;
     use crate::tensor::tensor;
     use candle_core::Device;
 

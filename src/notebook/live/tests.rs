@@ -1,9 +1,9 @@
 use super::{Live, Picture};
-use crate::display::testing::{records, under_evcxr};
-use crate::display::{MimeBundle, clear_output, display_live};
-use crate::kernel::{taper_begin_cell, taper_flush};
+use crate::notebook::Show;
+use crate::notebook::hooks::{taper_begin_cell, taper_flush};
+use crate::notebook::testing::{records, under_evcxr};
+use crate::notebook::{MimeBundle, clear_output, display_live};
 use crate::plot::ProgressBoard;
-use crate::show::Show;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ fn while_flushing(cell: impl FnOnce()) {
 #[test]
 fn a_display_is_shown_once_and_then_updated() {
     let records = records(
-        "display::live::tests::a_display_is_shown_once_and_then_updated",
+        "notebook::live::tests::a_display_is_shown_once_and_then_updated",
         || {
             let a = display_live(&text("a0"));
             let b = display_live(&text("b0"));
@@ -68,7 +68,7 @@ fn a_display_is_shown_once_and_then_updated() {
 #[test]
 fn ten_thousand_draws_are_few_pictures_and_the_last_is_exact() {
     let records = records(
-        "display::live::tests::ten_thousand_draws_are_few_pictures_and_the_last_is_exact",
+        "notebook::live::tests::ten_thousand_draws_are_few_pictures_and_the_last_is_exact",
         || {
             let board = ProgressBoard::new();
             let start = Instant::now();
@@ -92,7 +92,7 @@ fn ten_thousand_draws_are_few_pictures_and_the_last_is_exact() {
 #[test]
 fn a_later_cell_shows_the_board_again_and_updates_a_handle_in_place() {
     let records = records(
-        "display::live::tests::a_later_cell_shows_the_board_again_and_updates_a_handle_in_place",
+        "notebook::live::tests::a_later_cell_shows_the_board_again_and_updates_a_handle_in_place",
         || {
             let board = ProgressBoard::new().ylabel("loss");
             let handle = display_live(&text("h0"));
@@ -120,7 +120,7 @@ fn a_later_cell_shows_the_board_again_and_updates_a_handle_in_place() {
 #[test]
 fn a_thread_goes_on_drawing_where_its_cell_was() {
     let records = records(
-        "display::live::tests::a_thread_goes_on_drawing_where_its_cell_was",
+        "notebook::live::tests::a_thread_goes_on_drawing_where_its_cell_was",
         || {
             let board = ProgressBoard::new();
             board.draw(0, 1, "a", 1);
@@ -138,7 +138,7 @@ fn a_thread_goes_on_drawing_where_its_cell_was() {
 #[test]
 fn what_was_cleared_appears_again() {
     let records = records(
-        "display::live::tests::what_was_cleared_appears_again",
+        "notebook::live::tests::what_was_cleared_appears_again",
         || {
             let board = ProgressBoard::new();
             board.draw(0, 1, "a", 1);
@@ -154,7 +154,7 @@ fn what_was_cleared_appears_again() {
 #[test]
 fn a_board_that_is_the_cells_value_is_shown_once() {
     let records = records(
-        "display::live::tests::a_board_that_is_the_cells_value_is_shown_once",
+        "notebook::live::tests::a_board_that_is_the_cells_value_is_shown_once",
         || {
             let board = ProgressBoard::new();
             board.evcxr_display();
@@ -173,7 +173,7 @@ fn a_board_that_is_the_cells_value_is_shown_once() {
 #[test]
 fn a_cell_may_hold_standard_output() {
     let records = records(
-        "display::live::tests::a_cell_may_hold_standard_output",
+        "notebook::live::tests::a_cell_may_hold_standard_output",
         || {
             while_flushing(|| {
                 let mut out = std::io::stdout().lock();
@@ -201,7 +201,7 @@ impl Picture for Broken {
 #[test]
 fn a_picture_that_cannot_be_drawn_ends_nothing() {
     let records = records(
-        "display::live::tests::a_picture_that_cannot_be_drawn_ends_nothing",
+        "notebook::live::tests::a_picture_that_cannot_be_drawn_ends_nothing",
         || {
             let broken = Live::<Broken>::default();
             std::thread::scope(|scope| {
@@ -219,7 +219,7 @@ fn a_picture_that_cannot_be_drawn_ends_nothing() {
 #[test]
 fn stock_evcxr_shows_the_last_state_once() {
     let printed = under_evcxr(
-        "display::live::tests::stock_evcxr_shows_the_last_state_once",
+        "notebook::live::tests::stock_evcxr_shows_the_last_state_once",
         || {
             let handle = display_live(&text("first"));
             handle.update(&text("last"));

@@ -1,8 +1,8 @@
 //! The bars of nested loops, as text and as HTML.
 
-use crate::display::MimeBundle;
-use crate::display::live::Picture;
-use crate::plot::Escaped;
+use crate::notebook::MimeBundle;
+use crate::notebook::escape::Escaped;
+use crate::notebook::live::Picture;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Showing what holds other values: references, tuples, lists, options, maps.
 
 use super::Show;
-use crate::display::MimeBundle;
+use crate::notebook::MimeBundle;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::rc::Rc;

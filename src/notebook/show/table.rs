@@ -1,6 +1,6 @@
 //! Tables as text.
 
-use crate::plot::Escaped;
+use crate::notebook::escape::Escaped;
 
 /// More rows than this are not printed, only so many at either end.
 const MOST: usize = 60;

@@ -1,7 +1,7 @@
 //! How the rows of a picture lie in scratch memory.
 
 use super::Convolution;
-use crate::cpu::simd::Element;
+use crate::ops::engine::simd::Element;
 use candle_core::{Result, Tensor};
 use std::ops::Range;
 

@@ -4,8 +4,8 @@ mod channels;
 mod places;
 
 use super::flat::{Flat, Passage};
-use crate::cpu::parallel::map_tasks;
-use crate::cpu::simd::Element;
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::threads::map_tasks;
 use std::ops::Range;
 
 /// Sums are made in so many parts, by the shapes alone.

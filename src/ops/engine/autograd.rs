@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The way back through a kernel.
-pub(super) trait Backward: Send + Sync + 'static {
+pub(in crate::ops) trait Backward: Send + Sync + 'static {
     /// Whether [`backward`](Backward::backward) needs the output's values. They are kept only then.
     const NEEDS_OUTPUT: bool = false;
 
@@ -39,7 +39,7 @@ pub(super) trait Backward: Send + Sync + 'static {
 }
 
 /// The tensor of these values, from which gradients flow to `inputs` (one to three) through `op`.
-pub(super) fn record<T: Element, B: Backward>(
+pub(in crate::ops) fn record<T: Element, B: Backward>(
     inputs: &[&Tensor],
     values: Vec<T>,
     shape: impl Into<Shape>,
@@ -206,7 +206,7 @@ impl Drop for Output {
 
 /// Whether the kernels can be used: all on the CPU, all of one type that they know. Second
 /// derivatives, which Candle gives when asked by its variable, are beyond them.
-pub(super) fn fits(tensors: &[&Tensor]) -> bool {
+pub(in crate::ops) fn fits(tensors: &[&Tensor]) -> bool {
     static SECOND_DERIVATIVES: LazyLock<bool> = LazyLock::new(|| {
         std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
     });
@@ -222,7 +222,7 @@ pub(super) fn fits(tensors: &[&Tensor]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::{Activation, activation};
+    use crate::ops::{Activation, activation};
     use candle_core::Var;
 
     fn sigmoid(x: &Tensor) -> Tensor {

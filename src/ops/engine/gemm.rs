@@ -1,10 +1,10 @@
 //! The product of two matrices, however they lie.
 
-use super::parallel::for_each_task;
 use super::scratch::with_scratch;
 use super::shared::{Shared, written};
 use super::simd::{Element, multiversion};
-use super::{evenly, tile};
+use super::threads::for_each_task;
+use super::{evenly, microkernel};
 use std::mem::MaybeUninit;
 
 /// Inner dimensions are cut to this, so that a panel stays in the second cache.
@@ -14,15 +14,15 @@ const PARTS: usize = 8;
 
 /// A matrix: `numbers[row * row_step + column * column_step]`.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a, T> {
-    pub(super) numbers: &'a [T],
-    pub(super) row_step: usize,
-    pub(super) column_step: usize,
+pub(in crate::ops) struct Matrix<'a, T> {
+    pub(in crate::ops) numbers: &'a [T],
+    pub(in crate::ops) row_step: usize,
+    pub(in crate::ops) column_step: usize,
 }
 
 impl<'a, T: Element> Matrix<'a, T> {
     /// Row after row.
-    pub(super) fn of_rows(numbers: &'a [T], columns: usize) -> Self {
+    pub(in crate::ops) fn of_rows(numbers: &'a [T], columns: usize) -> Self {
         Matrix {
             numbers,
             row_step: columns,
@@ -30,7 +30,7 @@ impl<'a, T: Element> Matrix<'a, T> {
         }
     }
 
-    pub(super) fn transposed(self) -> Self {
+    pub(in crate::ops) fn transposed(self) -> Self {
         Matrix {
             row_step: self.column_step,
             column_step: self.row_step,
@@ -52,7 +52,7 @@ impl<'a, T: Element> Matrix<'a, T> {
 /// `a · b`, row after row, where `a` is `rows × depth` and `b` is `depth × columns`; plus `bias` in each row.
 ///
 /// The columns of `b` are brought together in panels of a tile's width; `a` is read where it is.
-pub(super) fn product<T: Element>(
+pub(in crate::ops) fn product<T: Element>(
     [rows, depth, columns]: [usize; 3],
     a: Matrix<T>,
     b: Matrix<T>,
@@ -63,7 +63,7 @@ pub(super) fn product<T: Element>(
     }
     a.check(rows, depth);
     b.check(depth, columns);
-    let (most, places) = tile::tile_shape::<T>();
+    let (most, places) = microkernel::tile_shape::<T>();
     let tiles = evenly(rows, most);
     let panels = columns.div_ceil(places);
     let blocks = PARTS.div_ceil(panels).min(tiles.len());
@@ -124,7 +124,7 @@ impl Block<'_> {
         bias: Option<&[T]>,
         out: Shared<MaybeUninit<T>>,
     ) {
-        let (most, places) = tile::tile_shape::<T>();
+        let (most, places) = microkernel::tile_shape::<T>();
         let width = places.min(self.columns - self.column);
         let bias = bias.map(|bias| &bias[self.column..][..width]);
         let offsets: Vec<usize> = (0..self.depth.min(DEPTH)).map(|k| k * places).collect();
@@ -138,9 +138,9 @@ impl Block<'_> {
                     // SAFETY: `product` has checked that all rows and columns lie in the matrix;
                     // `packed` has a tile's places for each of them.
                     unsafe {
-                        tile::weighted_sums(
-                            tile::Size::of::<T>(rows, width),
-                            tile::Weights {
+                        microkernel::weighted_sums(
+                            microkernel::Size::of::<T>(rows, width),
+                            microkernel::Weights {
                                 start: a.numbers.as_ptr().wrapping_add(start),
                                 row_step: a.row_step,
                                 step: a.column_step,
@@ -223,7 +223,7 @@ const SQUARE: usize = 8;
 
 multiversion! {
     /// The same for columns whose numbers lie together; `pitch` is from one column to the next.
-    pub(super) fn pack_turned<T: Element>(columns: &[T], pitch: usize, width: usize, places: usize, packed: &mut [T]) {
+    pub(in crate::ops) fn pack_turned<T: Element>(columns: &[T], pitch: usize, width: usize, places: usize, packed: &mut [T]) {
         let depth = packed.len() / places;
         let (squares, even) = (width / SQUARE * SQUARE, depth / SQUARE * SQUARE);
         for k in (0..even).step_by(SQUARE) {

@@ -4,7 +4,7 @@
 /// pieces back to the system at once, and each step then waits while the system hands out zeroed
 /// pages anew: a seventh of the time of a small network's step. A limit that is set in the
 /// environment (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`) stays.
-pub(super) fn keep_memory() {
+pub(in crate::ops) fn keep_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
         static ONCE: std::sync::Once = std::sync::Once::new();

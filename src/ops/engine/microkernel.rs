@@ -3,15 +3,15 @@
 //! Both work on pictures laid out flat: the row of a picture follows the one above with a fixed pitch,
 //! so that one step of the window is one fixed offset for all places, whatever row they are in.
 
-use crate::cpu::simd::{Element, Level, Plain, Vector};
+use crate::ops::engine::simd::{Element, Level, Plain, Vector};
 
 /// Vectors in a tile of [`weighted_sums`].
 const WIDE: usize = 3;
 /// Window places in a tile of [`correlations`].
-pub(super) const PLACES: usize = 3;
+pub(in crate::ops) const PLACES: usize = 3;
 
 /// How many rows a tile of [`weighted_sums`] has at most, and how many places.
-pub(super) fn tile_shape<T: Element>() -> (usize, usize) {
+pub(in crate::ops) fn tile_shape<T: Element>() -> (usize, usize) {
     let bytes = size_of::<T>();
     match Level::get() {
         #[cfg(target_arch = "x86_64")]
@@ -23,12 +23,12 @@ pub(super) fn tile_shape<T: Element>() -> (usize, usize) {
 }
 
 /// The numbers in a vector of [`weighted_sums`].
-pub(super) fn lanes<T: Element>() -> usize {
+pub(in crate::ops) fn lanes<T: Element>() -> usize {
     tile_shape::<T>().1 / WIDE
 }
 
 /// How many rows a tile of [`correlations`] has at most.
-pub(super) fn correlated_rows() -> usize {
+pub(in crate::ops) fn correlated_rows() -> usize {
     match Level::get() {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => 8,
@@ -40,7 +40,7 @@ pub(super) fn correlated_rows() -> usize {
 
 /// How much of a tile is computed.
 #[derive(Clone, Copy)]
-pub(super) struct Size {
+pub(in crate::ops) struct Size {
     rows: usize,
     /// Vectors in a row.
     wide: usize,
@@ -48,7 +48,7 @@ pub(super) struct Size {
 
 impl Size {
     /// `rows` rows, and whole vectors for at least `places` places, a tile's at most.
-    pub(super) fn of<T: Element>(rows: usize, places: usize) -> Self {
+    pub(in crate::ops) fn of<T: Element>(rows: usize, places: usize) -> Self {
         let wide = places.div_ceil(lanes::<T>()).clamp(1, WIDE);
         Size { rows, wide }
     }
@@ -56,10 +56,10 @@ impl Size {
 
 /// The weight of row `m` at step `k` is at `start[m * row_step + k * step]`.
 #[derive(Clone, Copy)]
-pub(super) struct Weights<T> {
-    pub(super) start: *const T,
-    pub(super) row_step: usize,
-    pub(super) step: usize,
+pub(in crate::ops) struct Weights<T> {
+    pub(in crate::ops) start: *const T,
+    pub(in crate::ops) row_step: usize,
+    pub(in crate::ops) step: usize,
 }
 
 impl<T> Weights<T> {
@@ -80,7 +80,7 @@ impl<T> Weights<T> {
 /// With `(most, places) = tile_shape::<T>()`: the size has `0 < rows <= most` rows; `weights` are good
 /// for reads of all of them at `offsets.len()` steps; `x` for reads of the size's vectors at each
 /// offset; `out` for `rows * places` writes.
-pub(super) unsafe fn weighted_sums<T: Element>(
+pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
     size: Size,
     weights: Weights<T>,
     offsets: &[usize],
@@ -120,13 +120,13 @@ pub(super) unsafe fn weighted_sums<T: Element>(
 
 /// Where the numbers of [`correlations`] lie.
 #[derive(Clone, Copy)]
-pub(super) struct Pictures {
-    pub(super) count: usize,
+pub(in crate::ops) struct Pictures {
+    pub(in crate::ops) count: usize,
     /// Numbers in each picture, a multiple of 16.
-    pub(super) length: usize,
+    pub(in crate::ops) length: usize,
     /// From one picture to the next.
-    pub(super) x_step: usize,
-    pub(super) y_step: usize,
+    pub(in crate::ops) x_step: usize,
+    pub(in crate::ops) y_step: usize,
 }
 
 /// `out[m][i] += Σₚ y[m · pitch + p] · x[offsets[i] + p]` over all places `p` of all pictures, for
@@ -135,7 +135,7 @@ pub(super) struct Pictures {
 /// # Safety
 /// `0 < rows <= correlated_rows()`. For each picture, `y` is good for `length` reads at each row's
 /// start, and `x` at each offset; `out` for `rows * PLACES` numbers.
-pub(super) unsafe fn correlations<T: Element>(
+pub(in crate::ops) unsafe fn correlations<T: Element>(
     rows: usize,
     pictures: Pictures,
     y: *const T,
@@ -192,7 +192,7 @@ mod x86 {
         ($features:literal, $vector:ty, $element:ty, $sums:ident = $sum_body:ident, $correlate:ident = $correlate_body:ident) => {
             /// See [`weighted_sums`].
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn $sums(
+            pub(in crate::ops) unsafe fn $sums(
                 size: Size,
                 weights: Weights<$element>,
                 offsets: &[usize],
@@ -205,7 +205,7 @@ mod x86 {
 
             /// See [`correlations`].
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn $correlate(
+            pub(in crate::ops) unsafe fn $correlate(
                 rows: usize,
                 pictures: Pictures,
                 y: *const $element,

@@ -16,7 +16,10 @@ thread_local! {
 }
 
 /// Calls `work` with `count` numbers from the beginning of a line of the cache on, of any value: zeros, or what earlier uses left.
-pub(super) fn with_scratch<T: Element, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
+pub(in crate::ops) fn with_scratch<T: Element, R>(
+    count: usize,
+    work: impl FnOnce(&mut [T]) -> R,
+) -> R {
     let id = TypeId::of::<T>();
     let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));
     let mut numbers = match free.and_then(|any| any.downcast::<Vec<T>>().ok()) {

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-pub(super) struct Shared<'a, T> {
+pub(in crate::ops) struct Shared<'a, T> {
     start: *mut T,
     len: usize,
     memory: PhantomData<&'a mut [T]>,
@@ -22,7 +22,7 @@ unsafe impl<T: Send> Send for Shared<'_, T> {}
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
-    pub(super) fn new(memory: &'a mut [T]) -> Self {
+    pub(in crate::ops) fn new(memory: &'a mut [T]) -> Self {
         Shared {
             start: memory.as_mut_ptr(),
             len: memory.len(),
@@ -34,7 +34,7 @@ impl<'a, T> Shared<'a, T> {
     ///
     /// # Safety
     /// As long as the part is used, nobody else uses a number of it.
-    pub(super) unsafe fn part(self, first: usize, count: usize) -> &'a mut [T] {
+    pub(in crate::ops) unsafe fn part(self, first: usize, count: usize) -> &'a mut [T] {
         let inside = first <= self.len && count <= self.len - first;
         assert!(inside, "a part of shared memory ends outside it");
         // SAFETY: it lies in the memory, which is borrowed for `'a`; the rest is promised.
@@ -46,7 +46,7 @@ impl<'a, T> Shared<'a, T> {
 ///
 /// # Safety
 /// `write` must write all of them.
-pub(super) unsafe fn written<T>(
+pub(in crate::ops) unsafe fn written<T>(
     count: usize,
     write: impl FnOnce(Shared<MaybeUninit<T>>),
 ) -> Vec<T> {

@@ -6,13 +6,13 @@
 
 mod element;
 
-pub(super) use element::Element;
+pub(in crate::ops) use element::Element;
 
 use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(in crate::ops) enum Level {
     /// What every processor of the kind has: SSE2, NEON.
     Baseline,
     /// AVX2 with fused multiply-add.
@@ -25,7 +25,7 @@ pub(super) enum Level {
 impl Level {
     /// The best that this processor has, or what `TAPER_SIMD` asks for if that is less:
     /// `baseline`, `avx2`.
-    pub(super) fn get() -> Level {
+    pub(in crate::ops) fn get() -> Level {
         static LEVEL: LazyLock<Level> = LazyLock::new(|| {
             let wanted = std::env::var("TAPER_SIMD").unwrap_or_default();
             let most = Level::of_processor();
@@ -37,7 +37,7 @@ impl Level {
     }
 
     /// All that this processor has, the least first.
-    pub(super) fn all() -> Vec<Level> {
+    pub(in crate::ops) fn all() -> Vec<Level> {
         let most = Level::of_processor();
         let all = [
             Level::Baseline,
@@ -86,25 +86,25 @@ macro_rules! multiversion {
                 body::<$t $(, $f)?>($($arg),*)
             }
 
-            match $crate::cpu::simd::Level::get() {
+            match $crate::ops::engine::simd::Level::get() {
                 // SAFETY: the level says that the processor has these instructions.
                 #[cfg(target_arch = "x86_64")]
-                $crate::cpu::simd::Level::Avx512 => unsafe { avx512::<$t $(, $f)?>($($arg),*) },
+                $crate::ops::engine::simd::Level::Avx512 => unsafe { avx512::<$t $(, $f)?>($($arg),*) },
                 #[cfg(target_arch = "x86_64")]
-                $crate::cpu::simd::Level::Avx2 => unsafe { avx2::<$t $(, $f)?>($($arg),*) },
-                $crate::cpu::simd::Level::Baseline => body::<$t $(, $f)?>($($arg),*),
+                $crate::ops::engine::simd::Level::Avx2 => unsafe { avx2::<$t $(, $f)?>($($arg),*) },
+                $crate::ops::engine::simd::Level::Baseline => body::<$t $(, $f)?>($($arg),*),
             }
         }
     };
 }
-pub(super) use multiversion;
+pub(in crate::ops) use multiversion;
 
 /// As many numbers as an instruction takes at once.
 ///
 /// # Safety
 /// Each method may be called only where the processor has the vector's instructions. Pointers must
 /// be good for [`LANES`](Vector::LANES) numbers; they need no alignment beyond that of one number.
-pub(super) trait Vector: Copy {
+pub(in crate::ops) trait Vector: Copy {
     type Element: Element;
     const LANES: usize;
     unsafe fn splat(number: Self::Element) -> Self;
@@ -167,7 +167,7 @@ mod x86 {
 
 /// The vector of a processor of which nothing is known: the compiler makes of it what there is.
 #[derive(Clone, Copy)]
-pub(super) struct Plain<T, const LANES: usize>([T; LANES]);
+pub(in crate::ops) struct Plain<T, const LANES: usize>([T; LANES]);
 
 impl<T: Element, const LANES: usize> Vector for Plain<T, LANES> {
     type Element = T;

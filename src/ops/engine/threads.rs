@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// thread takes as long as many of them.
 ///
 /// `work` must not compute with tensors: Candle's operations use the same threads.
-pub(super) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
+pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
     // Also inside a pool of one thread: tests compare with it.
     if count <= 1 || rayon::current_num_threads() == 1 {
         return (0..count).for_each(work);
@@ -62,7 +62,7 @@ fn wait_until(is_so: impl Fn() -> bool) {
 }
 
 /// What `work` gives for each task below `count`, in their order.
-pub(super) fn map_tasks<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+pub(in crate::ops) fn map_tasks<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     // SAFETY: each task writes its own result.
     unsafe {
         written(count, |results| {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-/// A point on the page, in the units of [`super::page`].
-pub(super) type Place = (i32, i32);
+/// A point on the page, in the units of [`super::scene`].
+pub(in crate::plot) type Place = (i32, i32);
 
 /// A line's points, split where they have no place. Where they would be more than about `most`, as
 /// of a line that goes back and forth, only those remain that reach farthest.
-pub(super) fn trace(
+pub(in crate::plot) fn decimate(
     places: impl Iterator<Item = Option<Place>>,
     column_width: i32,
     most: usize,
@@ -144,22 +144,25 @@ impl Column {
 mod tests {
     use super::*;
 
-    fn trace(places: impl Iterator<Item = Option<Place>>, width: i32) -> Vec<Vec<Place>> {
-        super::trace(places, width, 10_000)
+    fn decimate(places: impl Iterator<Item = Option<Place>>, width: i32) -> Vec<Vec<Place>> {
+        super::decimate(places, width, 10_000)
     }
 
     #[test]
     fn few_points_are_kept_as_they_are() {
         let places = [(0, 5), (10, 3), (25, 9), (20, 1)];
-        assert_eq!(trace(places.into_iter().map(Some), 10), [places.to_vec()]);
-        assert_eq!(trace(std::iter::empty(), 10), Vec::<Vec<Place>>::new());
+        assert_eq!(
+            decimate(places.into_iter().map(Some), 10),
+            [places.to_vec()]
+        );
+        assert_eq!(decimate(std::iter::empty(), 10), Vec::<Vec<Place>>::new());
     }
 
     #[test]
     fn a_column_keeps_its_ends_and_extremes_in_order() {
         let places = [(0, 5), (1, 9), (2, 6), (3, 1), (4, 4), (5, 5), (12, 0)];
         assert_eq!(
-            trace(places.into_iter().map(Some), 10),
+            decimate(places.into_iter().map(Some), 10),
             [[(0, 5), (1, 9), (3, 1), (5, 5), (12, 0)]]
         );
     }
@@ -168,7 +171,7 @@ mod tests {
     fn a_point_without_a_place_is_a_gap() {
         let places = [None, Some((0, 0)), Some((1, 1)), None, None, Some((2, 2))];
         assert_eq!(
-            trace(places.into_iter(), 1),
+            decimate(places.into_iter(), 1),
             [vec![(0, 0), (1, 1)], vec![(2, 2)]]
         );
     }
@@ -176,7 +179,7 @@ mod tests {
     #[test]
     fn a_long_line_is_no_more_work_than_a_short_one() {
         let wave = (0..1_000_000).map(|i| Some((i / 300, ((i as f64) * 0.7).sin() as i32 * 100)));
-        let pieces = trace(wave, 10);
+        let pieces = decimate(wave, 10);
         assert!(pieces[0].len() <= 4 * 334, "{}", pieces[0].len());
     }
 
@@ -186,17 +189,17 @@ mod tests {
         let places = (0..20_000).map(|i| (i % 3 > 0).then(|| mixed(i)));
         let whole = (0..20_000).map(|i| Some(mixed(i)));
         let reach = |pieces: &[Vec<Place>]| pieces.concat().into_iter().max();
-        let pieces = super::trace(whole.clone(), 10, 1000);
+        let pieces = super::decimate(whole.clone(), 10, 1000);
         assert!(pieces[0].len() <= 1500, "{}", pieces[0].len());
         assert_eq!(reach(&pieces), whole.flatten().max());
-        let pieces = super::trace(places, 10, 1000);
+        let pieces = super::decimate(places, 10, 1000);
         assert!(count(&pieces) <= 1500, "{}", count(&pieces));
     }
 
     #[test]
     fn of_many_gaps_those_within_a_pixel_are_closed() {
         let places = (0..100_000).map(|i| (i % 2 == 0).then_some((i / 100, i % 7)));
-        let pieces = super::trace(places, 10, 1000);
+        let pieces = super::decimate(places, 10, 1000);
         assert!(count(&pieces) <= 400, "{}", count(&pieces));
     }
 }

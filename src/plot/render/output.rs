@@ -1,16 +1,16 @@
 //! What all pictures of data have in common: they are shown, and saved, if they could be drawn.
 
-use super::page::{Anchor, Page, UNIT};
 use super::palette::INK;
+use super::scene::{Anchor, Scene, UNIT};
 use super::text::{FONT, text_width};
-use crate::display::MimeBundle;
 use crate::error::{Result, explain};
+use crate::notebook::MimeBundle;
 use candle_core::Error;
 use std::path::Path;
 
 /// A picture, or what is wrong with the data that it was to show.
-pub(super) trait Drawn {
-    fn page(&self) -> Page;
+pub(in crate::plot) trait Graphic {
+    fn scene(&self) -> Scene;
 
     /// What is to be seen, in words.
     fn words(&self) -> String;
@@ -19,7 +19,7 @@ pub(super) trait Drawn {
 }
 
 /// The words, or the problem.
-pub(super) fn text(picture: &impl Drawn) -> String {
+pub(in crate::plot) fn text(picture: &impl Graphic) -> String {
     match picture.problem() {
         Some(problem) => problem.to_owned(),
         None => picture.words(),
@@ -27,54 +27,54 @@ pub(super) fn text(picture: &impl Drawn) -> String {
 }
 
 /// The picture and its words, or the problem.
-pub(super) fn bundle(picture: &impl Drawn) -> MimeBundle {
+pub(in crate::plot) fn bundle(picture: &impl Graphic) -> MimeBundle {
     let text = MimeBundle::text(text(picture));
     match picture.problem() {
         Some(_) => text,
-        None => text.with("image/svg+xml", picture.page().svg()),
+        None => text.with("image/svg+xml", picture.scene().svg()),
     }
 }
 
 /// The picture as the text of an SVG file; the problem is drawn as well.
-pub(super) fn svg(picture: &impl Drawn) -> String {
+pub(in crate::plot) fn svg(picture: &impl Graphic) -> String {
     match picture.problem() {
         Some(problem) => written(problem).svg(),
-        None => picture.page().svg(),
+        None => picture.scene().svg(),
     }
 }
 
 /// A picture of nothing but lines of text.
-fn written(text: &str) -> Page {
+fn written(text: &str) -> Scene {
     const ROW: i32 = 15 * UNIT;
     const GAP: i32 = 6 * UNIT;
     let widest = text.lines().map(|line| text_width(line, FONT)).max();
     let width = widest.unwrap_or(0) + 2 * GAP;
     let height = text.lines().count() as i32 * ROW + 2 * GAP;
-    let mut page = Page::new(
+    let mut scene = Scene::new(
         ((width / UNIT) as u32, (height / UNIT) as u32),
         text.replace('\n', "; "),
     );
     for (i, line) in text.lines().enumerate() {
         let place = (GAP, GAP + i as i32 * ROW + ROW / 2);
-        page.write(line, place, Anchor::Start, INK);
+        scene.write(line, place, Anchor::Start, INK);
     }
-    page
+    scene
 }
 
 /// Writes the picture to a file.
-pub(super) fn save(picture: &impl Drawn, path: &Path) -> Result<()> {
+pub(in crate::plot) fn save(picture: &impl Graphic, path: &Path) -> Result<()> {
     match picture.problem() {
         Some(problem) => Err(Error::Msg(problem.to_owned())),
-        None => save_page(&picture.page(), path),
+        None => save_scene(&picture.scene(), path),
     }
 }
 
 /// Writes a picture to a file whose name ends in `.svg` or `.png`.
-pub(super) fn save_page(page: &Page, path: &Path) -> Result<()> {
+pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let bytes = match ending.as_ref().and_then(|ending| ending.to_str()) {
-        Some("svg") => page.svg().into_bytes(),
-        Some("png") => page.pixels().encode_png(),
+        Some("svg") => scene.svg().into_bytes(),
+        Some("png") => scene.pixels().encode_png(),
         _ => {
             let (svg, png) = (path.with_extension("svg"), path.with_extension("png"));
             return Err(explain(

@@ -3,14 +3,14 @@
 use plotters::style::RGBColor;
 
 /// Axes and text: contrast 4.5 on white, 4.2 on a dark page.
-pub(super) const INK: RGBColor = RGBColor(0x77, 0x77, 0x77);
+pub(in crate::plot) const INK: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
 /// How one line is drawn.
 #[derive(Clone, Copy)]
-pub(super) struct Stroke {
-    pub(super) color: RGBColor,
+pub(in crate::plot) struct Stroke {
+    pub(in crate::plot) color: RGBColor,
     /// How long it is drawn, left out, drawn, …, in pixels; empty for a solid line.
-    pub(super) dashes: &'static [f64],
+    pub(in crate::plot) dashes: &'static [f64],
 }
 
 /// Okabe and Ito's colours without black and yellow, of which one page or the other shows nothing.
@@ -33,7 +33,7 @@ const DASHES: [&[f64]; 5] = [
 ];
 
 /// The style of the line that was added as number `index`.
-pub(super) fn stroke(index: usize) -> Stroke {
+pub(in crate::plot) fn stroke(index: usize) -> Stroke {
     Stroke {
         color: COLORS[index % COLORS.len()],
         dashes: DASHES[index % DASHES.len()],

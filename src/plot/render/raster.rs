@@ -4,9 +4,9 @@ mod fill;
 mod font;
 mod stroke;
 
-use super::page::{Anchor, Item, Mark, Page, Paint, Text, UNIT, mark};
+use super::decimate::Place;
+use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, UNIT, mark};
 use super::svg::below_place;
-use super::trace::Place;
 use crate::image::Pixels;
 use fill::Sheet;
 use plotters_backend::BackendColor;
@@ -20,9 +20,9 @@ type Outlines = Vec<Vec<Point>>;
 /// A PNG has so many pixels for each of the SVG: sharp on fine screens and on paper.
 const SCALE: f32 = 2.0;
 
-impl Page {
+impl Scene {
     /// The picture on white paper.
-    pub(super) fn pixels(&self) -> Pixels {
+    pub(in crate::plot) fn pixels(&self) -> Pixels {
         let size = [self.size.0, self.size.1].map(|side| (side as f32 * SCALE) as usize);
         let mut sheet = Sheet::new(size[0], size[1]);
         for item in &self.items {

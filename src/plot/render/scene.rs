@@ -4,9 +4,9 @@
 //! SVG places everything on whole pixels, knows no dashes and no clipping and rounds widths, and its
 //! pixels take a font from the system. Here plotters' unit is a tenth of a pixel.
 
+use super::decimate::Place;
 use super::palette::Stroke;
 use super::text::text_width;
-use super::trace::Place;
 use crate::image::Pixels;
 use plotters::style::RGBColor;
 use plotters_backend::text_anchor::{HPos, VPos};
@@ -17,20 +17,20 @@ use plotters_backend::{
 use std::convert::Infallible;
 
 /// So many of plotters' units make a pixel.
-pub(super) const UNIT: i32 = 10;
+pub(in crate::plot) const UNIT: i32 = 10;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 /// A picture of this size in pixels.
-pub(super) struct Page {
-    pub(super) size: (u32, u32),
+pub(in crate::plot) struct Scene {
+    pub(in crate::plot) size: (u32, u32),
     /// What is to be seen on it, in words.
-    pub(super) title: String,
-    pub(super) items: Vec<Item>,
+    pub(in crate::plot) title: String,
+    pub(in crate::plot) items: Vec<Item>,
 }
 
 /// Places and sizes are in units.
-pub(super) enum Item {
+pub(in crate::plot) enum Item {
     Rect {
         corner: Place,
         size: Place,
@@ -70,51 +70,51 @@ pub(super) enum Item {
 
 /// Filled, or a line of this width.
 #[derive(Clone, Copy)]
-pub(super) struct Paint {
-    pub(super) color: BackendColor,
-    pub(super) width: Option<i32>,
+pub(in crate::plot) struct Paint {
+    pub(in crate::plot) color: BackendColor,
+    pub(in crate::plot) width: Option<i32>,
 }
 
 /// One line of text at a place.
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) place: Place,
+pub(in crate::plot) struct Text {
+    pub(in crate::plot) text: String,
+    pub(in crate::plot) place: Place,
     /// Which part of the text is at the place.
-    pub(super) anchor: (Anchor, VPos),
+    pub(in crate::plot) anchor: (Anchor, VPos),
     /// In pixels.
-    pub(super) size: f64,
+    pub(in crate::plot) size: f64,
     /// Clockwise, in degrees.
-    pub(super) angle: i32,
-    pub(super) color: BackendColor,
+    pub(in crate::plot) angle: i32,
+    pub(in crate::plot) color: BackendColor,
 }
 
 /// Which end of a text is at its place.
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub(in crate::plot) enum Anchor {
     Start,
     Middle,
     End,
 }
 
-impl Page {
-    pub(super) fn new(size: (u32, u32), title: impl Into<String>) -> Self {
-        Page {
+impl Scene {
+    pub(in crate::plot) fn new(size: (u32, u32), title: impl Into<String>) -> Self {
+        Scene {
             size,
             title: title.into(),
             items: Vec::new(),
         }
     }
 
-    pub(super) fn begin_clip(&mut self, from: Place, to: Place) {
+    pub(in crate::plot) fn begin_clip(&mut self, from: Place, to: Place) {
         self.items.push(Item::BeginClip { from, to });
     }
 
-    pub(super) fn end_clip(&mut self) {
+    pub(in crate::plot) fn end_clip(&mut self) {
         self.items.push(Item::EndClip);
     }
 
     /// One path for all pieces, so that a gap costs nothing; a lone point is a dot.
-    pub(super) fn draw_pieces(&mut self, pieces: &[Vec<Place>], stroke: Stroke) {
+    pub(in crate::plot) fn draw_pieces(&mut self, pieces: &[Vec<Place>], stroke: Stroke) {
         let color = opaque(stroke.color);
         for &centre in pieces.iter().filter(|p| p.len() == 1).flatten() {
             let (radius, paint) = (22, Paint::filled(color));
@@ -140,7 +140,7 @@ impl Page {
     }
 
     /// Marks that look alike; `number` says which.
-    pub(super) fn draw_marks(&mut self, places: &[Place], number: usize, stroke: Stroke) {
+    pub(in crate::plot) fn draw_marks(&mut self, places: &[Place], number: usize, stroke: Stroke) {
         if !places.is_empty() {
             self.items.push(Item::Marks {
                 places: places.to_vec(),
@@ -151,7 +151,7 @@ impl Page {
     }
 
     /// Bars from their upper left to their lower right corner, or to the foot above them.
-    pub(super) fn draw_bars(&mut self, bars: &[(Place, Place)], stroke: Stroke) {
+    pub(in crate::plot) fn draw_bars(&mut self, bars: &[(Place, Place)], stroke: Stroke) {
         for &((left, top), (right, bottom)) in bars {
             // Neighbours do not touch, unless they are no wider than a pixel.
             let gap = match right - left {
@@ -167,7 +167,7 @@ impl Page {
     }
 
     /// Pixels in a rectangle, each with sharp edges however large it becomes.
-    pub(super) fn draw_image(&mut self, pixels: &Pixels, corner: Place, size: Place) {
+    pub(in crate::plot) fn draw_image(&mut self, pixels: &Pixels, corner: Place, size: Place) {
         let pixels = pixels.clone();
         self.items.push(Item::Image {
             pixels,
@@ -177,12 +177,18 @@ impl Page {
     }
 
     /// One line of text of the usual size, at the middle of its height.
-    pub(super) fn write(&mut self, text: &str, place: Place, anchor: Anchor, color: RGBColor) {
+    pub(in crate::plot) fn write(
+        &mut self,
+        text: &str,
+        place: Place,
+        anchor: Anchor,
+        color: RGBColor,
+    ) {
         self.write_turned(text, place, anchor, color, 0);
     }
 
     /// The same from bottom to top.
-    pub(super) fn write_upwards(&mut self, text: &str, place: Place, color: RGBColor) {
+    pub(in crate::plot) fn write_upwards(&mut self, text: &str, place: Place, color: RGBColor) {
         self.write_turned(text, place, Anchor::Middle, color, 270);
     }
 
@@ -208,7 +214,7 @@ impl Page {
 }
 
 impl Paint {
-    pub(super) fn filled(color: BackendColor) -> Self {
+    pub(in crate::plot) fn filled(color: BackendColor) -> Self {
         Paint { color, width: None }
     }
 
@@ -227,7 +233,7 @@ fn opaque(RGBColor(r, g, b): RGBColor) -> BackendColor {
     }
 }
 
-impl DrawingBackend for &mut Page {
+impl DrawingBackend for &mut Scene {
     type ErrorType = Infallible;
 
     fn get_size(&self) -> (u32, u32) {
@@ -358,13 +364,13 @@ impl DrawingBackend for &mut Page {
 }
 
 /// What marks look like, drawn around their place: discs, or these corners.
-pub(super) enum Mark {
+pub(in crate::plot) enum Mark {
     Disc(i32),
     Corners(&'static [Place]),
 }
 
 /// As many as there are colours, so that a mark belongs to a colour.
-pub(super) fn mark(number: usize) -> Mark {
+pub(in crate::plot) fn mark(number: usize) -> Mark {
     match number % 6 {
         0 => Mark::Disc(28),
         1 => Mark::Corners(&[(-25, -25), (25, -25), (25, 25), (-25, 25)]),

@@ -1,15 +1,16 @@
 //! The text of an SVG file.
 
-use super::page::{Anchor, Item, Mark, Page, Paint, Text, UNIT, mark};
-use super::trace::Place;
+use super::decimate::Place;
+use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, UNIT, mark};
 use crate::image::Pixels as Pictured;
+use crate::notebook::Escaped;
 use plotters_backend::BackendColor;
 use plotters_backend::text_anchor::VPos;
 use std::fmt::{Display, Formatter, Result, Write};
 
-impl Page {
+impl Scene {
     /// The picture as the text of an SVG file, whose title is for those who hear it.
-    pub(super) fn svg(&self) -> String {
+    pub(in crate::plot) fn svg(&self) -> String {
         let ((width, height), title) = (self.size, Escaped(&self.title));
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width}\" \
@@ -94,7 +95,7 @@ impl Display for Text {
 }
 
 /// How far the foot of the letters is below their place, as a part of the font size.
-pub(super) fn below_place(anchor: VPos) -> f64 {
+pub(in crate::plot) fn below_place(anchor: VPos) -> f64 {
     match anchor {
         VPos::Top => 0.8,
         VPos::Center => 0.35,
@@ -228,25 +229,6 @@ impl Display for Paint {
     }
 }
 
-/// Text that may stand in XML, also in an attribute.
-pub(crate) struct Escaped<'a>(pub(crate) &'a str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, f: &mut Formatter) -> Result {
-        for character in self.0.chars() {
-            match character {
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '&' => f.write_str("&amp;")?,
-                '"' => f.write_str("&quot;")?,
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char(' ')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,11 +243,5 @@ mod tests {
     fn bytes_become_base64() {
         let texts = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
         assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
-    }
-
-    #[test]
-    fn text_is_safe_in_xml() {
-        let shown = Escaped("a<b & \"c\"\u{1b}[0m é").to_string();
-        assert_eq!(shown, "a&lt;b &amp; &quot;c&quot; [0m é");
     }
 }

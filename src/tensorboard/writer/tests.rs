@@ -15,7 +15,8 @@ fn the_bytes_are_those_that_tensorboard_has_accepted() {
     }
     let spread = histogram(&[0.0, 1.0, 1.0, f64::NAN]);
     put(event(1.5, 1, "weights", Message::new().message(5, &spread)));
-    let accepted = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/summary/accepted.tfevents");
+    let accepted =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tensorboard/writer/accepted.tfevents");
     if std::env::var_os("TAPER_BLESS").is_some() {
         std::fs::write(&accepted, &bytes).unwrap();
     }

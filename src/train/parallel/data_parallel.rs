@@ -1,13 +1,14 @@
 //! One step on several devices at once.
 
-use super::module::Model;
-use super::recorder::{self, Note};
-use super::{Module, split_and_load};
+use super::split_and_load;
 use crate::data::Batch;
 use crate::device::explain_gpu;
 use crate::error::explain;
 use crate::nn::{Parameter, ParametersExt, state_of};
 use crate::tensor::{draw_seed, with_seed};
+use crate::train::Module;
+use crate::train::module::Model;
+use crate::train::recorder::{self, Note};
 use candle_core::backprop::GradStore;
 use candle_core::{Device, Error, Result, Tensor};
 use std::thread;
@@ -191,7 +192,10 @@ impl<M> DataParallel<M> {
 }
 
 /// Moves the model to the first device and gives copies for the others.
-pub(super) fn replicate(model: &mut dyn Model, devices: &[Device]) -> Result<Vec<Box<dyn Model>>> {
+pub(in crate::train) fn replicate(
+    model: &mut dyn Model,
+    devices: &[Device],
+) -> Result<Vec<Box<dyn Model>>> {
     let [first, others @ ..] = devices else {
         return Err(explain(
             "there are no devices to train on",
@@ -215,7 +219,7 @@ struct Part {
 
 /// Loss and gradients of parts of a batch, and what the models plotted. The first part belongs to
 /// `model`, the next ones to `others`.
-pub(super) fn backward(
+pub(in crate::train) fn backward(
     model: &dyn Model,
     others: &[Box<dyn Model>],
     parts: &[Batch],
@@ -324,7 +328,7 @@ fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter
 }
 
 /// Gives the model's parameters and buffers to its copies.
-pub(super) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
+pub(in crate::train) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
     let own = state_of(model);
     for other in others {
         for (own, their) in own.iter().zip(state_of(&**other)) {

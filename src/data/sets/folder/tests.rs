@@ -36,7 +36,10 @@ fn classes_are_folders_in_the_order_of_their_names() {
     let folder = Temporary::new("classes");
     folder.write("b/2.PNG", &png(4, 4, 2));
     folder.write("b/1.png", &png(4, 4, 1));
-    folder.write("a/deeper/3.jpg", include_bytes!("../../image/orange.jpg"));
+    folder.write(
+        "a/deeper/3.jpg",
+        include_bytes!("../../../image/orange.jpg"),
+    );
     folder.write("a/notes.txt", b"not a picture");
     folder.write(".hidden/4.png", &png(4, 4, 4));
     folder.write("top.png", &png(4, 4, 4));

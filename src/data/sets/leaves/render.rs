@@ -1,6 +1,6 @@
 //! One leaf.
 
-use crate::data::draw::{Color, Dice, mix, ramp};
+use crate::data::sets::drawing::{Color, Dice, mix, ramp};
 use crate::image::Pixels;
 use std::f32::consts::PI;
 

@@ -1,6 +1,6 @@
 //! The window of a convolution, and what it makes of pictures.
 
-use crate::cpu;
+use crate::ops;
 use candle_core::{Result, Tensor};
 
 /// What a convolution has besides its numbers.
@@ -26,13 +26,13 @@ impl Window {
         weight: &Tensor,
         bias: Option<&Tensor>,
     ) -> Result<Tensor> {
-        let settings = cpu::Convolution {
+        let settings = ops::Convolution {
             stride: self.stride,
             padding: self.padding,
             dilation: self.dilation,
             groups: self.groups,
         };
-        match cpu::conv2d(x, weight, bias, settings)? {
+        match ops::conv2d(x, weight, bias, settings)? {
             Some(y) => Ok(y),
             None => self.convolve_with_candle(x, weight, bias),
         }
@@ -71,7 +71,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::{Case, compare};
+    use crate::ops::testing::{Case, compare};
     use crate::tensor::{rand, randn};
     use candle_core::Device;
 

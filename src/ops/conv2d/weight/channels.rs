@@ -2,11 +2,11 @@
 //! places of the pictures. The sums stay in registers from one place to the next.
 
 use super::{Pictures, Way};
-use crate::cpu::conv2d::flat::{Flat, Passage};
-use crate::cpu::product::pack_turned;
-use crate::cpu::scratch::with_scratch;
-use crate::cpu::simd::Element;
-use crate::cpu::{evenly, tile};
+use crate::ops::conv2d::flat::{Flat, Passage};
+use crate::ops::engine::gemm::pack_turned;
+use crate::ops::engine::scratch::with_scratch;
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::{evenly, microkernel};
 use std::ops::Range;
 
 /// So many places are summed at once: their gradients stay in the first cache.
@@ -28,16 +28,16 @@ pub(super) struct Sums {
 impl Sums {
     /// Whether there are channels enough.
     pub(super) fn pay_for<T: Element>(passage: &Passage) -> bool {
-        passage.to.channels >= tile::lanes::<T>() && passage.from.channels >= 4
+        passage.to.channels >= microkernel::lanes::<T>() && passage.from.channels >= 4
     }
 
     pub(super) fn new<T: Element>(passage: &Passage) -> Self {
         let flat = Flat::new(passage);
-        let panels = evenly(passage.to.channels, tile::tile_shape::<T>().1);
+        let panels = evenly(passage.to.channels, microkernel::tile_shape::<T>().1);
         let widest = panels.iter().copied().max().unwrap_or(0);
         Sums {
             from: passage.from.channels,
-            pitch: widest.next_multiple_of(tile::lanes::<T>()),
+            pitch: widest.next_multiple_of(microkernel::lanes::<T>()),
             panels,
             window: flat.offsets.len() / passage.from.channels,
             length: flat.length(flat.chunk, passage.to.width),
@@ -82,7 +82,7 @@ impl Sums {
         width: usize,
         sums: &mut [T],
     ) {
-        let (most, places) = tile::tile_shape::<T>();
+        let (most, places) = microkernel::tile_shape::<T>();
         let plane = self.flat.numbers() / self.from;
         let steps: Vec<usize> = (0..DEPTH).map(|place| place * self.pitch).collect();
         with_scratch(most * places, |tile: &mut [T]| {
@@ -94,9 +94,9 @@ impl Sums {
                         // SAFETY: from the last offset, `length` numbers of a channel end with its
                         // plane; `ys` has a pitch, whole vectors, for each of these places.
                         unsafe {
-                            tile::weighted_sums(
-                                tile::Size::of::<T>(rows, width),
-                                tile::Weights {
+                            microkernel::weighted_sums(
+                                microkernel::Size::of::<T>(rows, width),
+                                microkernel::Weights {
                                     start: xs.as_ptr().add(channel * plane + offset + start),
                                     row_step: plane,
                                     step: 1,

@@ -1,10 +1,10 @@
 //! With vectors along the places of the pictures: for few channels.
 
 use super::{Pictures, Way};
-use crate::cpu::conv2d::flat::{Flat, Passage, ROOM};
-use crate::cpu::scratch::with_scratch;
-use crate::cpu::simd::Element;
-use crate::cpu::{evenly, sum_of, tile};
+use crate::ops::conv2d::flat::{Flat, Passage, ROOM};
+use crate::ops::engine::scratch::with_scratch;
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::{evenly, microkernel, sum_of};
 use std::ops::Range;
 
 /// Lengths are multiples of the widest vector.
@@ -33,9 +33,9 @@ impl Sums {
             .next_multiple_of(LANES);
         Sums {
             channels: passage.to.channels,
-            tiles: evenly(passage.to.channels, tile::correlated_rows()),
+            tiles: evenly(passage.to.channels, microkernel::correlated_rows()),
             window,
-            padded: window.next_multiple_of(tile::PLACES),
+            padded: window.next_multiple_of(microkernel::PLACES),
             pitch,
             x_step: (flat.numbers() + LANES).next_multiple_of(LANES),
             y_step: pitch * passage.to.channels,
@@ -72,7 +72,7 @@ impl Sums {
     }
 
     fn correlate<T: Element>(&self, count: usize, xs: &[T], ys: &[T], tiles: &mut [T]) {
-        let pictures = tile::Pictures {
+        let pictures = microkernel::Pictures {
             count,
             length: self.pitch,
             x_step: self.x_step,
@@ -82,13 +82,13 @@ impl Sums {
         for &rows in &self.tiles {
             let (tile, rest) = tiles.split_at_mut(rows * self.padded);
             tiles = rest;
-            let blocks = tile.chunks_exact_mut(rows * tile::PLACES);
-            for (block, offsets) in blocks.zip(self.flat.offsets.chunks(tile::PLACES)) {
+            let blocks = tile.chunks_exact_mut(rows * microkernel::PLACES);
+            for (block, offsets) in blocks.zip(self.flat.offsets.chunks(microkernel::PLACES)) {
                 let offsets = std::array::from_fn(|i| offsets[i.min(offsets.len() - 1)]);
                 // SAFETY: a row of `y` is a pitch long. From the last offset, the outputs of a chunk
                 // end with the picture; the pitch is at most a vector longer, as the scratch is.
                 unsafe {
-                    tile::correlations(
+                    microkernel::correlations(
                         rows,
                         pictures,
                         y.as_ptr(),
@@ -141,8 +141,9 @@ impl<T: Element> Way<T> for Sums {
             let (tile, rest) = tiles.split_at(rows * self.padded);
             tiles = rest;
             for row in 0..rows {
-                let blocks = tile.chunks_exact(rows * tile::PLACES);
-                let numbers = blocks.flat_map(|block| &block[row * tile::PLACES..][..tile::PLACES]);
+                let blocks = tile.chunks_exact(rows * microkernel::PLACES);
+                let numbers = blocks
+                    .flat_map(|block| &block[row * microkernel::PLACES..][..microkernel::PLACES]);
                 weights.extend(numbers.take(self.window));
             }
         }

@@ -4,7 +4,7 @@ use candle_core::cpu::erf::erf_f64;
 use candle_core::{CpuStorage, Result, WithDType, bail};
 
 /// What the kernels compute with: `f32` and `f64`.
-pub(in crate::cpu) trait Element:
+pub(in crate::ops) trait Element:
     WithDType + Default + std::iter::Sum + std::ops::AddAssign + std::ops::Neg<Output = Self>
 {
     const ZERO: Self;

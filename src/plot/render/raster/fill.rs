@@ -8,7 +8,7 @@ use plotters_backend::BackendColor;
 const LINES_PER_ROW: usize = 5;
 
 /// Pixels that are drawn on.
-pub(super) struct Sheet {
+pub(in crate::plot) struct Sheet {
     pixels: Pixels,
     /// What may be drawn on: from its upper left to its lower right corner.
     window: (Point, Point),
@@ -24,27 +24,27 @@ struct Edge {
 
 impl Sheet {
     /// White paper.
-    pub(super) fn new(width: usize, height: usize) -> Self {
+    pub(in crate::plot) fn new(width: usize, height: usize) -> Self {
         let pixels = Pixels::filled(width, height, [255; 3]);
         let window = ((0.0, 0.0), (width as f32, height as f32));
         Sheet { pixels, window }
     }
 
-    pub(super) fn into_pixels(self) -> Pixels {
+    pub(in crate::plot) fn into_pixels(self) -> Pixels {
         self.pixels
     }
 
-    pub(super) fn clip(&mut self, from: Point, to: Point) {
+    pub(in crate::plot) fn clip(&mut self, from: Point, to: Point) {
         self.window = (from, to);
     }
 
-    pub(super) fn unclip(&mut self) {
+    pub(in crate::plot) fn unclip(&mut self) {
         let (width, height) = (self.pixels.width as f32, self.pixels.height as f32);
         self.window = ((0.0, 0.0), (width, height));
     }
 
     /// Fills what the outlines go around.
-    pub(super) fn fill(&mut self, outlines: &[Vec<Point>], color: BackendColor) {
+    pub(in crate::plot) fn fill(&mut self, outlines: &[Vec<Point>], color: BackendColor) {
         let edges: Vec<Edge> = outlines.iter().flat_map(|outline| edges(outline)).collect();
         let top = edges
             .iter()
@@ -101,7 +101,12 @@ impl Sheet {
     }
 
     /// Copies a picture into a rectangle; each of its pixels becomes a little one.
-    pub(super) fn copy(&mut self, picture: &Pixels, (left, top): Point, (width, height): Point) {
+    pub(in crate::plot) fn copy(
+        &mut self,
+        picture: &Pixels,
+        (left, top): Point,
+        (width, height): Point,
+    ) {
         let bounds = |from: f32, size: f32, most: usize| {
             (from.round().max(0.0) as usize)..((from + size).round().max(0.0) as usize).min(most)
         };

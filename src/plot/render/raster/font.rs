@@ -22,7 +22,7 @@ static LETTERS: LazyLock<HashMap<char, Letter>> =
 
 /// The outlines of a line of text of size 1, whose foot begins at (0, 0) and goes to the right, and
 /// its width. Up is positive.
-pub(super) fn outlines(text: &str) -> (Outlines, f32) {
+pub(in crate::plot) fn outlines(text: &str) -> (Outlines, f32) {
     let (mut outlines, mut width) = (Vec::new(), 0.0);
     for letter in text.chars() {
         let letter = LETTERS

@@ -1,7 +1,7 @@
 """Writes font.bin beside this file: the outlines of DejaVu Sans that pictures in pixels need.
 
     pip install fonttools==4.68.0 matplotlib==3.11.2 # which brings the font
-    python src/plot/raster/make_font.py
+    python src/plot/render/raster/make_font.py
 
 Numbers are bytes; lengths are in 160ths of the font size, places shifted by (40, 70). For each letter:
 its code (4 bytes, lowest first), its width, the number of its outlines; for each outline the number of

@@ -4,7 +4,7 @@ use super::{Outlines, Point, SCALE};
 use std::f32::consts::TAU;
 
 /// A line of this width, with round corners and, unless it is solid, dashes.
-pub(super) fn line(points: &[Point], width: f32, dashes: &[f64]) -> Outlines {
+pub(in crate::plot) fn line(points: &[Point], width: f32, dashes: &[f64]) -> Outlines {
     let pieces = match dashes {
         [] => vec![points.to_vec()],
         _ => dashed(points, dashes),
@@ -45,7 +45,7 @@ fn bar(from: Point, to: Point, width: f32) -> Option<Vec<Point>> {
 }
 
 /// A disc, as a polygon with sides that nobody sees.
-pub(super) fn disc((x, y): Point, radius: f32) -> Vec<Point> {
+pub(in crate::plot) fn disc((x, y): Point, radius: f32) -> Vec<Point> {
     let sides = 8 + 2 * radius as usize;
     let angles = (0..sides).map(|i| TAU * i as f32 / sides as f32);
     angles

@@ -1,6 +1,6 @@
-use super::super::chart::{Chart, Mark as Shape, Series};
-use super::super::page::Page;
 use super::*;
+use crate::plot::chart::{Chart, Mark as Shape, Series};
+use crate::plot::render::scene::Scene;
 use plotters::style::RGBColor;
 
 const BLACK: BackendColor = BackendColor {
@@ -16,14 +16,14 @@ fn row(pixels: &Pixels, y: usize) -> Vec<u8> {
 
 #[test]
 fn pixels_are_covered_by_as_much_as_lies_over_them() {
-    let mut page = Page::new((4, 2), "");
+    let mut scene = Scene::new((4, 2), "");
     // From 0.5 to 3.25 pixels, which are 1 and 6.5 of those in the file.
-    page.items.push(Item::Rect {
+    scene.items.push(Item::Rect {
         corner: (5, 0),
         size: (28, 10),
         paint: Paint::filled(BLACK),
     });
-    let pixels = page.pixels();
+    let pixels = scene.pixels();
     assert_eq!((pixels.width, pixels.height), (8, 4));
     let covered = row(&pixels, 0);
     assert_eq!(covered[..6], [255, 0, 0, 0, 0, 0]);
@@ -33,15 +33,15 @@ fn pixels_are_covered_by_as_much_as_lies_over_them() {
 
 #[test]
 fn nothing_is_drawn_outside_of_a_clip_or_of_the_page() {
-    let mut page = Page::new((4, 4), "");
-    page.begin_clip((10, 10), (20, 20));
-    page.items.push(Item::Rect {
+    let mut scene = Scene::new((4, 4), "");
+    scene.begin_clip((10, 10), (20, 20));
+    scene.items.push(Item::Rect {
         corner: (-50, -50),
         size: (900, 900),
         paint: Paint::filled(BLACK),
     });
-    page.end_clip();
-    let pixels = page.pixels();
+    scene.end_clip();
+    let pixels = scene.pixels();
     assert_eq!(row(&pixels, 1), [255; 8]);
     assert_eq!(row(&pixels, 2), [255, 255, 0, 0, 255, 255, 255, 255]);
 }
@@ -62,9 +62,9 @@ fn a_line_over_itself_has_no_hole_and_dashes_have_gaps() {
 #[test]
 fn letters_stand_where_they_are_anchored_and_unknown_ones_are_boxes() {
     let columns = |text: &str, anchor| {
-        let mut page = Page::new((100, 20), "");
-        page.write(text, (500, 100), anchor, RGBColor(0, 0, 0));
-        let pixels = page.pixels();
+        let mut scene = Scene::new((100, 20), "");
+        scene.write(text, (500, 100), anchor, RGBColor(0, 0, 0));
+        let pixels = scene.pixels();
         let inked = |x: &usize| (0..40).any(|y| row(&pixels, y)[*x] < 128);
         let inked: Vec<usize> = (0..200).filter(inked).collect();
         (inked[0], inked[inked.len() - 1])
@@ -90,7 +90,7 @@ fn a_chart_has_the_same_size_and_colours_as_its_svg() {
         series: vec![series],
         ..Chart::default()
     };
-    let pixels = chart.page().pixels();
+    let pixels = chart.scene().pixels();
     assert_eq!((pixels.width, pixels.height), (700, 500));
     let has = |color: [u8; 3]| pixels.rgb.chunks(3).any(|pixel| pixel == color);
     assert!(has([0x00, 0x72, 0xb2]), "the line");

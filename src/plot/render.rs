@@ -1,0 +1,9 @@
+//! From a drawing to a file: a scene of lines, marks and text, written as SVG or as pixels.
+
+pub(super) mod decimate;
+pub(super) mod output;
+pub(super) mod palette;
+mod raster;
+pub(super) mod scene;
+mod svg;
+pub(super) mod text;

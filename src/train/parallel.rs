@@ -1,0 +1,8 @@
+//! Training on several devices: a replica of the model and a part of the batch on each.
+
+mod data_parallel;
+mod split;
+
+pub use data_parallel::{DataParallel, Gradients};
+pub(super) use data_parallel::{backward, broadcast, replicate};
+pub use split::{Split, split_and_load};
