@@ -248,7 +248,7 @@ mod tests {
             || {
                 let mut kept = progress(0..10).description("kept");
                 kept.next();
-                crate::kernel::taper_begin_cell();
+                crate::notebook::testing::taper_begin_cell();
                 for _ in progress(0..1).description("new") {}
                 drop(kept);
             },

@@ -134,6 +134,7 @@ show_as_rust_prints!(
 mod tests {
     use super::*;
     use crate::tensor::{tensor, zeros};
+    use candle_core::Device;
 
     const CPU: Device = Device::Cpu;
 

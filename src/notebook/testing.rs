@@ -1,5 +1,7 @@
 //! Running a test as a cell: in a process of its own, whose output is read.
 
+pub(crate) use super::hooks::taper_begin_cell;
+
 use serde_json::Value;
 use std::process::Command;
 
@@ -11,7 +13,7 @@ const BEGIN: &str = "the cell begins\n";
 pub(crate) fn records(test: &str, cell: impl FnOnce()) -> Vec<Value> {
     let output = output(test, ("TAPER_DISPLAY", SECRET), || {
         super::hooks::taper_attach();
-        super::hooks::taper_begin_cell();
+        taper_begin_cell();
         cell();
     });
     let start = format!("\x1e{SECRET} ");

@@ -5,9 +5,10 @@ mod shapes;
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
+use super::render::UNIT;
 use super::render::decimate::Place;
 use super::render::palette::INK;
-use super::render::scene::{Scene, UNIT};
+use super::render::scene::Scene;
 use super::render::text::{FONT, centred, text_width};
 use crate::notebook::MimeBundle;
 use plotters::chart::{ChartBuilder, ChartContext};

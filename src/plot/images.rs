@@ -1,8 +1,9 @@
 //! Images beside each other.
 
+use super::render::UNIT;
 use super::render::output::{self, Graphic};
 use super::render::palette::INK;
-use super::render::scene::{Anchor, Scene, UNIT};
+use super::render::scene::{Anchor, Scene};
 use super::render::text::shortened;
 use crate::error::{Result, explain};
 use crate::image::Pixels;

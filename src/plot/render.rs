@@ -7,3 +7,6 @@ mod raster;
 pub(super) mod scene;
 mod svg;
 pub(super) mod text;
+
+/// So many of plotters' units make a pixel.
+pub(super) const UNIT: i32 = 10;

@@ -183,7 +183,7 @@ fn an_interrupt_ends_a_loop() {
             let message = batches.next().unwrap().unwrap_err().to_string();
             assert!(message.starts_with("interrupted: "), "{message}");
             assert!(batches.next().is_none());
-            crate::kernel::taper_begin_cell();
+            crate::notebook::testing::taper_begin_cell();
         }
     });
 }

@@ -2,8 +2,8 @@
 
 use super::shapes::Drawing;
 use super::{Area, Chart, Drawn, ROW, font};
+use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Place;
-use crate::plot::render::scene::UNIT;
 use crate::plot::render::text::{FONT, shortened, text_width};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 

@@ -2,9 +2,10 @@
 
 use super::{Chart, Context, Mark, Place, Series};
 use crate::plot::axis::Scale;
+use crate::plot::render::UNIT;
 use crate::plot::render::decimate::decimate;
 use crate::plot::render::palette::{self, Stroke};
-use crate::plot::render::scene::{Scene, UNIT};
+use crate::plot::render::scene::Scene;
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::collections::{BTreeMap, HashSet};

@@ -1,7 +1,8 @@
 //! What all pictures of data have in common: they are shown, and saved, if they could be drawn.
 
+use super::UNIT;
 use super::palette::INK;
-use super::scene::{Anchor, Scene, UNIT};
+use super::scene::{Anchor, Scene};
 use super::text::{FONT, text_width};
 use crate::error::{Result, explain};
 use crate::notebook::MimeBundle;

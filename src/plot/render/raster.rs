@@ -4,8 +4,9 @@ mod fill;
 mod font;
 mod stroke;
 
+use super::UNIT;
 use super::decimate::Place;
-use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, UNIT, mark};
+use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, mark};
 use super::svg::below_place;
 use crate::image::Pixels;
 use fill::Sheet;

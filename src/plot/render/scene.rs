@@ -4,6 +4,7 @@
 //! SVG places everything on whole pixels, knows no dashes and no clipping and rounds widths, and its
 //! pixels take a font from the system. Here plotters' unit is a tenth of a pixel.
 
+use super::UNIT;
 use super::decimate::Place;
 use super::palette::Stroke;
 use super::text::text_width;
@@ -15,9 +16,6 @@ use plotters_backend::{
     FontTransform,
 };
 use std::convert::Infallible;
-
-/// So many of plotters' units make a pixel.
-pub(in crate::plot) const UNIT: i32 = 10;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 

@@ -1,7 +1,8 @@
 //! The text of an SVG file.
 
+use super::UNIT;
 use super::decimate::Place;
-use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, UNIT, mark};
+use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, mark};
 use crate::image::Pixels as Pictured;
 use crate::notebook::Escaped;
 use plotters_backend::BackendColor;

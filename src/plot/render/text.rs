@@ -1,6 +1,6 @@
 //! How wide a text will be, and texts that fit into their room.
 
-use super::scene::UNIT;
+use super::UNIT;
 
 /// The size of all text, in plotters' units.
 pub(in crate::plot) const FONT: f64 = 11.0 * UNIT as f64;
