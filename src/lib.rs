@@ -28,7 +28,7 @@
 //! | [`train`] | the training loop, on one device or several |
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
 //! | [`notebook`] | how a value looks below its cell, displays, progress bars, interrupts |
-//! | [`bench`] | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
+//! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
 //! | [`tensorboard`] | a log of training for TensorBoard |
 //!
 //! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so all that is

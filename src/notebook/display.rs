@@ -21,7 +21,7 @@ pub fn display(bundle: &MimeBundle) {
 /// Removes what the cell has shown so far, like IPython's `clear_output`; with `wait`, only when the
 /// next output comes, so that nothing flickers. Does nothing outside the Taper kernel.
 ///
-/// Something that changes in place is easier with [`display_live`].
+/// Something that changes in place is easier with [`display_live`](super::display_live).
 ///
 /// ```
 /// use taper::notebook::{MimeBundle, clear_output, display};

@@ -4,7 +4,7 @@ use super::SummaryWriter;
 use crate::error::Result;
 use crate::train::{Callback, EpochEnd, Flow, Interval};
 
-/// What the [`History`](super::History) gets goes to TensorBoard as well, by step: the numbers of
+/// What the [`History`](crate::train::History) gets goes to TensorBoard as well, by step: the numbers of
 /// each interval, with its learning rate and speed, and those of the validation.
 ///
 /// ```

@@ -67,7 +67,7 @@ impl ImageDataset {
     }
 
     /// What happens to each picture, which begins as `(height, width, channels)` of `u8`. At first
-    /// it is [`ToTensor`](super::transforms::ToTensor) alone.
+    /// it is [`ToTensor`](crate::data::transforms::ToTensor) alone.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -33,7 +33,7 @@ const STD: [f64; 3] = [0.229, 0.224, 0.225];
 /// colour, form, place and light of all leaves vary, and healthy ones have drops of light. The
 /// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every picture.
 ///
-/// As a [`DataModule`](super::DataModule) it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
+/// As a [`DataModule`](crate::data::DataModule) it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
 /// `u32`: 0 for diseased, 1 for healthy.
 ///
 /// ```
