@@ -10,26 +10,15 @@
 //! not set, in `data` in Taper's cache.
 
 mod dataset;
-mod digits;
-mod downloaded;
-mod draw;
-mod folder;
-mod images;
-mod leaves;
 mod loader;
 mod module;
-mod place;
-mod shapes;
-mod synthetic;
+mod sets;
 pub mod transforms;
 
 pub use dataset::{Batch, Dataset, TensorDataset};
-pub use digits::Digits;
-pub use downloaded::{Cifar10, FashionMnist, Mnist};
-pub use folder::ImageFolder;
-pub use images::ImageDataset;
-pub use leaves::Leaves;
 pub use loader::{Batches, DataLoader};
 pub use module::DataModule;
-pub use shapes::Shapes;
-pub use synthetic::SyntheticRegression;
+pub use sets::{
+    Cifar10, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, Mnist, Shapes,
+    SyntheticRegression,
+};

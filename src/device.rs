@@ -4,18 +4,14 @@
 //! tensor that takes part in an operation must be on the same one.
 
 mod backend;
-mod benchmark;
-mod gpu_info;
 #[cfg(all(test, feature = "cuda"))]
-mod on_cuda;
-mod stopwatch;
-mod trouble;
+mod cuda_tests;
+mod errors;
+mod gpu_info;
+mod memory;
 
-pub(crate) use benchmark::readable_time;
-pub use benchmark::{Timing, Timings, benchmark};
+pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
-pub use stopwatch::{Stopwatch, synchronize};
-pub(crate) use trouble::explain_gpu;
 
 use crate::error::explain;
 use candle_core::{Device, DeviceLocation, Result};
@@ -135,6 +131,26 @@ pub fn device(name: &str) -> Result<Device> {
         }
         _ => Err(unknown_device(name)),
     }
+}
+
+/// Waits until the device has finished all work that was given to it.
+///
+/// A GPU works in the background: an operation returns before its numbers exist. The CPU does not,
+/// and for it this returns at once.
+///
+/// # Errors
+/// If an earlier operation failed on the GPU.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let device = try_gpu(0);
+/// let y = ones((8, 8), &device)?.exp()?;
+/// synchronize(&device)?; // now y is computed
+/// # Ok::<(), Error>(())
+/// ```
+pub fn synchronize(device: &Device) -> Result<()> {
+    device.synchronize()
 }
 
 fn unknown_device(name: &str) -> candle_core::Error {

@@ -21,16 +21,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
-//! | [`compare`] | experiments: CPU against GPU, transfers, logging |
 //! | [`tensor`] | making tensors, seeded random numbers, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`nn`] | layers, losses, and what every model can do with its parameters |
 //! | [`optim`] | optimisers, and schedules for the learning rate |
 //! | [`train`] | the training loop, on one device or several |
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
-//! | [`show`] | how a value looks below its cell |
-//! | [`display`] | how figures and values get from a cell to the page |
-//! | [`export`] | what a notebook that was made a program stands on |
+//! | [`notebook`] | how a value looks below its cell, displays, progress bars, interrupts |
+//! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
+//! | [`tensorboard`] | a log of training for TensorBoard |
 //!
 //! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so all that is
 //! written for Candle works here. Taper's errors have two lines: what is wrong, and what to do.
@@ -43,29 +42,23 @@ extern crate self as taper;
 pub use candle_core;
 pub use candle_nn;
 
-pub mod compare;
-mod cpu;
+pub mod bench;
 pub mod data;
 pub mod device;
-pub mod display;
+mod erased;
 mod error;
-pub mod export;
-mod hidden;
 mod image;
-mod kernel;
 pub mod nn;
+pub mod notebook;
+mod ops;
 pub mod optim;
 pub mod plot;
 pub mod prelude;
-mod progress;
 #[cfg(test)]
 mod reference;
-pub mod show;
-mod summary;
 pub mod tensor;
+pub mod tensorboard;
 pub mod train;
 
 pub use error::Result;
-pub use kernel::{check_interrupt, interrupted};
-pub use progress::{Progress, progress};
-pub use summary::{HParam, Scalar, SummaryWriter};
+pub use notebook::{check_interrupt, interrupted};

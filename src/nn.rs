@@ -10,53 +10,34 @@
 //! A layer is a struct in a file of its own: parameters in fields of type [`Parameter`], settings
 //! in fields of plain types, `Parameters` derived or written by hand, and one `forward`.
 
-mod activation;
-mod adaptive_pool;
-mod batch_norm;
 mod buffer;
-mod candle_layers;
 pub(crate) mod check;
 mod containers;
-mod conv;
-mod dropout;
-mod embedding;
 pub(crate) mod files;
-mod flatten;
-mod form;
 mod init;
 mod layer;
-mod layer_norm;
-mod lazy;
-mod lazy_linear;
-mod linear;
+mod layers;
 mod loss;
 mod mode;
 mod parameter;
 mod parameters;
 mod parameters_ext;
-mod pool;
 mod replicate;
-mod sequential;
+mod spec;
 mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use activation::{GELU, ReLU, SiLU, Sigmoid, Softmax, Tanh};
-pub use adaptive_pool::AdaptiveAvgPool2d;
-pub use batch_norm::{BatchNorm1d, BatchNorm2d};
 pub use buffer::Buffer;
-pub use conv::Conv2d;
-pub use dropout::Dropout;
-pub use embedding::Embedding;
-pub use flatten::Flatten;
 pub use init::Init;
 pub use layer::Layer;
 #[doc(hidden)]
 pub use layer::ReplicateLayer;
-pub use layer_norm::LayerNorm;
-pub use lazy::{LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d};
-pub use lazy_linear::LazyLinear;
-pub use linear::Linear;
+pub use layers::{
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Embedding, Flatten,
+    GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
+    ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+};
 pub(crate) use loss::same_device;
 pub use loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use mode::Mode;
@@ -66,9 +47,7 @@ pub use parameters::Parameters;
 pub use parameters::{StateEntry, describe_model};
 pub use parameters_ext::ParametersExt;
 pub(crate) use parameters_ext::state_of;
-pub use pool::{AvgPool2d, MaxPool2d};
 pub use replicate::{Copier, Replicate};
-pub use sequential::Sequential;
 pub use summary::Summary;
 /// Writes [`Parameters`](trait@Parameters) for a struct of layers and plain data.
 ///
@@ -108,7 +87,7 @@ macro_rules! print_as_described {
             }
         }
 
-        impl $crate::show::Show for $layer {
+        impl $crate::notebook::Show for $layer {
             fn show_text(&self) -> String {
                 $crate::nn::Parameters::describe(self)
             }

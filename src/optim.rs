@@ -8,7 +8,7 @@ mod adam;
 mod clip;
 mod schedule;
 mod sgd;
-mod slots;
+mod state;
 
 pub use adam::{Adam, AdamW};
 pub use clip::clip_gradients;
@@ -105,11 +105,11 @@ macro_rules! print_settings {
     ($optimizer:ident, |$this:ident| $settings:expr) => {
         impl std::fmt::Debug for $optimizer {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::show::Show::show_text(self))
+                f.write_str(&$crate::notebook::Show::show_text(self))
             }
         }
 
-        impl $crate::show::Show for $optimizer {
+        impl $crate::notebook::Show for $optimizer {
             fn show_text(&self) -> String {
                 let $this = self;
                 format!("{}({})", stringify!($optimizer), $settings)

@@ -2,9 +2,9 @@
 //!
 //! Candle's `Module` comes along unnamed, so that `x.apply(&layer)` works with Candle's own layers.
 
-pub use crate::compare::{
-    Comparison, compare_batch_sizes, compare_copies, compare_devices, compare_logging,
-    compare_transfers,
+pub use crate::bench::{
+    Comparison, Stopwatch, Timing, Timings, benchmark, compare_batch_sizes, compare_copies,
+    compare_devices, compare_logging, compare_transfers,
 };
 pub use crate::compose;
 pub use crate::data::transforms::{
@@ -15,10 +15,9 @@ pub use crate::data::{
     ImageFolder, Leaves, Mnist, Shapes, SyntheticRegression, TensorDataset,
 };
 pub use crate::device::{
-    DeviceExt, GpuInfo, NvidiaSmi, Stopwatch, Timing, Timings, benchmark, cpu, device, gpu,
-    gpu_info, num_gpus, nvidia_smi, synchronize, try_all_gpus, try_gpu,
+    DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
+    try_all_gpus, try_gpu,
 };
-pub use crate::display::{LiveDisplay, MimeBundle, clear_output, display, display_live};
 pub use crate::error::Result;
 pub use crate::nn::{
     AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv2d, Dropout, Embedding,
@@ -27,20 +26,23 @@ pub use crate::nn::{
     SiLU, Sigmoid, Softmax, Summary, Tanh, bce_with_logits, cross_entropy, huber_loss, l1_loss,
     mse_loss,
 };
+pub use crate::notebook::{
+    LiveDisplay, MimeBundle, Progress, Show, check_interrupt, clear_output, display, display_live,
+    interrupted, progress,
+};
 pub use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
 pub use crate::plot::{
     Figure, Heatmap, ImageGrid, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram,
     plot, scatter, show_images,
 };
 pub use crate::seq;
-pub use crate::show::Show;
 pub use crate::tensor::{
     TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
     randperm, tensor, uniform, zeros,
 };
+pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::train::{
     Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd, Flow,
     Gradients, History, Interval, Module, Split, Trainer, accuracy, split_and_load,
 };
-pub use crate::{HParam, Progress, SummaryWriter, check_interrupt, interrupted, progress};
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

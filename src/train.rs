@@ -15,8 +15,6 @@ mod history;
 mod module;
 mod parallel;
 mod recorder;
-mod split;
-mod tensorboard;
 #[cfg(test)]
 mod tests;
 mod trainer;
@@ -27,6 +25,5 @@ pub use checkpoint::Checkpoint;
 pub use classifier::Classifier;
 pub use history::{Epoch, History, Interval};
 pub use module::Module;
-pub use parallel::{DataParallel, Gradients};
-pub use split::{Split, split_and_load};
+pub use parallel::{DataParallel, Gradients, Split, split_and_load};
 pub use trainer::Trainer;

@@ -64,7 +64,7 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
         }
 
         #[automatically_derived]
-        impl #generics ::taper::show::Show for #model #arguments #bounds {
+        impl #generics ::taper::notebook::Show for #model #arguments #bounds {
             fn show_text(&self) -> ::std::string::String {
                 ::taper::nn::Parameters::describe(self)
             }

@@ -1,7 +1,7 @@
 //! Examples by number.
 
 use crate::error::explain;
-use crate::show::Show;
+use crate::notebook::Show;
 use crate::tensor::moved;
 use candle_core::{Device, Result, Tensor};
 use std::sync::Arc;

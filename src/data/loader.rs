@@ -8,7 +8,7 @@ pub use batches::Batches;
 
 use super::{Batch, Dataset};
 use crate::error::explain;
-use crate::show::Show;
+use crate::notebook::Show;
 use crate::tensor::{draw_seed, permutation, with_seed};
 use candle_core::{Device, Result};
 use std::fmt;

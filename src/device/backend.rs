@@ -1,8 +1,7 @@
 //! The kind of GPU that this build supports: CUDA, Metal or none, chosen by the crate's features.
 
-pub(super) use kind::{count, memory, open};
+pub(super) use kind::{count, open};
 
-use super::trouble::Memory;
 use crate::error::explain;
 use candle_core::{Device, Result};
 
@@ -20,7 +19,7 @@ pub(super) fn require(wanted: &str) -> Result<()> {
 #[cfg(feature = "cuda")]
 mod kind {
     use super::*;
-    use crate::device::trouble::{explain_gpu, meaning};
+    use crate::device::errors::{explain_gpu, meaning};
     use candle_core::cuda_backend::CudaDevice;
     use candle_core::cuda_backend::cudarc::driver::{CudaContext, sys};
 
@@ -70,12 +69,6 @@ mod kind {
             }
         }
     }
-
-    pub(in super::super) fn memory(device: &Device) -> Option<Memory> {
-        let stream = device.as_cuda_device().ok()?.cuda_stream();
-        let (free, total) = stream.context().mem_get_info().ok()?;
-        Some(Memory { free, total })
-    }
 }
 
 #[cfg(all(feature = "metal", not(feature = "cuda")))]
@@ -92,10 +85,6 @@ mod kind {
 
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         Device::new_metal(index)
-    }
-
-    pub(in super::super) fn memory(_device: &Device) -> Option<Memory> {
-        None
     }
 }
 
@@ -115,9 +104,5 @@ mod kind {
 
     pub(in super::super) fn open(_index: usize) -> Result<Device> {
         count().map(|_| Device::Cpu)
-    }
-
-    pub(in super::super) fn memory(_device: &Device) -> Option<Memory> {
-        None
     }
 }

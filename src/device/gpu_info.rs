@@ -1,7 +1,6 @@
 //! What NVIDIA's driver tells about the GPUs of this machine.
 
 use crate::error::explain;
-use crate::show::Show;
 use candle_core::{Error, Result};
 use std::fmt;
 use std::io::ErrorKind;
@@ -136,12 +135,6 @@ impl fmt::Display for GpuInfo {
     }
 }
 
-impl Show for GpuInfo {
-    fn show_text(&self) -> String {
-        self.to_string()
-    }
-}
-
 /// The text of [`nvidia_smi`]; it prints and shows as it is.
 #[derive(Clone, PartialEq)]
 pub struct NvidiaSmi(String);
@@ -155,12 +148,6 @@ impl fmt::Display for NvidiaSmi {
 impl fmt::Debug for NvidiaSmi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Show for NvidiaSmi {
-    fn show_text(&self) -> String {
-        self.to_string()
     }
 }
 

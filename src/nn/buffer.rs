@@ -1,6 +1,6 @@
 //! What a layer remembers without a gradient.
 
-use crate::nn::form::Form;
+use crate::nn::spec::Spec;
 use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
 use candle_core::{Device, Result, Tensor};
 
@@ -39,7 +39,7 @@ impl Buffer {
     }
 
     /// A buffer that gets its values later, of this form, by [`Parameter::init`]'s rules.
-    pub(super) fn lazy_as(form: Form) -> Self {
+    pub(super) fn lazy_as(form: Spec) -> Self {
         Self(Parameter::lazy_as(form))
     }
 

@@ -1,9 +1,9 @@
 //! How far predictions are from their targets. Each loss is a mean over the batch: one number.
 
-use crate::cpu;
 use crate::device::DeviceExt;
 use crate::error::explain;
-use crate::nn::embedding::{check_numbers, or_nan};
+use crate::nn::layers::embedding::{check_numbers, or_nan};
+use crate::ops;
 use candle_core::{D, DType, Result, Tensor};
 
 /// The mean of the squared differences. From d2l's chapter *Linear Regression*, without its ½.
@@ -119,7 +119,7 @@ pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     }
     same_device("cross_entropy", y_hat, y)?;
     check_numbers(y, classes, "class", "cross_entropy")?;
-    match cpu::cross_entropy(y_hat, y)? {
+    match ops::cross_entropy(y_hat, y)? {
         Some(loss) => Ok(loss),
         None => cross_entropy_with_candle(y_hat, y),
     }
@@ -234,7 +234,7 @@ pub(crate) fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::testing::{Operation, compare};
+    use crate::ops::testing::{Operation, compare};
     use crate::tensor::{randn, tensor, zeros};
     use candle_core::{Device, Var};
 

@@ -1,9 +1,9 @@
 //! A tensor that training changes.
 
 use crate::error::explain;
-use crate::nn::form::Form;
+use crate::nn::spec::Spec;
 use crate::nn::{Copier, Parameters, Replicate, StateEntry};
-use crate::show::Show;
+use crate::notebook::Show;
 use crate::tensor::{TensorExt, moved};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
@@ -36,7 +36,7 @@ enum State {
     /// knows their `form`.
     Lazy {
         device: Option<Device>,
-        form: Option<Form>,
+        form: Option<Spec>,
     },
     /// Has values.
     Ready(Var),
@@ -76,7 +76,7 @@ impl Parameter {
     }
 
     /// A lazy one whose values are known to have this form.
-    pub(super) fn lazy_as(form: Form) -> Self {
+    pub(super) fn lazy_as(form: Spec) -> Self {
         Self::from_state(State::Lazy {
             device: None,
             form: Some(form),
@@ -183,7 +183,7 @@ impl Parameter {
         if let Some(form) = self.form()
             && form.refusal(values).is_some()
         {
-            let given = Form::of(values);
+            let given = Spec::of(values);
             return Err(explain(
                 format!("a parameter of {form} cannot hold {given}"),
                 "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
@@ -260,9 +260,9 @@ impl Parameter {
     }
 
     /// Shape and type of its values, as far as they are known; `None` if it takes any.
-    pub(crate) fn form(&self) -> Option<Form> {
+    pub(crate) fn form(&self) -> Option<Spec> {
         match &*self.read() {
-            State::Ready(var) => Some(Form::of(var)),
+            State::Ready(var) => Some(Spec::of(var)),
             State::Lazy { form, .. } => form.clone(),
         }
     }

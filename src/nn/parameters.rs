@@ -167,7 +167,7 @@ fn joined(path: &str, name: &str) -> String {
 mod tests {
     use super::*;
     use crate::nn::{Linear, Mode, ParametersExt, ReLU};
-    use crate::show::Show;
+    use crate::notebook::Show;
     use crate::tensor::zeros;
     use taper_macros::Parameters;
 

@@ -1,6 +1,6 @@
 //! Copies of a model that share nothing with it.
 
-use crate::hidden::Hidden;
+use crate::erased::Erased;
 use crate::nn::Parameter;
 use candle_core::{Device, Result, Tensor, TensorId};
 use std::collections::HashMap;
@@ -34,9 +34,9 @@ pub trait Replicate: Sized {
 /// Copies parameters to a device, each once, so that what a model shares its copy shares too.
 pub struct Copier {
     device: Device,
-    copied: Hidden<HashMap<usize, Parameter>>,
+    copied: Erased<HashMap<usize, Parameter>>,
     /// Those of Candle's own layers.
-    tensors: Hidden<HashMap<TensorId, Tensor>>,
+    tensors: Erased<HashMap<TensorId, Tensor>>,
 }
 
 impl Copier {
@@ -51,8 +51,8 @@ impl Copier {
     pub fn new(device: &Device) -> Self {
         Self {
             device: device.clone(),
-            copied: Hidden::new(HashMap::new()),
-            tensors: Hidden::new(HashMap::new()),
+            copied: Erased::new(HashMap::new()),
+            tensors: Erased::new(HashMap::new()),
         }
     }
 

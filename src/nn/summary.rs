@@ -1,7 +1,7 @@
 //! The table of a model's layers.
 
 use crate::nn::{Layer, Parameters, ParametersExt};
-use crate::show::Show;
+use crate::notebook::Show;
 use candle_core::{DType, Device, Result, Shape, Tensor};
 use std::cell::RefCell;
 use std::fmt;
@@ -125,7 +125,8 @@ pub(super) fn watched(layer: &dyn Layer, input: &Tensor) -> Result<Tensor> {
 impl Show for Summary {
     fn show_text(&self) -> String {
         // Whoever has built a deep network looks for one of its layers.
-        let mut table = crate::show::Table::new(["layer", "output shape", "parameters"]).whole();
+        let mut table =
+            crate::notebook::Table::new(["layer", "output shape", "parameters"]).whole();
         for row in &self.rows {
             let dims: Vec<String> = row.output.iter().map(usize::to_string).collect();
             let shape = format!("({})", dims.join(", "));

@@ -1,9 +1,9 @@
 //! Adam, and Adam with decoupled weight decay.
 
-use super::slots::Slots;
+use super::state::OptimizerState;
 use super::{Optimizer, print_settings};
-use crate::cpu;
 use crate::nn::Parameter;
+use crate::ops;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// What both have in common; they differ in what weight decay acts on.
 #[derive(Clone)]
 struct Moments {
-    slots: Slots<2>,
+    slots: OptimizerState<2>,
     lr: f64,
     betas: (f64, f64),
     eps: f64,
@@ -21,7 +21,7 @@ struct Moments {
 impl Moments {
     fn new(kind: &'static str, parameters: Vec<Parameter>, lr: f64, weight_decay: f64) -> Self {
         Self {
-            slots: Slots::new(kind, ["exp_avg", "exp_avg_sq"], parameters),
+            slots: OptimizerState::new(kind, ["exp_avg", "exp_avg_sq"], parameters),
             lr,
             betas: (0.9, 0.999),
             eps: 1e-8,
@@ -38,7 +38,7 @@ impl Moments {
             ..
         } = *self;
         let in_place = |value: &Tensor, gradient: &Tensor, [mean, square]: &[Tensor; 2], step| {
-            let rule = cpu::Moments {
+            let rule = ops::Moments {
                 step,
                 lr,
                 betas,
@@ -46,7 +46,7 @@ impl Moments {
                 weight_decay,
                 decoupled,
             };
-            cpu::adapt(value, gradient, [mean, square], rule)
+            ops::adapt(value, gradient, [mean, square], rule)
         };
         let slots = &mut self.slots;
         slots.update(

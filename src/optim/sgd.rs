@@ -1,9 +1,9 @@
 //! Stochastic gradient descent.
 
-use super::slots::Slots;
+use super::state::OptimizerState;
 use super::{Optimizer, print_settings};
-use crate::cpu;
 use crate::nn::Parameter;
+use crate::ops;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 /// ```
 #[derive(Clone)]
 pub struct Sgd {
-    slots: Slots<1>,
+    slots: OptimizerState<1>,
     lr: f64,
     momentum: f64,
     weight_decay: f64,
@@ -40,7 +40,7 @@ impl Sgd {
     /// ```
     pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
         Self {
-            slots: Slots::new("Sgd", ["momentum_buffer"], parameters),
+            slots: OptimizerState::new("Sgd", ["momentum_buffer"], parameters),
             lr,
             momentum: 0.0,
             weight_decay: 0.0,
@@ -95,14 +95,14 @@ impl Optimizer for Sgd {
             ..
         } = *self;
         let remembers = momentum != 0.0;
-        let rule = cpu::Descent {
+        let rule = ops::Descent {
             lr,
             momentum,
             nesterov,
             weight_decay,
         };
         let in_place = |value: &Tensor, gradient: &Tensor, [buffer]: &[Tensor; 1], _| {
-            cpu::descend(value, gradient, remembers.then_some(buffer), rule)
+            ops::descend(value, gradient, remembers.then_some(buffer), rule)
         };
         let slots = &mut self.slots;
         slots.update(

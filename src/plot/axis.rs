@@ -1,7 +1,7 @@
 //! From values to places on the page, and the ticks between.
 
 use super::number::{decade, scientific};
-use super::text::{FONT, shortened_to, text_width};
+use super::render::text::{FONT, shortened_to, text_width};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 

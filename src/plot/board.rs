@@ -2,13 +2,13 @@
 
 use super::axis::{AxisSpec, Scale};
 use super::chart::{Chart, Series};
-use super::drawn::save_page;
 use super::number::Number;
-use crate::display::MimeBundle;
-use crate::display::live::{Live, Picture};
+use super::render::output::save_scene;
+use crate::erased::Erased;
 use crate::error::Result;
-use crate::hidden::Hidden;
-use crate::show::Show;
+use crate::notebook::MimeBundle;
+use crate::notebook::Show;
+use crate::notebook::live::{Live, Picture};
 use std::path::Path;
 
 /// Curves that grow while the loop that draws them runs, as in d2l's chapter *Object-Oriented
@@ -37,7 +37,7 @@ use std::path::Path;
 /// ```
 #[derive(Debug)]
 pub struct ProgressBoard {
-    live: Hidden<Live<Board>>,
+    live: Erased<Live<Board>>,
 }
 
 /// What is drawn, and the points that wait for others to be averaged with.
@@ -64,7 +64,7 @@ impl ProgressBoard {
     /// ```
     pub fn new() -> Self {
         Self {
-            live: Hidden::new(Live::default()),
+            live: Erased::new(Live::default()),
         }
     }
 
@@ -192,7 +192,7 @@ impl ProgressBoard {
     /// assert!(ProgressBoard::new().svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
-        self.live.read().chart.page().svg()
+        self.live.read().chart.scene().svg()
     }
 
     /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on
@@ -216,7 +216,7 @@ impl ProgressBoard {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_page(&self.live.read().chart.page(), path.as_ref())
+        save_scene(&self.live.read().chart.scene(), path.as_ref())
     }
 }
 

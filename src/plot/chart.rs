@@ -5,11 +5,12 @@ mod shapes;
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
-use super::page::{Page, UNIT};
-use super::palette::INK;
-use super::text::{FONT, centred, text_width};
-use super::trace::Place;
-use crate::display::MimeBundle;
+use super::render::UNIT;
+use super::render::decimate::Place;
+use super::render::palette::INK;
+use super::render::scene::Scene;
+use super::render::text::{FONT, centred, text_width};
+use crate::notebook::MimeBundle;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
@@ -68,8 +69,8 @@ pub(super) struct Chart {
 }
 
 type Drawn = Result<(), DrawingAreaErrorKind<Infallible>>;
-type Area<'a> = DrawingArea<&'a mut Page, Shift>;
-type Context<'a, 'b> = ChartContext<'a, &'b mut Page, Cartesian2d<Axis, Axis>>;
+type Area<'a> = DrawingArea<&'a mut Scene, Shift>;
+type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
 
 /// In plotters' units, as everything below.
 const TICK: i32 = 3 * UNIT;
@@ -94,7 +95,7 @@ impl Default for Chart {
 impl Chart {
     /// The chart as a picture and as text.
     pub(super) fn bundle(&self) -> MimeBundle {
-        MimeBundle::text(self.text()).with("image/svg+xml", self.page().svg())
+        MimeBundle::text(self.text()).with("image/svg+xml", self.scene().svg())
     }
 
     /// One line that says what the axes are, and one for each series with its last point.
@@ -147,15 +148,15 @@ impl Chart {
         format!("{title}{y} over {x}{remark}")
     }
 
-    pub(super) fn page(&self) -> Page {
+    pub(super) fn scene(&self) -> Scene {
         // The picture is kept for those who see it, its text for those who hear it.
-        let mut page = Page::new(self.size, self.text().replace('\n', "; "));
-        self.draw(&mut page)
+        let mut scene = Scene::new(self.size, self.text().replace('\n', "; "));
+        self.draw(&mut scene)
             .expect("a picture in memory takes every shape");
-        page
+        scene
     }
 
-    fn draw(&self, page: &mut Page) -> Drawn {
+    fn draw(&self, scene: &mut Scene) -> Drawn {
         let (width, height) = self.size;
         let (x, y) = self.ends();
         let x = Axis::new(&self.x, x.into_iter(), width as usize / 55);
@@ -172,7 +173,7 @@ impl Chart {
             .last()
             .map_or(self.title_room(), |entry| entry.place.1 + ROW);
 
-        let area = page.into_drawing_area();
+        let area = scene.into_drawing_area();
         let mut chart = ChartBuilder::on(&area)
             .margin(UNIT)
             .margin_top(legend_room + 7 * UNIT)

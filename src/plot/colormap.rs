@@ -16,7 +16,7 @@ const STEPS: [(u8, u8, u8); 9] = [
 ];
 
 /// What is no number: the grey of the axes.
-const NONE: RGBColor = super::palette::INK;
+const NONE: RGBColor = super::render::palette::INK;
 
 /// The colour of a part of the range, from 0 to 1.
 pub(super) fn color(part: f64) -> RGBColor {

@@ -2,13 +2,13 @@
 
 use super::axis::Scale;
 use super::chart::{Chart, Mark, Series};
-use super::drawn::{self, Drawn};
 use super::number::Number;
-use super::page::Page;
+use super::render::output::{self, Graphic};
+use super::render::scene::Scene;
 use super::values::Values;
-use crate::display::{self, MimeBundle};
 use crate::error::{Result, explain};
-use crate::show::Show;
+use crate::notebook::Show;
+use crate::notebook::{MimeBundle, display};
 use std::path::Path;
 
 /// A chart: lines, points or bars over two axes. As the value of a cell it is shown.
@@ -335,7 +335,7 @@ impl Figure {
     /// assert!(plot(&(0..3), &[&[1, 4, 9]]).svg().starts_with("<svg "));
     /// ```
     pub fn svg(&self) -> String {
-        drawn::svg(self)
+        output::svg(self)
     }
 
     /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on
@@ -355,7 +355,7 @@ impl Figure {
     /// );
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        drawn::save(self, path.as_ref())
+        output::save(self, path.as_ref())
     }
 
     /// Shows the picture now, where it is not the value of its cell.
@@ -368,13 +368,13 @@ impl Figure {
     /// }
     /// ```
     pub fn show(&self) {
-        display::display(&self.show_bundle());
+        display(&self.show_bundle());
     }
 }
 
-impl Drawn for Figure {
-    fn page(&self) -> Page {
-        self.chart.page()
+impl Graphic for Figure {
+    fn scene(&self) -> Scene {
+        self.chart.scene()
     }
 
     fn words(&self) -> String {
@@ -388,11 +388,11 @@ impl Drawn for Figure {
 
 impl Show for Figure {
     fn show_text(&self) -> String {
-        drawn::text(self)
+        output::text(self)
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        drawn::bundle(self)
+        output::bundle(self)
     }
 }
 

@@ -3,13 +3,13 @@
 mod layout;
 
 use super::colormap::color;
-use super::drawn::{self, Drawn};
 use super::number::short;
-use super::page::Page;
+use super::render::output::{self, Graphic};
+use super::render::scene::Scene;
 use super::values::Values;
-use crate::display::{self, MimeBundle};
 use crate::error::{Result, explain};
-use crate::show::Show;
+use crate::notebook::Show;
+use crate::notebook::{MimeBundle, display};
 use candle_core::Tensor;
 use layout::Layout;
 use plotters::style::RGBColor;
@@ -237,7 +237,7 @@ impl Heatmap {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        drawn::svg(self)
+        output::svg(self)
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
@@ -253,7 +253,7 @@ impl Heatmap {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        drawn::save(self, path.as_ref())
+        output::save(self, path.as_ref())
     }
 
     /// Shows the picture now, where it is not the value of its cell.
@@ -265,7 +265,7 @@ impl Heatmap {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn show(&self) {
-        display::display(&self.show_bundle());
+        display(&self.show_bundle());
     }
 
     /// The lowest and the highest number.
@@ -295,8 +295,8 @@ impl Heatmap {
     }
 }
 
-impl Drawn for Heatmap {
-    fn page(&self) -> Page {
+impl Graphic for Heatmap {
+    fn scene(&self) -> Scene {
         Layout::new(self).draw()
     }
 
@@ -326,11 +326,11 @@ impl Drawn for Heatmap {
 
 impl Show for Heatmap {
     fn show_text(&self) -> String {
-        drawn::text(self)
+        output::text(self)
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        drawn::bundle(self)
+        output::bundle(self)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Images beside each other.
 
-use super::drawn::{self, Drawn};
-use super::page::{Anchor, Page, UNIT};
-use super::palette::INK;
-use super::text::shortened;
-use crate::display::{self, MimeBundle};
+use super::render::UNIT;
+use super::render::output::{self, Graphic};
+use super::render::palette::INK;
+use super::render::scene::{Anchor, Scene};
+use super::render::text::shortened;
 use crate::error::{Result, explain};
 use crate::image::Pixels;
-use crate::show::Show;
+use crate::notebook::Show;
+use crate::notebook::{MimeBundle, display};
 use candle_core::{DType, Device, Tensor};
 use std::path::Path;
 
@@ -199,7 +200,7 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        drawn::svg(self)
+        output::svg(self)
     }
 
     /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
@@ -215,7 +216,7 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        drawn::save(self, path.as_ref())
+        output::save(self, path.as_ref())
     }
 
     /// Shows the picture now, where it is not the value of its cell.
@@ -227,12 +228,12 @@ impl ImageGrid {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn show(&self) {
-        display::display(&self.show_bundle());
+        display(&self.show_bundle());
     }
 }
 
-impl Drawn for ImageGrid {
-    fn page(&self) -> Page {
+impl Graphic for ImageGrid {
+    fn scene(&self) -> Scene {
         let width = self.width as i32 * UNIT;
         let height = |image: &Pixels| width * image.height as i32 / image.width as i32;
         let tallest = self.images.iter().map(height).max().unwrap_or(0);
@@ -243,7 +244,7 @@ impl Drawn for ImageGrid {
         let size = (step.0 * columns as i32 + GAP, step.1 * rows + GAP);
         let size = ((size.0 / UNIT) as u32, (size.1 / UNIT) as u32);
 
-        let mut picture = Page::new(size, self.show_text());
+        let mut picture = Scene::new(size, self.show_text());
         for (i, image) in self.images.iter().enumerate() {
             let (column, row) = ((i % columns) as i32, (i / columns) as i32);
             let (left, top) = (GAP + column * step.0, GAP + row * step.1);
@@ -285,11 +286,11 @@ impl Drawn for ImageGrid {
 
 impl Show for ImageGrid {
     fn show_text(&self) -> String {
-        drawn::text(self)
+        output::text(self)
     }
 
     fn show_bundle(&self) -> MimeBundle {
-        drawn::bundle(self)
+        output::bundle(self)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::data::Batch;
 use crate::nn::{
     Copier, Layer, Parameter, Parameters, ParametersExt, Replicate, StateEntry, cross_entropy,
 };
+use crate::notebook::Show;
 use crate::optim::{Optimizer, Sgd};
-use crate::show::Show;
 use candle_core::{Result, Tensor};
 
 /// Makes a [`Module`] of a net that gives a score for each class: its loss is the cross-entropy, and

@@ -8,9 +8,9 @@ use crate::data::{Batch, DataLoader, DataModule};
 use crate::device::explain_gpu;
 use crate::error::explain;
 use crate::nn::ParametersExt;
+use crate::notebook::{check_interrupt, progress};
 use crate::optim::{Optimizer, clip_gradients};
 use crate::tensor::with_seed;
-use crate::{check_interrupt, progress};
 use candle_core::Result;
 use std::time::{Duration, Instant};
 

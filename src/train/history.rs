@@ -2,8 +2,8 @@
 
 mod columns;
 
+use crate::notebook::{Show, Table};
 use crate::plot::ProgressBoard;
-use crate::show::{Show, Table};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -163,8 +163,8 @@ impl Show for History {
         table.text(&right)
     }
 
-    fn show_bundle(&self) -> crate::display::MimeBundle {
-        let text = crate::display::MimeBundle::text(self.show_text());
+    fn show_bundle(&self) -> crate::notebook::MimeBundle {
+        let text = crate::notebook::MimeBundle::text(self.show_text());
         match self.epochs.is_empty() {
             true => text,
             false => {

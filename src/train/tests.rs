@@ -3,10 +3,10 @@
 use super::*;
 use crate::data::{Batch, DataLoader, DataModule, TensorDataset};
 use crate::nn::*;
+use crate::notebook::Show;
 use crate::optim::{Adam, Schedule};
 use crate::reference::devices;
 use crate::seq;
-use crate::show::Show;
 use crate::tensor::{manual_seed, rand, randn, with_seed};
 use candle_core::{DType, Device, Result, Tensor};
 use std::path::PathBuf;

@@ -45,7 +45,7 @@ fn a_cell_that_ends_in_nothing_shows_nothing() {
 
 #[test]
 fn two_figures_of_one_cell_are_both_shown() {
-    let cell = r#"use taper::display::{MimeBundle, display};
+    let cell = r#"use taper::notebook::{MimeBundle, display};
         for name in ["one", "two"] {
             display(&MimeBundle::text(name).with("image/svg+xml", format!("<svg>{name}</svg>")));
             println!("after {name}");

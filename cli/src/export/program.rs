@@ -107,7 +107,7 @@ fn header(name: &str) -> String {
 #![allow(warnings)] // as in a notebook
 
 use taper::prelude::*;
-use taper::{{export, show_value}};
+use taper::{{notebook::export, show_value}};
 
 fn main() -> std::process::ExitCode {{
     export::run(|| {{

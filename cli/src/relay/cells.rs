@@ -67,7 +67,7 @@ fn announce_end() {
     let _ = stdout.flush();
 }
 
-/// The functions that the library `taper` exports for us (`src/kernel.rs` there).
+/// The functions that the library `taper` exports for us (`src/notebook/hooks.rs` there).
 struct TaperLibrary {
     begin_cell: unsafe extern "C" fn(),
     flush: unsafe extern "C" fn(),

@@ -3,7 +3,7 @@
 use super::Plan;
 use crate::data::Batch;
 use crate::error::explain;
-use crate::kernel::check_interrupt;
+use crate::notebook::check_interrupt;
 use candle_core::Result;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;

@@ -170,7 +170,7 @@ fn a_loop_without_batches_says_why() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_a_loop() {
-    use crate::display::testing::records;
+    use crate::notebook::testing::records;
     records("data::loader::tests::an_interrupt_ends_a_loop", || {
         for prefetch in [0, 2] {
             let loader = DataLoader::new(numbers(50))
@@ -183,7 +183,7 @@ fn an_interrupt_ends_a_loop() {
             let message = batches.next().unwrap().unwrap_err().to_string();
             assert!(message.starts_with("interrupted: "), "{message}");
             assert!(batches.next().is_none());
-            crate::kernel::taper_begin_cell();
+            crate::notebook::testing::taper_begin_cell();
         }
     });
 }

@@ -2,9 +2,9 @@
 
 use super::shapes::Drawing;
 use super::{Area, Chart, Drawn, ROW, font};
-use crate::plot::page::UNIT;
-use crate::plot::text::{FONT, shortened, text_width};
-use crate::plot::trace::Place;
+use crate::plot::render::UNIT;
+use crate::plot::render::decimate::Place;
+use crate::plot::render::text::{FONT, shortened, text_width};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// The line before a name.

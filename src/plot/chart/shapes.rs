@@ -2,9 +2,10 @@
 
 use super::{Chart, Context, Mark, Place, Series};
 use crate::plot::axis::Scale;
-use crate::plot::page::{Page, UNIT};
-use crate::plot::palette::{self, Stroke};
-use crate::plot::trace::trace;
+use crate::plot::render::UNIT;
+use crate::plot::render::decimate::decimate;
+use crate::plot::render::palette::{self, Stroke};
+use crate::plot::render::scene::Scene;
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::collections::{BTreeMap, HashSet};
@@ -56,7 +57,7 @@ impl Chart {
         let places = || series.points.iter().map(|&(x, y)| place(x, y));
         let mut shape = Shape::new(index);
         if matches!(series.mark, Mark::Line | Mark::Marked) {
-            shape.pieces = trace(places(), UNIT, (MOST_POINTS / self.series.len()).max(100));
+            shape.pieces = decimate(places(), UNIT, (MOST_POINTS / self.series.len()).max(100));
         }
         if matches!(series.mark, Mark::Points | Mark::Marked) {
             // Marks on the same pixel would only make the picture large.
@@ -171,23 +172,23 @@ impl<'a> PointCollection<'a, BackendCoord> for &'a Drawing<'_> {
     }
 }
 
-impl Drawable<&mut Page> for Drawing<'_> {
+impl Drawable<&mut Scene> for Drawing<'_> {
     fn draw<I: Iterator<Item = BackendCoord>>(
         &self,
         _points: I,
-        page: &mut &mut Page,
+        scene: &mut &mut Scene,
         _size: (u32, u32),
     ) -> Result<(), DrawingErrorKind<Infallible>> {
         if let Some((from, to)) = self.clip {
-            page.begin_clip(from, to);
+            scene.begin_clip(from, to);
         }
         for shape in self.shapes {
-            page.draw_bars(&shape.bars, shape.stroke);
-            page.draw_pieces(&shape.pieces, shape.stroke);
-            page.draw_marks(&shape.marks, shape.mark, shape.stroke);
+            scene.draw_bars(&shape.bars, shape.stroke);
+            scene.draw_pieces(&shape.pieces, shape.stroke);
+            scene.draw_marks(&shape.marks, shape.mark, shape.stroke);
         }
         if self.clip.is_some() {
-            page.end_clip();
+            scene.end_clip();
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ fn texts(svg: &str) -> Vec<String> {
 fn an_empty_chart_has_axes_and_says_that_it_is_empty() {
     let chart = chart(&[]);
     assert_eq!(chart.text(), "y over x (no points yet)");
-    let svg = chart.page().svg();
+    let svg = chart.scene().svg();
     assert!(texts(&svg).contains(&"0.4".to_owned()), "{svg}");
     assert!(lines(&svg).is_empty());
 }
@@ -50,7 +50,7 @@ fn a_chart_names_its_axes_and_series_whatever_their_letters() {
     ]);
     chart.x.label = "epoch".to_owned();
     chart.y.label = "loss > 0".to_owned();
-    let svg = chart.page().svg();
+    let svg = chart.scene().svg();
     let shown = texts(&svg);
     for name in ["epoch", "loss > 0", "a<b & \"c\"", "d"] {
         assert!(shown.contains(&name.to_owned()), "{name}: {shown:?}");
@@ -69,7 +69,7 @@ fn a_chart_names_its_axes_and_series_whatever_their_letters() {
 fn lines_differ_in_colour_and_dashes() {
     let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
     let svg = chart(&[("a", points), ("b", points), ("c", points)])
-        .page()
+        .scene()
         .svg();
     let document = Document::parse(&svg).unwrap();
     let mut styles: Vec<_> = document
@@ -96,7 +96,7 @@ fn what_is_not_finite_is_a_gap() {
         (5.0, 1.0),
         (6.0, 2.0),
     ];
-    let svg = chart(&[("", &points)]).page().svg();
+    let svg = chart(&[("", &points)]).scene().svg();
     let lines = lines(&svg);
     assert_eq!(lines.len(), 1);
     assert_eq!(lines[0].matches('M').count(), 2, "{}", lines[0]);
@@ -105,7 +105,7 @@ fn what_is_not_finite_is_a_gap() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
     let chart = chart(&[("all", &[(NAN, NAN), (0.0, NAN)])]);
     assert_eq!(chart.text(), "y over x\nall: NaN at 0 (2 points)");
-    Document::parse(&chart.page().svg()).unwrap();
+    Document::parse(&chart.scene().svg()).unwrap();
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_log_axis_leaves_out_what_is_not_positive() {
         ],
     )]);
     chart.y.scale = Scale::Log;
-    let svg = chart.page().svg();
+    let svg = chart.scene().svg();
     assert_eq!(lines(&svg)[0].matches(['M', 'L']).count(), 2);
     assert_eq!(svg.matches("<circle").count(), 1);
     assert!(
@@ -131,14 +131,14 @@ fn a_log_axis_leaves_out_what_is_not_positive() {
     );
     // Nothing positive at all.
     chart.series[0].points = vec![(0.0, -1.0)];
-    assert!(lines(&chart.page().svg()).is_empty());
+    assert!(lines(&chart.scene().svg()).is_empty());
 }
 
 #[test]
 fn a_line_beyond_the_limits_is_cut_off() {
     let mut chart = chart(&[("", &[(0.0, 0.0), (1.0, 1e300), (2.0, -1e300)])]);
     chart.y.limits = Some((0.0, 1.0));
-    let svg = chart.page().svg();
+    let svg = chart.scene().svg();
     let document = Document::parse(&svg).unwrap();
     let line = document
         .descendants()
@@ -157,7 +157,7 @@ fn a_million_points_are_a_small_picture() {
         .map(f64::from)
         .map(|x| (x, (x * 0.01).sin() * x))
         .collect();
-    let svg = chart(&[("wave", &points)]).page().svg();
+    let svg = chart(&[("wave", &points)]).scene().svg();
     assert!(svg.len() < 30_000, "{}", svg.len());
 }
 
@@ -166,7 +166,7 @@ fn the_legend_stands_above_the_lines_in_as_many_rows_as_it_needs() {
     let names: Vec<String> = (0..7).map(|i| format!("layer {i}")).collect();
     let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
     let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
-    let svg = chart(&series).page().svg();
+    let svg = chart(&series).scene().svg();
     let document = Document::parse(&svg).unwrap();
     let number =
         |node: roxmltree::Node, name| -> f64 { node.attribute(name).unwrap().parse().unwrap() };
@@ -195,7 +195,7 @@ fn a_chart_that_has_too_much_to_say_can_still_be_drawn() {
     chart.y.label = "loss".to_owned();
     for size in [(100, 80), (350, 250), (4000, 80)] {
         chart.size = size;
-        Document::parse(&chart.page().svg()).unwrap();
+        Document::parse(&chart.scene().svg()).unwrap();
     }
 }
 
@@ -207,7 +207,7 @@ fn what_is_too_long_ends_within_the_picture() {
     chart.title = long.to_owned();
     chart.x.label = long.to_owned();
     chart.y.label = long.to_owned();
-    let shown = texts(&chart.page().svg());
+    let shown = texts(&chart.scene().svg());
     let cut = shown.iter().filter(|text| text.starts_with("a name that"));
     let cut: Vec<_> = cut.collect();
     assert_eq!(cut.len(), 4, "{shown:?}");
@@ -223,7 +223,7 @@ fn a_legend_without_room_for_all_says_how_many_there_are() {
     let names: Vec<String> = (0..40).map(|i| format!("layer {i}")).collect();
     let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
     let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
-    let shown = texts(&chart(&series).page().svg());
+    let shown = texts(&chart(&series).scene().svg());
     let named = shown
         .iter()
         .filter(|text| text.starts_with("layer"))

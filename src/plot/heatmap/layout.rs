@@ -2,13 +2,14 @@
 
 use super::Heatmap;
 use crate::image::Pixels;
+use crate::notebook::Show;
 use crate::plot::axis::{Axis, AxisSpec};
 use crate::plot::colormap::{color, ink_on};
 use crate::plot::number::{decade, fixed, short};
-use crate::plot::page::{Anchor, Page, UNIT};
-use crate::plot::palette::INK;
-use crate::plot::text::{FONT, centred, shortened, text_width};
-use crate::show::Show;
+use crate::plot::render::UNIT;
+use crate::plot::render::palette::INK;
+use crate::plot::render::scene::{Anchor, Scene};
+use crate::plot::render::text::{FONT, centred, shortened, text_width};
 use plotters::style::RGBColor;
 use std::iter;
 
@@ -85,7 +86,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    pub(super) fn draw(&self) -> Page {
+    pub(super) fn draw(&self) -> Scene {
         let (map, (width, height)) = (self.map, self.cell);
         let right = self.left + width * map.columns as i32;
         let bottom = self.top + height * map.rows as i32;
@@ -99,7 +100,7 @@ impl<'a> Layout<'a> {
         let size = (end / UNIT + 1, foot / UNIT + 1);
 
         let title = map.show_text().replace('\n', "; ");
-        let mut picture = Page::new((size.0 as u32, size.1 as u32), title);
+        let mut picture = Scene::new((size.0 as u32, size.1 as u32), title);
         picture.draw_image(
             &self.pixels(),
             (self.left, self.top),
@@ -107,7 +108,7 @@ impl<'a> Layout<'a> {
         );
         self.write_values(&mut picture);
         let middle = ((self.left + right) / 2, (self.top + bottom) / 2);
-        let write_row = |picture: &mut Page, text: &str, y: i32| {
+        let write_row = |picture: &mut Scene, text: &str, y: i32| {
             let text = centred(text, middle.0, end);
             picture.write(&text, (middle.0, y), Anchor::Middle, INK);
         };
@@ -141,7 +142,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn write_values(&self, picture: &mut Page) {
+    fn write_values(&self, picture: &mut Scene) {
         let (width, height) = self.cell;
         for (i, text) in self.numbers.iter().flatten().enumerate() {
             let (row, column) = ((i / self.map.columns) as i32, (i % self.map.columns) as i32);
@@ -153,7 +154,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn draw_scale(&self, picture: &mut Page, left: i32, bottom: i32) {
+    fn draw_scale(&self, picture: &mut Scene, left: i32, bottom: i32) {
         let rgb = (0..64).rev().map(|i| color(f64::from(i) / 63.0));
         let strip = Pixels {
             width: 1,

@@ -1,8 +1,8 @@
 use super::*;
-use crate::SummaryWriter;
 use crate::data::{Dataset, Shapes, TensorDataset};
 use crate::nn::Linear;
 use crate::tensor::{ones, zeros};
+use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
 use crate::train::{Classifier, EarlyStopping};
 use candle_core::{DType, Device, Tensor};
@@ -11,7 +11,7 @@ use candle_core::{DType, Device, Tensor};
 #[test]
 fn an_interrupt_keeps_model_and_history() {
     let name = "train::fit::tests::an_interrupt_keeps_model_and_history";
-    crate::display::testing::records(name, || {
+    crate::notebook::testing::records(name, || {
         let mut model = mlp(0.0);
         let mut trainer = Trainer::new(100)
             .log_every(1)
@@ -32,7 +32,7 @@ fn an_interrupt_keeps_model_and_history() {
 #[test]
 fn a_training_that_is_done_has_a_full_bar() {
     let name = "train::fit::tests::a_training_that_is_done_has_a_full_bar";
-    let records = crate::display::testing::records(name, || {
+    let records = crate::notebook::testing::records(name, || {
         let history = Trainer::new(3).fit(&mut mlp(0.0), &Quarters::new(50));
         assert_eq!(history.unwrap().epochs.len(), 3);
     });
@@ -51,7 +51,7 @@ fn a_training_that_is_done_has_a_full_bar() {
 #[test]
 fn an_interrupt_keeps_the_steps_since_the_last_interval_and_tells_the_callbacks() {
     let name = "train::fit::tests::an_interrupt_keeps_the_steps_since_the_last_interval_and_tells_the_callbacks";
-    crate::display::testing::records(name, || {
+    crate::notebook::testing::records(name, || {
         /// Interrupts before the third batch.
         struct Interrupting;
 
@@ -98,7 +98,7 @@ fn an_interrupt_keeps_the_steps_since_the_last_interval_and_tells_the_callbacks(
 #[test]
 fn a_training_that_stops_early_says_how_far_it_came() {
     let name = "train::fit::tests::a_training_that_stops_early_says_how_far_it_came";
-    let records = crate::display::testing::records(name, || {
+    let records = crate::notebook::testing::records(name, || {
         let stop = EarlyStopping::new("train_loss", 1).min_delta(100.0);
         let history = Trainer::new(9)
             .callback(stop)

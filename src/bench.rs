@@ -1,0 +1,13 @@
+//! Measuring: a stopwatch, a benchmark, and experiments with the speed of devices.
+
+mod benchmark;
+mod compare;
+mod comparison;
+mod stopwatch;
+
+pub use benchmark::{Timing, Timings, benchmark};
+pub use compare::{
+    compare_batch_sizes, compare_copies, compare_devices, compare_logging, compare_transfers,
+};
+pub use comparison::Comparison;
+pub use stopwatch::Stopwatch;

@@ -1,0 +1,324 @@
+//! Repeated measurements, which say more than one.
+
+use super::stopwatch::Stopwatch;
+use crate::error::Result;
+use crate::notebook::MimeBundle;
+use crate::notebook::check_interrupt;
+use crate::notebook::{Show, Table};
+use crate::plot::{Figure, bar};
+use candle_core::Device;
+use std::time::{Duration, Instant};
+
+/// Runs that are not counted: memory is fetched, kernels are loaded, caches fill, and cores come up
+/// to speed.
+const WARM_UPS: usize = 3;
+const WARM: Duration = Duration::from_millis(100);
+/// Enough for a median.
+const RUNS: usize = 30;
+/// Slow work is measured less often, but at least this often.
+const LEAST_RUNS: usize = 5;
+const LONG_ENOUGH: Duration = Duration::from_secs(2);
+
+/// How long some work took, run after run. Made by [`benchmark`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let timing: Timing = benchmark("exp", &cpu(), || ones(1000, &cpu())?.exp())?;
+/// assert!(timing.quartiles().0 <= timing.median());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Timing {
+    label: String,
+    /// From the shortest to the longest.
+    runs: Vec<Duration>,
+}
+
+/// Measures work on a device: a tenth of a second to warm up, at least three runs, then 30 runs,
+/// fewer if they take long (but at least 5), each until the device has finished.
+///
+/// # Errors
+/// That of the work, or that the reader asked to stop.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let mut timings = Timings::new();
+/// for device in try_all_gpus() {
+///     for batch_size in [16, 64] {
+///         let x = rand((batch_size, 100), &device)?;
+///         let w = rand((100, 100), &device)?;
+///         let label = format!("{} × {batch_size}", device.label());
+///         timings.push(benchmark(label, &device, || x.matmul(&w))?);
+///     }
+/// }
+/// assert!(timings.show_text().starts_with("work"));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn benchmark<T>(
+    label: impl Into<String>,
+    device: &Device,
+    mut work: impl FnMut() -> Result<T>,
+) -> Result<Timing> {
+    let mut run = || {
+        check_interrupt()?;
+        let watch = Stopwatch::start(device)?;
+        // The result is dropped after the measurement.
+        let _result = work()?;
+        watch.elapsed()
+    };
+    let begin = Instant::now();
+    let mut warm_ups = 0;
+    while warm_ups < WARM_UPS || begin.elapsed() < WARM {
+        run()?;
+        warm_ups += 1;
+    }
+    let begin = Instant::now();
+    let mut runs = Vec::with_capacity(RUNS);
+    while runs.len() < RUNS && (runs.len() < LEAST_RUNS || begin.elapsed() < LONG_ENOUGH) {
+        runs.push(run()?);
+    }
+    runs.sort();
+    Ok(Timing {
+        label: label.into(),
+        runs,
+    })
+}
+
+impl Timing {
+    /// What was measured.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(benchmark("nothing", &cpu(), || Ok(()))?.label(), "nothing");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The time that half of the runs did not exceed.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let timing = benchmark("nothing", &cpu(), || Ok(()))?;
+    /// assert!(timing.median().as_secs_f64() < 1.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn median(&self) -> Duration {
+        self.runs[self.runs.len() / 2]
+    }
+
+    /// The times that a quarter and three quarters of the runs did not exceed: the spread.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (low, high) = benchmark("nothing", &cpu(), || Ok(()))?.quartiles();
+    /// assert!(low <= high);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn quartiles(&self) -> (Duration, Duration) {
+        let n = self.runs.len();
+        (self.runs[n / 4], self.runs[n * 3 / 4])
+    }
+
+    /// How many runs were measured.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(benchmark("nothing", &cpu(), || Ok(()))?.num_runs(), 30);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn num_runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Label, median, spread and number of runs, as texts.
+    fn row(&self) -> [String; 4] {
+        let (low, high) = self.quartiles();
+        [
+            self.label.clone(),
+            readable_time(self.median()),
+            format!("{} – {}", readable_time(low), readable_time(high)),
+            self.runs.len().to_string(),
+        ]
+    }
+}
+
+impl Show for Timing {
+    fn show_text(&self) -> String {
+        let [label, median, spread, runs] = self.row();
+        format!("{label}: {median} (half of {runs} runs: {spread})")
+    }
+}
+
+/// Measurements below each other, which show themselves as a table.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let mut timings = Timings::new();
+/// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+/// assert_eq!(timings.milliseconds().len(), 1); // for plot and bar
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Timings {
+    timings: Vec<Timing>,
+    note: Option<String>,
+}
+
+const HEADER: [&str; 4] = ["work", "median", "middle half", "runs"];
+
+impl Timings {
+    /// An empty table.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Timings::new().milliseconds().is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a row.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut timings = Timings::new();
+    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn push(&mut self, timing: Timing) {
+        self.timings.push(timing);
+    }
+
+    /// The medians in milliseconds, in the order of the rows.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut timings = Timings::new();
+    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// let figure = bar(["nothing"], &[&timings.milliseconds()]).ylabel("ms");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn milliseconds(&self) -> Vec<f64> {
+        let medians = self.timings.iter().map(Timing::median);
+        medians.map(|median| median.as_secs_f64() * 1e3).collect()
+    }
+
+    /// The medians as bars.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut timings = Timings::new();
+    /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// assert!(timings.plot().svg().contains("nothing"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plot(&self) -> Figure {
+        let labels = self.timings.iter().map(|timing| timing.label.as_str());
+        bar(labels, &[&self.milliseconds()]).ylabel("ms")
+    }
+
+    /// Adds a sentence below the table.
+    pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
+        self.note = note;
+        self
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(HEADER);
+        self.timings
+            .iter()
+            .for_each(|timing| table.push(timing.row()));
+        table
+    }
+}
+
+impl Show for Timings {
+    fn show_text(&self) -> String {
+        let table = self.table().text(&[1, 2, 3]);
+        match &self.note {
+            Some(note) => format!("{table}\n{note}"),
+            None => table,
+        }
+    }
+
+    fn show_bundle(&self) -> MimeBundle {
+        let html = self.table().html_with_note(self.note.as_deref());
+        MimeBundle::text(self.show_text()).with("text/html", html)
+    }
+}
+
+/// Three significant digits: `1.23 ms`, `45.6 µs`.
+pub(crate) fn readable_time(time: Duration) -> String {
+    let nanoseconds = time.as_nanos() as f64;
+    let (value, unit) = match nanoseconds {
+        n if n < 1e3 => (n, "ns"),
+        n if n < 1e6 => (n / 1e3, "µs"),
+        n if n < 1e9 => (n / 1e6, "ms"),
+        n => (n / 1e9, "s"),
+    };
+    let decimals = match value {
+        v if v >= 100.0 || unit == "ns" => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_three_digits() {
+        let shown = [7, 1_230, 45_600, 1_234_567, 250_000_000, 2_000_000_000]
+            .map(|n| readable_time(Duration::from_nanos(n)));
+        assert_eq!(
+            shown,
+            ["7 ns", "1.23 µs", "45.6 µs", "1.23 ms", "250 ms", "2.00 s"]
+        );
+    }
+
+    #[test]
+    fn work_is_warmed_up_counted_and_shown_as_a_table() {
+        let mut count = 0;
+        let timing = benchmark("a <b>", &Device::Cpu, || {
+            count += 1;
+            std::thread::sleep(Duration::from_micros(200));
+            Ok(())
+        });
+        let timing = timing.unwrap();
+        assert_eq!(timing.num_runs(), RUNS);
+        assert!(count > 100, "{count} runs in a tenth of a second");
+        assert!(timing.median() >= Duration::from_micros(200));
+        let mut timings = Timings::new();
+        timings.push(timing);
+        let bundle = timings.show_bundle();
+        assert!(
+            bundle
+                .get("text/html")
+                .is_some_and(|html| html.contains("a &lt;b&gt;"))
+        );
+        assert_eq!(timings.show_text().lines().count(), 2);
+    }
+
+    #[test]
+    fn an_error_of_the_work_is_given_on() {
+        let failed = benchmark("", &Device::Cpu, || -> Result<()> {
+            candle_core::bail!("no")
+        });
+        assert!(failed.unwrap_err().to_string().contains("no"));
+    }
+}

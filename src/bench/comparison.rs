@@ -1,0 +1,275 @@
+//! A table of measurements, one row for each size.
+
+use super::benchmark::{Timing, readable_time};
+use crate::error::{Result, explain};
+use crate::notebook::MimeBundle;
+use crate::notebook::{Show, Table};
+use crate::plot::{Figure, Scale, Values, plot};
+use std::fmt;
+
+/// Measurements for several sizes, made by [`compare_devices`](super::compare_devices) and its
+/// neighbours: a table, a plot, and the numbers themselves.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let table = compare_devices(&[10, 100], |n, device| rand(n, device), |x| x.exp())?;
+/// assert_eq!(table.sizes(), [10, 100]);
+/// assert!(table.values("cpu")?[0] < 1.0); // seconds
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Comparison {
+    /// What a size is: `"batch size"`.
+    size: String,
+    sizes: Vec<usize>,
+    columns: Vec<Column>,
+    note: Option<String>,
+}
+
+/// One number for each size.
+#[derive(Clone)]
+pub(super) struct Column {
+    name: String,
+    unit: Unit,
+    values: Vec<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Unit {
+    Seconds,
+    /// So many of these a second.
+    Rate(&'static str),
+    /// A part of 1.
+    Share,
+    /// How many times as much.
+    Times,
+}
+
+impl Comparison {
+    pub(super) fn new(size: &str, sizes: &[usize], columns: Vec<Column>) -> Self {
+        Self {
+            size: size.to_owned(),
+            sizes: sizes.to_vec(),
+            columns,
+            note: None,
+        }
+    }
+
+    pub(super) fn with_note(mut self, note: Option<String>) -> Self {
+        self.note = note;
+        self
+    }
+
+    /// The sizes that were measured.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(compare_transfers(&cpu(), &[100])?.sizes(), [100]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The numbers below this head, one for each size: seconds, or so many a second; shares as parts
+    /// of 1.
+    ///
+    /// # Errors
+    /// If there is no such head; the message has the list.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let copies = compare_transfers(&cpu(), &[1000])?;
+    /// let bytes_a_second = copies.values("copy, speed")?[0];
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn values(&self, head: &str) -> Result<Vec<f64>> {
+        match self.columns.iter().find(|column| column.name == head) {
+            Some(column) => Ok(column.values.clone()),
+            None => {
+                let names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
+                Err(explain(
+                    format!("there is no column {head:?}"),
+                    format!("Choose one of: {}", names.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// The speeds, or where there are none the times, over the sizes: a line for each device.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let figure = compare_transfers(&cpu(), &[1_000, 10_000, 100_000])?.plot();
+    /// assert!(figure.svg().contains("copy"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plot(&self) -> Figure {
+        let rate = self
+            .columns
+            .iter()
+            .find(|c| matches!(c.unit, Unit::Rate(_)));
+        let (unit, label) = match rate.map(|column| column.unit) {
+            Some(Unit::Rate(label)) => (Unit::Rate(label), label),
+            _ => (Unit::Seconds, "seconds"),
+        };
+        let shown: Vec<&Column> = self.columns.iter().filter(|c| c.unit == unit).collect();
+        let lines: Vec<&dyn Values> = shown.iter().map(|c| &c.values as &dyn Values).collect();
+        plot(&self.sizes, &lines)
+            .legend(shown.iter().map(|column| column.name.as_str()))
+            .xlabel(self.size.as_str())
+            .ylabel(label)
+            .xscale(Scale::Log)
+            .yscale(Scale::Log)
+            .markers()
+    }
+
+    fn table(&self) -> Table {
+        let heads = self.columns.iter().map(|column| column.name.clone());
+        let mut table = Table::new([self.size.clone()].into_iter().chain(heads));
+        for (i, &size) in self.sizes.iter().enumerate() {
+            let size = match self.size.as_str() {
+                "bytes" => prefixed(size as f64, "B"),
+                _ => size.to_string(),
+            };
+            let cells = self.columns.iter().map(|c| c.unit.written(c.values[i]));
+            table.push([size].into_iter().chain(cells).collect::<Vec<_>>());
+        }
+        table
+    }
+}
+
+impl Column {
+    /// The medians.
+    pub(super) fn times(name: impl Into<String>, timings: &[Timing]) -> Self {
+        Self {
+            name: name.into(),
+            unit: Unit::Seconds,
+            values: timings.iter().map(|t| t.median().as_secs_f64()).collect(),
+        }
+    }
+
+    /// From times to speeds, when so much was done in each.
+    pub(super) fn per_second(&self, name: String, unit: Unit, done: &[usize]) -> Self {
+        let values = done.iter().zip(&self.values);
+        Self {
+            name,
+            unit,
+            values: values.map(|(&n, time)| n as f64 / time.max(1e-9)).collect(),
+        }
+    }
+
+    pub(super) fn share_of(&self, whole: &Self, name: &str) -> Self {
+        Self {
+            unit: Unit::Share,
+            ..self.over(whole, name)
+        }
+    }
+
+    pub(super) fn over(&self, other: &Self, name: &str) -> Self {
+        let values = self.values.iter().zip(&other.values);
+        Self {
+            name: name.to_owned(),
+            unit: Unit::Times,
+            values: values.map(|(a, b)| a / b.max(1e-12)).collect(),
+        }
+    }
+}
+
+impl Unit {
+    fn written(self, value: f64) -> String {
+        match self {
+            Unit::Seconds => readable_time(std::time::Duration::from_secs_f64(value)),
+            Unit::Rate("B/s") => prefixed(value, "B/s"),
+            Unit::Rate(_) => format!("{value:.0}"),
+            Unit::Share => format!("{:.0} %", value * 100.0),
+            Unit::Times => format!("{value:.2}×"),
+        }
+    }
+}
+
+/// Three significant digits: `1.23 MB`.
+fn prefixed(value: f64, unit: &str) -> String {
+    let prefixes = ["", "k", "M", "G", "T"];
+    let steps = ((value.max(1.0).log10() / 3.0) as usize).min(prefixes.len() - 1);
+    let value = value / 1000f64.powi(steps as i32);
+    let decimals = match value {
+        _ if steps == 0 => 0,
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {}{unit}", prefixes[steps])
+}
+
+impl Show for Comparison {
+    fn show_text(&self) -> String {
+        let right: Vec<usize> = (0..=self.columns.len()).collect();
+        let table = self.table().text(&right);
+        match &self.note {
+            Some(note) => format!("{table}\n{note}"),
+            None => table,
+        }
+    }
+
+    fn show_bundle(&self) -> MimeBundle {
+        let html = self.table().html_with_note(self.note.as_deref());
+        MimeBundle::text(self.show_text()).with("text/html", html)
+    }
+}
+
+impl fmt::Debug for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show_text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_shows_units_that_can_be_read_and_its_note() {
+        let column = |name: &str, unit, values: [f64; 2]| Column {
+            name: name.to_owned(),
+            unit,
+            values: values.to_vec(),
+        };
+        let columns = vec![
+            column("cpu", Unit::Seconds, [1e-6, 0.25]),
+            column("speed", Unit::Rate("B/s"), [999.0, 12.34e9]),
+            column("share", Unit::Share, [0.5, 0.031]),
+            column("times", Unit::Times, [2.0, 0.5]),
+        ];
+        let table = Comparison::new("bytes", &[1, 1_000_000], columns);
+        let table = table.with_note(Some("No <GPU>".to_owned()));
+        assert_eq!(
+            table.show_text(),
+            "  bytes      cpu      speed  share  times
+    1 B  1.00 µs    999 B/s   50 %  2.00×
+1.00 MB   250 ms  12.3 GB/s    3 %  0.50×
+No <GPU>"
+        );
+        let bundle = table.show_bundle();
+        assert!(
+            bundle
+                .get("text/html")
+                .is_some_and(|html| html.contains("<p>No &lt;GPU&gt;</p>"))
+        );
+        assert!(
+            table
+                .plot()
+                .show_text()
+                .contains("speed: 1.234·10¹⁰ at 1000000")
+        );
+        let message = table.values("gpu").unwrap_err().to_string();
+        assert!(
+            message.ends_with("Choose one of: cpu, speed, share, times"),
+            "{message}"
+        );
+    }
+}

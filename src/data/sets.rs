@@ -1,0 +1,19 @@
+//! The data sets: generated, downloaded, or read from a folder.
+
+mod digits;
+mod downloaded;
+mod drawing;
+mod folder;
+mod images;
+mod leaves;
+mod location;
+mod shapes;
+mod synthetic;
+
+pub use digits::Digits;
+pub use downloaded::{Cifar10, FashionMnist, Mnist};
+pub use folder::ImageFolder;
+pub use images::ImageDataset;
+pub use leaves::Leaves;
+pub use shapes::Shapes;
+pub use synthetic::SyntheticRegression;

@@ -1,0 +1,194 @@
+//! The well-known data sets, which `taper data get` has put on disk.
+
+use super::location::data_folder;
+use crate::data::ImageDataset;
+use crate::data::module::{data_module, setters};
+use crate::error::explain;
+use candle_core::{DType, Device, Error, Result, Tensor, safetensors};
+use std::fmt::Display;
+use std::path::Path;
+
+/// Defines a data set that is downloaded: its name in Rust and on the command line, one picture's
+/// shape, the classes.
+macro_rules! downloaded {
+    ($(#[$doc:meta])* $set:ident = $name:literal, $shape:expr, $count:literal, $classes:expr) => {
+        $(#[$doc])*
+        ///
+        #[doc = concat!("It is downloaded once, in a terminal: `cargo taper data get ", $name, "`.")]
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
+        /// match data.train() {
+        #[doc = concat!("    Ok(train) => assert_eq!(train.len(), ", stringify!($count), "),")]
+        ///     Err(error) => println!("{error}"), // what to type, if it is not there
+        /// }
+        /// ```
+        #[derive(Clone, Debug)]
+        pub struct $set {
+            batch_size: usize,
+        }
+
+        impl Default for $set {
+            fn default() -> Self {
+                $set { batch_size: 64 }
+            }
+        }
+
+        impl $set {
+            /// What the targets from 0 to 9 stand for.
+            pub const CLASSES: [&str; 10] = $classes;
+
+            /// The pictures, in batches of 64. Nothing is read yet.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let data = ", stringify!($set), "::new();")]
+            /// ```
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            setters! {
+                /// How many pictures a batch has.
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
+                /// ```
+                batch_size(pictures: usize);
+            }
+
+            /// The pictures to learn from.
+            ///
+            /// # Errors
+            /// If they are not on disk, or damaged; the message says what to type.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("if let Err(error) = ", stringify!($set), "::new().train() {")]
+            #[doc = concat!("    assert!(error.to_string().ends_with(\"\\ncargo taper data get ", $name, "\"));")]
+            /// }
+            /// ```
+            pub fn train(&self) -> Result<ImageDataset> {
+                part(stringify!($set), $name, "train", $shape)
+            }
+
+            /// The pictures on which to measure what was learned: the official test set.
+            ///
+            /// # Errors
+            /// As for [`train`](Self::train).
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("if let Ok(val) = ", stringify!($set), "::new().val() {")]
+            ///     assert_eq!(val.len(), 10000);
+            /// }
+            /// ```
+            pub fn val(&self) -> Result<ImageDataset> {
+                part(stringify!($set), $name, "test", $shape)
+            }
+        }
+
+        data_module!($set);
+    };
+}
+
+downloaded! {
+    /// Handwritten digits: 60,000 pictures of 28 by 28 pixels to learn from and 10,000 to measure
+    /// with.
+    ///
+    /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32`.
+    /// Source: Y. LeCun, C. Cortes and C. Burges, *The MNIST database of handwritten digits* (1998).
+    Mnist = "mnist", [1, 28, 28], 60000,
+    ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
+}
+
+downloaded! {
+    /// Pictures of clothes and shoes, as hard as digits are easy: 60,000 of 28 by 28 pixels to learn
+    /// from and 10,000 to measure with.
+    ///
+    /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (background) to 1; targets `(batch,)`, `u32`,
+    /// which [`FashionMnist::CLASSES`] names. Source: H. Xiao, K. Rasul and R. Vollgraf,
+    /// *Fashion-MNIST* (2017), licence MIT.
+    FashionMnist = "fashion-mnist", [1, 28, 28], 60000,
+    [
+        "t-shirt", "trouser", "pullover", "dress", "coat",
+        "sandal", "shirt", "sneaker", "bag", "ankle boot",
+    ]
+}
+
+downloaded! {
+    /// Colour photographs of animals and vehicles: 50,000 of 32 by 32 pixels to learn from and 10,000
+    /// to measure with.
+    ///
+    /// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, red, green and blue; targets `(batch,)`,
+    /// `u32`, which [`Cifar10::CLASSES`] names. Source: A. Krizhevsky, *Learning Multiple Layers of
+    /// Features from Tiny Images* (2009). [`Shapes`](super::Shapes) stands in for it without a download.
+    Cifar10 = "cifar10", [3, 32, 32], 50000,
+    [
+        "airplane", "automobile", "bird", "cat", "deer",
+        "dog", "frog", "horse", "ship", "truck",
+    ]
+}
+
+/// One part of a set, from the data folder.
+fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDataset> {
+    let folder = data_folder()?.join(name);
+    let file = folder.join(part).with_extension("safetensors");
+    if !file.exists() {
+        let folder = folder.display();
+        return Err(get(
+            name,
+            format_args!("{set} is not in {folder} yet. Type this in a terminal:"),
+        ));
+    }
+    read(&file, shape).map_err(|error| {
+        let file = file.display();
+        get(
+            name,
+            format_args!("{file} is damaged ({error}). Get it anew, in a terminal:"),
+        )
+    })
+}
+
+/// The second line is what to type, and nothing else.
+fn get(name: &str, what: impl Display) -> Error {
+    explain(what, format_args!("cargo taper data get {name}"))
+}
+
+/// Reads a file with `images`, `(n, channels, height, width)`, and `labels`, `(n,)`, both `u8`.
+fn read(file: &Path, shape: [usize; 3]) -> Result<ImageDataset> {
+    let mut tensors = safetensors::load_buffer(&std::fs::read(file)?, &Device::Cpu)?;
+    let mut take = |name| {
+        let tensor = tensors.remove(name);
+        tensor.ok_or_else(|| Error::Msg(format!("it has no {name}")))
+    };
+    let (images, labels) = (take("images")?, take("labels")?);
+    let [channels, height, width] = shape;
+    let n = images.dims().first().copied().unwrap_or(0);
+    check("images", &images, &[n, channels, height, width])?;
+    check("labels", &labels, &[n])?;
+    if n == 0 || labels.max_all()?.to_scalar::<u8>()? > 9 {
+        return Err(Error::Msg("its labels are not 0 to 9".to_owned()));
+    }
+    ImageDataset::new(images, labels)
+}
+
+fn check(name: &str, tensor: &Tensor, dims: &[usize]) -> Result<()> {
+    if tensor.dims() == dims && tensor.dtype() == DType::U8 {
+        return Ok(());
+    }
+    let (found, dtype) = (tensor.dims(), tensor.dtype().as_str());
+    Err(Error::Msg(format!(
+        "its {name} are {found:?} of {dtype} instead of {dims:?} of u8"
+    )))
+}
+
+#[cfg(test)]
+mod tests;

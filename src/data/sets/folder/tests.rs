@@ -1,0 +1,95 @@
+use super::*;
+use crate::data::DataLoader;
+use crate::data::transforms::Resize;
+
+/// A folder of its own for a test, gone in the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str) -> Self {
+        let folder = format!("taper_{name}_{}", std::process::id());
+        let path = std::env::temp_dir().join(folder);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Temporary(path)
+    }
+
+    fn write(&self, file: &str, contents: &[u8]) {
+        let path = self.0.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn png(width: usize, height: usize, grey: u8) -> Vec<u8> {
+    Pixels::filled(width, height, [grey; 3]).encode_png()
+}
+
+#[test]
+fn classes_are_folders_in_the_order_of_their_names() {
+    let folder = Temporary::new("classes");
+    folder.write("b/2.PNG", &png(4, 4, 2));
+    folder.write("b/1.png", &png(4, 4, 1));
+    folder.write(
+        "a/deeper/3.jpg",
+        include_bytes!("../../../image/orange.jpg"),
+    );
+    folder.write("a/notes.txt", b"not a picture");
+    folder.write(".hidden/4.png", &png(4, 4, 4));
+    folder.write("top.png", &png(4, 4, 4));
+    let data = ImageFolder::new(&folder.0).unwrap();
+    assert_eq!(data.classes(), ["a", "b"]);
+    assert_eq!(data.len(), 3);
+    let batch = data.get(&[2, 1]).unwrap();
+    assert_eq!(batch.y.to_vec1::<u32>().unwrap(), [1, 1]);
+    let values = (batch.x * 255.0).unwrap().flatten_from(1).unwrap();
+    let values = values.to_vec2::<f32>().unwrap();
+    assert_eq!((values[0][0], values[1][0]), (2.0, 1.0));
+    assert_eq!(data.image(0).unwrap().dims(), [12, 20, 3]);
+    assert!(data.file(0).unwrap().ends_with("a/deeper/3.jpg"));
+}
+
+#[test]
+fn a_corrupt_file_is_named_in_the_place_of_its_batch() {
+    let folder = Temporary::new("corrupt");
+    let sound = png(30, 30, 9);
+    for name in ["a/1.png", "a/2.png", "a/3.png"] {
+        folder.write(name, &sound);
+    }
+    folder.write("a/4.png", &sound[..sound.len() / 2]);
+    let loader = DataLoader::new(ImageFolder::new(&folder.0).unwrap()).batch_size(2);
+    let batches: Vec<_> = loader.into_iter().collect();
+    assert!(batches[0].is_ok());
+    let message = batches[1].as_ref().unwrap_err().to_string();
+    assert!(message.starts_with("cannot read the picture "), "{message}");
+    assert!(message.contains("4.png: "), "{message}");
+    assert_eq!(message.lines().count(), 2);
+}
+
+#[test]
+fn pictures_of_two_sizes_need_a_transform() {
+    let folder = Temporary::new("sizes");
+    folder.write("a/1.png", &png(4, 4, 1));
+    folder.write("a/2.png", &png(6, 5, 1));
+    let data = ImageFolder::new(&folder.0).unwrap();
+    let message = data.get(&[0, 1]).unwrap_err().to_string();
+    assert!(message.contains("1.png gives [3, 4, 4]"), "{message}");
+    assert!(message.contains("2.png gives [3, 5, 6]"), "{message}");
+    let data = data.transform(crate::compose![Resize::exact(4, 4), ToTensor]);
+    assert_eq!(data.get(&[0, 1]).unwrap().x.dims(), [2, 3, 4, 4]);
+}
+
+#[test]
+fn a_folder_without_pictures_says_what_is_missing() {
+    let folder = Temporary::new("empty");
+    let message = |folder: &Path| ImageFolder::new(folder).unwrap_err().to_string();
+    assert!(message(&folder.0).starts_with("there are no class folders in "));
+    folder.write("a/notes.txt", b"");
+    assert!(message(&folder.0).starts_with("there are no pictures in "));
+}

@@ -1,0 +1,181 @@
+//! Pictures in memory.
+
+use crate::data::transforms::Transform;
+use crate::data::{Batch, Dataset, TensorDataset};
+use crate::error::explain;
+use candle_core::{DType, Result, Tensor};
+use std::fmt;
+use std::sync::Arc;
+
+/// Pictures with their classes, kept as bytes: a quarter of what they take as `f32`.
+///
+/// A batch has inputs `(batch, channels, height, width)` of `f32` from 0 to 1, and targets
+/// `(batch,)`, `u32`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let images = Tensor::full(255u8, (100, 3, 32, 32), &cpu())?; // (n, channels, height, width)
+/// let labels = Tensor::zeros(100, DType::U32, &cpu())?; // (n,)
+/// let batch = ImageDataset::new(images, labels)?.get(&[3, 1])?;
+/// assert_eq!(batch.x.dims(), [2, 3, 32, 32]);
+/// assert_eq!(batch.x.max_all()?.to_scalar::<f32>()?, 1.0);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ImageDataset {
+    bytes: TensorDataset,
+    transform: Option<Arc<dyn Transform>>,
+}
+
+impl ImageDataset {
+    /// A data set of pictures, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
+    ///
+    /// # Errors
+    /// If the pictures have another shape or type, or there are fewer or more classes.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let error = ImageDataset::new(zeros((4, 28, 28), &cpu())?, zeros(4, &cpu())?).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "ImageDataset: the images are [4, 28, 28] of f32\n\
+    ///      Give (n, channels, height, width) of u8, from 0 to 255"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(images: Tensor, labels: Tensor) -> Result<Self> {
+        if images.rank() != 4 || images.dtype() != DType::U8 {
+            let (dims, dtype) = (images.dims(), images.dtype().as_str());
+            return Err(explain(
+                format_args!("ImageDataset: the images are {dims:?} of {dtype}"),
+                "Give (n, channels, height, width) of u8, from 0 to 255",
+            ));
+        }
+        if labels.dims() != [images.dims()[0]] {
+            let (images, labels) = (images.dims(), labels.dims());
+            return Err(explain(
+                format_args!("ImageDataset: the images are {images:?} and the labels {labels:?}"),
+                "Give one label for each image: (n,)",
+            ));
+        }
+        let labels = labels.to_dtype(DType::U32)?;
+        let bytes = TensorDataset::new(images, labels)?;
+        let transform = None;
+        Ok(ImageDataset { bytes, transform })
+    }
+
+    /// What happens to each picture, which begins as `(height, width, channels)` of `u8`. At first
+    /// it is [`ToTensor`](crate::data::transforms::ToTensor) alone.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let steps = compose![
+    ///     RandomHorizontalFlip::new(),
+    ///     ToTensor,
+    ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
+    /// ];
+    /// let data = Shapes::new().num_train(8).train()?.transform(steps);
+    /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
+        self.transform = Some(Arc::new(transform));
+        self
+    }
+}
+
+impl Dataset for ImageDataset {
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn get(&self, indices: &[usize]) -> Result<Batch> {
+        let Batch { x, y } = self.bytes.get(indices)?;
+        let Some(transform) = &self.transform else {
+            let x = (x.to_dtype(DType::F32)? / 255.0)?;
+            return Ok(Batch { x, y });
+        };
+        let pictures = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
+        let pictures = (0..indices.len()).map(|i| transform.apply(&pictures.get(i)?));
+        let x = Tensor::stack(&pictures.collect::<Result<Vec<_>>>()?, 0)?;
+        Ok(Batch { x, y })
+    }
+}
+
+impl fmt::Debug for ImageDataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ImageDataset({} images)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compose;
+    use crate::data::transforms::*;
+    use candle_core::Device;
+
+    #[test]
+    fn bytes_become_numbers_from_0_to_1_in_the_order_asked_for() {
+        let pixels: Vec<u8> = vec![0, 51, 102, 153, 204, 255];
+        let images = Tensor::from_vec(pixels, (3, 1, 1, 2), &Device::Cpu).unwrap();
+        let labels = Tensor::new(&[7u8, 8, 9], &Device::Cpu).unwrap();
+        let data = ImageDataset::new(images, labels).unwrap();
+        let batch = data.get(&[2, 0]).unwrap();
+        let values: Vec<f32> = batch.x.flatten_all().unwrap().to_vec1().unwrap();
+        let expected = [204.0, 255.0, 0.0, 51.0].map(|byte: f32| byte / 255.0);
+        for (value, expected) in values.into_iter().zip(expected) {
+            assert!((value - expected).abs() < 1e-7, "{value} {expected}");
+        }
+        assert_eq!(batch.y.to_vec1::<u32>().unwrap(), [9, 7]);
+        assert!(data.get(&[3]).is_err());
+    }
+
+    #[test]
+    fn a_transform_sees_every_picture_grey_or_coloured() -> Result<()> {
+        for channels in [1u8, 3] {
+            let pixels: Vec<u8> = (0..2 * channels * 6).map(|i| i * 5).collect();
+            let shape = (2, usize::from(channels), 2, 3);
+            let images = Tensor::from_vec(pixels, shape, &Device::Cpu)?;
+            let labels = Tensor::zeros(2, DType::U32, &Device::Cpu)?;
+            let plain = ImageDataset::new(images, labels)?;
+            let numbers = |data: &ImageDataset| -> Result<Vec<f32>> {
+                data.get(&[1, 0])?.x.flatten_all()?.to_vec1()
+            };
+            let expected = numbers(&plain)?;
+            let same = numbers(&plain.clone().transform(ToTensor))?;
+            let far = same
+                .iter()
+                .zip(&expected)
+                .any(|(a, b)| (a - b).abs() > 1e-6);
+            assert!(!far, "{same:?} {expected:?}");
+
+            let steps = compose![
+                Resize::exact(4, 6),
+                CenterCrop::new(4),
+                ColorJitter::new().brightness(0.2).saturation(0.2),
+                RandomHorizontalFlip::new().p(1.0),
+                ToTensor
+            ];
+            let x = plain.transform(steps).get(&[0])?.x;
+            assert_eq!(x.dims(), [1, usize::from(channels), 4, 4]);
+            let row: Vec<f32> = x.flatten_all()?.narrow(0, 0, 4)?.to_vec1()?;
+            assert!(row[0] > row[3], "mirrored: {row:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_label_for_each_image() {
+        let images = Tensor::zeros((3, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
+        let labels = Tensor::zeros(2, DType::U32, &Device::Cpu).unwrap();
+        let message = ImageDataset::new(images, labels).unwrap_err().to_string();
+        assert!(
+            message.contains("the images are [3, 1, 2, 2] and the labels [2]\nGive one label"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,376 @@
+//! A folder of leaf pictures that need no download.
+
+mod render;
+
+use super::drawing::{Dice, in_parallel};
+use super::location::data_folder;
+use crate::compose;
+use crate::data::module::setters;
+use crate::data::transforms::{
+    CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
+};
+use crate::data::{DataLoader, DataModule, ImageFolder};
+use crate::error::explain;
+use candle_core::Result;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The two kinds of leaves, in the order of their names.
+const CLASSES: [&str; 2] = ["diseased", "healthy"];
+/// Changes when the pictures do.
+const VERSION: u32 = 1;
+/// The file that says which pictures a folder holds; it is written last.
+const NOTE: &str = "about.txt";
+
+/// Mean and standard deviation of red, green and blue in ImageNet's pictures, as usual.
+const MEAN: [f64; 3] = [0.485, 0.456, 0.406];
+const STD: [f64; 3] = [0.229, 0.224, 0.225];
+
+/// Pictures of leaves, healthy and diseased, in folders `train`, `validation` and `test`: drawn by
+/// Taper, and read back from their files like photographs.
+///
+/// Each picture is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim;
+/// colour, form, place and light of all leaves vary, and healthy ones have drops of light. The
+/// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every picture.
+///
+/// As a [`DataModule`](crate::data::DataModule) it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
+/// `u32`: 0 for diseased, 1 for healthy.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// # let folder = std::env::temp_dir().join(format!("taper_leaves_{}", std::process::id()));
+/// let data = Leaves::new().num_train(4).num_val(1).num_test(1).folder(&folder);
+/// let batch = data.train_dataloader()?.into_iter().next().expect("a batch")?;
+/// assert_eq!(batch.x.dims(), [4, 3, 128, 128]);
+/// assert_eq!(data.test()?.classes(), ["diseased", "healthy"]);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Leaves {
+    folder: Option<PathBuf>,
+    num_train: usize,
+    num_val: usize,
+    num_test: usize,
+    seed: u64,
+    batch_size: usize,
+}
+
+impl Default for Leaves {
+    fn default() -> Self {
+        Leaves {
+            folder: None,
+            num_train: 80,
+            num_val: 20,
+            num_test: 20,
+            seed: 0,
+            batch_size: 4,
+        }
+    }
+}
+
+impl Leaves {
+    /// 80 pictures of each kind for training, 20 for validation and 20 to test with, in batches
+    /// of 4.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = Leaves::new().batch_size(16);
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts the pictures here instead of among Taper's data sets. The folder must not exist yet, be
+    /// empty, or hold these very pictures.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = Leaves::new().folder("datasets/leaves");
+    /// ```
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.folder = Some(path.into());
+        self
+    }
+
+    setters! {
+        /// How many pictures of each kind there are to learn from.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().num_train(200);
+        /// ```
+        num_train(pictures: usize);
+
+        /// How many pictures of each kind there are for validation.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().num_val(10);
+        /// ```
+        num_val(pictures: usize);
+
+        /// How many pictures of each kind there are to test with.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().num_test(10);
+        /// ```
+        num_test(pictures: usize);
+
+        /// Draws other leaves: those of another seed than 0.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().seed(1);
+        /// ```
+        seed(seed: u64);
+
+        /// How many pictures a batch has.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = Leaves::new().batch_size(16);
+        /// ```
+        batch_size(pictures: usize);
+    }
+
+    /// The folder with `train`, `validation` and `test` in it; draws the pictures if they are not
+    /// there yet.
+    ///
+    /// # Errors
+    /// If the folder holds something else, or cannot be written.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("taper_leaves_{}", std::process::id()));
+    /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).folder(&folder);
+    /// assert!(data.path()?.join("train/healthy/000.png").exists());
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn path(&self) -> Result<PathBuf> {
+        let folder = match &self.folder {
+            Some(folder) => folder.clone(),
+            None => self.own_folder()?,
+        };
+        if !self.is_in(&folder) {
+            self.make(&folder)?;
+        }
+        Ok(folder)
+    }
+
+    /// That of these very pictures, among Taper's data sets.
+    fn own_folder(&self) -> Result<PathBuf> {
+        let data = data_folder()?;
+        std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
+        Ok(data.join(format!(
+            "leaves-{}-{}-{}-{}-v{VERSION}",
+            self.num_train, self.num_val, self.num_test, self.seed
+        )))
+    }
+
+    /// What the note in the folder says.
+    fn note(&self) -> String {
+        format!(
+            "Leaves drawn by Taper, version {VERSION}, seed {}: {} for training, {} for validation, \
+             {} to test with, of each kind.\n",
+            self.seed, self.num_train, self.num_val, self.num_test
+        )
+    }
+
+    fn is_in(&self, folder: &Path) -> bool {
+        std::fs::read_to_string(folder.join(NOTE)).is_ok_and(|note| note == self.note())
+    }
+
+    /// Draws all pictures beside the folder and then gives it their name, so that it is never seen
+    /// half full.
+    fn make(&self, folder: &Path) -> Result<()> {
+        let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+        if folder.exists() && !is_empty {
+            return Err(explain(
+                format_args!(
+                    "{} holds something else than these leaves",
+                    folder.display()
+                ),
+                "Name another folder, or delete this one",
+            ));
+        }
+        let mut name = folder.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let part = folder.with_file_name(name);
+        let made = self.write_all(&part).and_then(|()| {
+            if is_empty {
+                std::fs::remove_dir(folder)?;
+            }
+            std::fs::rename(&part, folder)
+        });
+        let _ = std::fs::remove_dir_all(&part);
+        match made {
+            // Another program was faster.
+            Err(_) if self.is_in(folder) => Ok(()),
+            Err(error) => Err(unwritable(folder, &error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn write_all(&self, root: &Path) -> std::io::Result<()> {
+        let parts = [
+            ("train", self.num_train),
+            ("validation", self.num_val),
+            ("test", self.num_test),
+        ];
+        for (part, (name, count)) in parts.into_iter().enumerate() {
+            for (class, class_name) in CLASSES.into_iter().enumerate() {
+                let folder = root.join(name).join(class_name);
+                std::fs::create_dir_all(&folder)?;
+                let written = in_parallel(count, |i| {
+                    // Another number for every picture of the set, however many there are.
+                    let number = (i << 3) | (part << 1) | class;
+                    let mut dice = Dice::new(self.seed, number);
+                    let bytes = render::draw(&mut dice, class == 0).encode_png();
+                    std::fs::write(folder.join(format!("{i:03}.png")), bytes)
+                });
+                written.into_iter().collect::<std::io::Result<()>>()?;
+            }
+        }
+        std::fs::write(root.join(NOTE), self.note())
+    }
+
+    /// What happens to a picture before training: resize, cut out the middle, mirror and vary at
+    /// random, normalise. Gives `(3, 128, 128)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let image = Tensor::zeros((224, 256, 3), DType::U8, &cpu())?;
+    /// assert_eq!(Leaves::training_transformer().apply(&image)?.dims(), [3, 128, 128]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn training_transformer() -> Compose {
+        compose![
+            Resize::new(224),
+            CenterCrop::new(128),
+            RandomHorizontalFlip::new(),
+            ColorJitter::new().contrast(0.05),
+            ToTensor,
+            Normalize::new(MEAN, STD),
+        ]
+    }
+
+    /// The same without what is random.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let image = Tensor::zeros((224, 256, 3), DType::U8, &cpu())?;
+    /// assert_eq!(Leaves::validation_transformer().apply(&image)?.dims(), [3, 128, 128]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn validation_transformer() -> Compose {
+        compose![
+            Resize::new(224),
+            CenterCrop::new(128),
+            ToTensor,
+            Normalize::new(MEAN, STD),
+        ]
+    }
+
+    /// The pictures to learn from, as [`training_transformer`](Self::training_transformer) gives
+    /// them.
+    ///
+    /// # Errors
+    /// As for [`path`](Self::path).
+    ///
+    /// ```no_run
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Leaves::new().train()?.len(), 160);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn train(&self) -> Result<ImageFolder> {
+        let pictures = ImageFolder::new(self.path()?.join("train"))?;
+        Ok(pictures.transform(Self::training_transformer()))
+    }
+
+    /// The pictures on which to measure what was learned, as
+    /// [`validation_transformer`](Self::validation_transformer) gives them.
+    ///
+    /// # Errors
+    /// As for [`path`](Self::path).
+    ///
+    /// ```no_run
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Leaves::new().val()?.len(), 40);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn val(&self) -> Result<ImageFolder> {
+        let pictures = ImageFolder::new(self.path()?.join("validation"))?;
+        Ok(pictures.transform(Self::validation_transformer()))
+    }
+
+    /// The pictures that are looked at only in the end, as
+    /// [`validation_transformer`](Self::validation_transformer) gives them.
+    ///
+    /// # Errors
+    /// As for [`path`](Self::path).
+    ///
+    /// ```no_run
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Leaves::new().test()?.len(), 40);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn test(&self) -> Result<ImageFolder> {
+        let pictures = ImageFolder::new(self.path()?.join("test"))?;
+        Ok(pictures.transform(Self::validation_transformer()))
+    }
+
+    /// The test pictures in batches.
+    ///
+    /// # Errors
+    /// As for [`path`](Self::path).
+    ///
+    /// ```no_run
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Leaves::new().test_dataloader()?.num_batches(), 10);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn test_dataloader(&self) -> Result<DataLoader> {
+        Ok(DataLoader::new(self.test()?).batch_size(self.batch_size))
+    }
+}
+
+impl DataModule for Leaves {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        let loader = DataLoader::new(self.train()?);
+        Ok(loader.batch_size(self.batch_size).shuffle(true))
+    }
+
+    // A folder without pictures cannot be opened.
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        let val = (self.num_val > 0).then(|| self.val()).transpose()?;
+        Ok(val.map(|val| DataLoader::new(val).batch_size(self.batch_size)))
+    }
+}
+
+fn unwritable(folder: &Path, error: &dyn fmt::Display) -> candle_core::Error {
+    explain(
+        format_args!("cannot write the leaves to {}: {error}", folder.display()),
+        "Name a folder that you may write to: .folder(\"leaves\")",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! Examples of a known line.
+
+use crate::data::TensorDataset;
+use crate::data::module::{data_module, setters};
+use crate::tensor::{draw_seed, normal, randn, with_seed};
+use candle_core::{Device, Result, Tensor};
+
+/// Examples of a linear rule with some noise, as in d2l's chapter *Synthetic Regression Data*:
+/// `y = x·w + b + noise`.
+///
+/// Inputs are `(batch, n)` for `n` weights, from the standard normal distribution, targets
+/// `(batch, 1)`, both `f32`. The examples follow [`manual_seed`](crate::tensor::manual_seed), are
+/// drawn when the object is made, and stay the same as long as it lives.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let data = SyntheticRegression::new([2.0, -3.4], 4.2);
+/// let batch = data.train_dataloader()?.into_iter().next().expect("a batch")?;
+/// assert_eq!(batch.x.dims(), [32, 2]);
+/// assert_eq!(batch.y.dims(), [32, 1]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SyntheticRegression {
+    w: Vec<f64>,
+    b: f64,
+    noise: f64,
+    num_train: usize,
+    num_val: usize,
+    batch_size: usize,
+    seed: u64,
+}
+
+impl SyntheticRegression {
+    /// Examples of the rule with weights `w` and bias `b`: 1,000 for training and 1,000 for
+    /// validation, noise of standard deviation 0.01, batches of 32.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = SyntheticRegression::new([2.0, -3.4], 4.2);
+    /// assert_eq!(data.train()?.len(), 1000);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(w: impl Into<Vec<f64>>, b: f64) -> Self {
+        SyntheticRegression {
+            w: w.into(),
+            b,
+            noise: 0.01,
+            num_train: 1000,
+            num_val: 1000,
+            batch_size: 32,
+            seed: draw_seed(),
+        }
+    }
+
+    setters! {
+        /// The standard deviation of the noise.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).noise(0.0).train()?;
+        /// let batch = data.get(&[0, 1, 2])?;
+        /// assert_eq!(batch.x.to_vec2::<f32>()?, batch.y.to_vec2::<f32>()?);
+        /// # Ok::<(), Error>(())
+        /// ```
+        noise(std: f64);
+
+        /// How many examples there are to learn from.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).num_train(10);
+        /// assert_eq!(data.train()?.len(), 10);
+        /// # Ok::<(), Error>(())
+        /// ```
+        num_train(examples: usize);
+
+        /// How many examples there are for validation.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).num_val(10);
+        /// assert_eq!(data.val()?.len(), 10);
+        /// # Ok::<(), Error>(())
+        /// ```
+        num_val(examples: usize);
+
+        /// How many examples a batch has.
+        ///
+        /// ```
+        /// use taper::prelude::*;
+        ///
+        /// let data = SyntheticRegression::new([1.0], 0.0).batch_size(100);
+        /// assert_eq!(data.train_dataloader()?.num_batches(), 10);
+        /// # Ok::<(), Error>(())
+        /// ```
+        batch_size(examples: usize);
+    }
+
+    /// The true weights, `(n, 1)`, with which to compare what was learned.
+    ///
+    /// # Errors
+    /// If there is not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let w = SyntheticRegression::new([2.0, -3.4], 4.2).w()?; // (2, 1)
+    /// assert_eq!(w.to_vec2::<f32>()?, [[2.0], [-3.4]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn w(&self) -> Result<Tensor> {
+        let w: Vec<f32> = self.w.iter().map(|&w| w as f32).collect();
+        Tensor::from_vec(w, (self.w.len(), 1), &Device::Cpu)
+    }
+
+    /// The true bias.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(SyntheticRegression::new([2.0, -3.4], 4.2).b(), 4.2);
+    /// ```
+    pub fn b(&self) -> f64 {
+        self.b
+    }
+
+    /// The examples to learn from.
+    ///
+    /// # Errors
+    /// If the noise is no standard deviation.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let train = SyntheticRegression::new([2.0, -3.4], 4.2).train()?;
+    /// let batch = train.get(&[0])?; // x: (1, 2), y: (1, 1)
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn train(&self) -> Result<TensorDataset> {
+        self.examples(self.num_train, self.seed)
+    }
+
+    /// The examples on which to measure what was learned.
+    ///
+    /// # Errors
+    /// If the noise is no standard deviation.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let val = SyntheticRegression::new([2.0, -3.4], 4.2).val()?;
+    /// assert_eq!(val.len(), 1000);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn val(&self) -> Result<TensorDataset> {
+        self.examples(self.num_val, self.seed.wrapping_add(1))
+    }
+
+    fn examples(&self, n: usize, seed: u64) -> Result<TensorDataset> {
+        with_seed(seed, || {
+            let x = randn((n, self.w.len()), &Device::Cpu)?; // (n, features)
+            let noise = normal(0.0, self.noise, (n, 1), &Device::Cpu)?;
+            let y = ((x.matmul(&self.w()?)? + self.b)? + noise)?; // (n, 1)
+            TensorDataset::new(x, y)
+        })
+    }
+}
+
+data_module!(SyntheticRegression);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+
+    #[test]
+    fn the_examples_follow_the_rule_up_to_the_noise() {
+        let data = with_seed(3, || SyntheticRegression::new([2.0, -3.4], 4.2));
+        let all: Vec<usize> = (0..1000).collect();
+        let batch = data.train().unwrap().get(&all).unwrap();
+        let rule = (batch.x.matmul(&data.w().unwrap()).unwrap() + data.b()).unwrap();
+        let noise = (&batch.y - rule).unwrap();
+        let std = noise.sqr().unwrap().mean_all().unwrap().sqrt().unwrap();
+        let std = std.to_scalar::<f32>().unwrap();
+        assert!((0.009..0.011).contains(&std), "{std}");
+    }
+
+    #[test]
+    fn examples_stay_and_those_for_validation_are_others() {
+        let data = SyntheticRegression::new([1.0], 0.0);
+        let first = |set: TensorDataset| -> Vec<Vec<f32>> {
+            set.get(&[0, 1, 2]).unwrap().x.to_vec2().unwrap()
+        };
+        let train = first(data.train().unwrap());
+        assert_eq!(train, first(data.train().unwrap()));
+        assert_ne!(train, first(data.val().unwrap()));
+        let same = |seed| with_seed(seed, || SyntheticRegression::new([1.0], 0.0).seed);
+        assert_eq!(same(5), same(5));
+    }
+
+    #[test]
+    fn a_noise_that_cannot_be_is_refused() {
+        assert!(
+            SyntheticRegression::new([1.0], 0.0)
+                .noise(-1.0)
+                .train()
+                .is_err()
+        );
+    }
+}

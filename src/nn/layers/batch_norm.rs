@@ -1,0 +1,327 @@
+//! Batch normalisation.
+
+use crate::nn::spec::Spec;
+use crate::nn::summary::{self, seen};
+use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, Replicate, StateEntry, check};
+use crate::nn::{Copier, print_as_described};
+use crate::ops::{self, Normalized};
+use crate::tensor::{ones, zeros};
+use candle_core::{DType, Device, Result, Tensor};
+
+const EPS: f64 = 1e-5;
+const MOMENTUM: f64 = 0.1;
+
+/// What both kinds have in common; they differ in the shapes that they take.
+#[derive(taper_macros::Parameters)]
+struct Norm {
+    weight: Parameter,
+    bias: Parameter,
+    running_mean: Buffer,
+    running_var: Buffer,
+    num_batches_tracked: Buffer,
+    mode: Mode,
+}
+
+impl Norm {
+    fn lazy() -> Self {
+        let features = Spec::f32(&[None]);
+        let count = Spec::new(&[], DType::I64);
+        Self {
+            weight: Parameter::lazy_as(features.clone()),
+            bias: Parameter::lazy_as(features.clone()),
+            running_mean: Buffer::lazy_as(features.clone()),
+            running_var: Buffer::lazy_as(features),
+            num_batches_tracked: Buffer::lazy_as(count),
+            mode: Mode::new(),
+        }
+    }
+
+    fn init(&self, features: usize, device: &Device) -> Result<()> {
+        self.weight.init(device, |d| ones(features, d))?;
+        self.bias.init(device, |d| zeros(features, d))?;
+        self.running_mean.init(device, |d| zeros(features, d))?;
+        self.running_var.init(device, |d| ones(features, d))?;
+        self.num_batches_tracked
+            .init(device, |d| Tensor::new(0i64, d))
+    }
+
+    /// Normalises `(batch, features, …)`.
+    fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Result<Tensor> {
+        let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
+        check::same_place(layer, x, &weight)?;
+        let values = x.elem_count() / weight.elem_count();
+        let running = match self.mode.is_training() && !summary::is_running() {
+            true if values < 2 => {
+                let more = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
+                return Err(check::refused(layer, x, more));
+            }
+            true => None,
+            false if values == 0 => return Ok(x.clone()),
+            false => Some((self.running_mean.tensor()?, self.running_var.tensor()?)),
+        };
+        let statistics = running.as_ref().map(|(mean, var)| (mean, var));
+        let Normalized { y, mean, var } = normalize(x, &weight, &bias, statistics)?;
+        if running.is_none() {
+            self.track(&mean, &var, values)?;
+        }
+        Ok(y)
+    }
+
+    /// Moves the running values a tenth of the way to those of this batch.
+    fn track(&self, mean: &Tensor, var: &Tensor, values: usize) -> Result<()> {
+        let unbiased = (var * (values as f64 / (values - 1) as f64))?;
+        for (running, new) in [
+            (&self.running_mean, mean.clone()),
+            (&self.running_var, unbiased),
+        ] {
+            running.set(&((running.tensor()? * (1.0 - MOMENTUM))? + (new * MOMENTUM)?)?)?;
+        }
+        let count = self.num_batches_tracked.tensor()?;
+        self.num_batches_tracked
+            .set(&(&count + count.ones_like()?)?)
+    }
+}
+
+/// Normalises with the batch's own statistics, or with given ones.
+fn normalize(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+) -> Result<Normalized> {
+    match ops::batch_norm(x, weight, bias, statistics, EPS)? {
+        Some(normalized) => Ok(normalized),
+        None => normalize_with_candle(x, weight, bias, statistics),
+    }
+}
+
+fn normalize_with_candle(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+) -> Result<Normalized> {
+    let shape = (1, weight.elem_count(), 1);
+    let dims = x.dims();
+    let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, features, rest)
+    let (mean, var) = match statistics {
+        Some((mean, var)) => (mean.reshape(shape)?, var.reshape(shape)?),
+        None => {
+            let mean = mean_of(&x)?; // (1, features, 1)
+            let var = mean_of(&x.broadcast_sub(&mean)?.sqr()?)?;
+            (mean, var)
+        }
+    };
+    let scale = (weight.reshape(shape)? / (&var + EPS)?.sqrt()?)?;
+    let y = x.broadcast_sub(&mean)?.broadcast_mul(&scale)?;
+    Ok(Normalized {
+        y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
+        mean: mean.flatten_all()?.detach(),
+        var: var.flatten_all()?.detach(),
+    })
+}
+
+/// The mean of each feature of `(batch, features, rest)`: `(1, features, 1)`.
+fn mean_of(x: &Tensor) -> Result<Tensor> {
+    x.mean_keepdim(2)?.mean_keepdim(0)
+}
+
+macro_rules! batch_norm {
+    ($(#[$doc:meta])* $name:ident, $unit:literal, $accepts:pat, $wanted:literal) => {
+        $(#[$doc])*
+        pub struct $name {
+            norm: Norm,
+        }
+
+        impl $name {
+            #[doc = concat!("A layer for this many ", $unit, ", on the CPU.")]
+            ///
+            /// # Errors
+            #[doc = concat!("If there are no ", $unit, ".")]
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(8)?.num_parameters(), 16);")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new(features: usize) -> Result<Self> {
+                let layer = Self::lazy();
+                layer.init(features, &Device::Cpu)?;
+                Ok(layer)
+            }
+
+            /// One whose numbers come with the first input.
+            pub(super) fn lazy() -> Self {
+                let norm = Norm::lazy();
+                Self { norm }
+            }
+
+            pub(super) fn init(&self, features: usize, device: &Device) -> Result<()> {
+                check::positive(stringify!($name), &[($unit, features)])?;
+                self.norm.init(features, device)
+            }
+
+            pub(super) fn is_initialized(&self) -> bool {
+                self.norm.weight.is_initialized()
+            }
+
+            /// The features of an input, if it has a shape that the layer takes.
+            pub(super) fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
+                match input.dims() {
+                    $accepts => input.dim(1),
+                    _ => Err(check::refused(layer, input, $wanted)),
+                }
+            }
+        }
+
+        impl Layer for $name {
+            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+                let features = self.norm.weight.tensor()?.elem_count();
+                if Self::features_of(self, input)? != features {
+                    let wanted = format!("Its second dimension must be {features}");
+                    return Err(check::refused(self, input, wanted));
+                }
+                seen(self, self.norm.forward(self, input)?)
+            }
+        }
+
+        impl Parameters for $name {
+            fn fields(&self) -> Vec<(String, &dyn Parameters)> {
+                self.norm.fields()
+            }
+
+            fn describe(&self) -> String {
+                match self.norm.weight.shape() {
+                    Ok(shape) => format!("{}({})", stringify!($name), shape.elem_count()),
+                    Err(_) => format!("Lazy{}()", stringify!($name)),
+                }
+            }
+
+            fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+                self.norm.collect_state(path, found);
+            }
+
+            fn place(&mut self, copier: &mut Copier) -> Result<()> {
+                self.norm.place(copier)
+            }
+        }
+
+        impl Replicate for $name {
+            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+                let norm = self.norm.replicate_with(copier)?;
+                Ok(Self { norm })
+            }
+        }
+
+        print_as_described!($name);
+    };
+}
+
+batch_norm!(
+    /// Batch normalisation of features: each gets mean 0 and variance 1 over the batch, then a
+    /// learned scale and shift.
+    ///
+    /// In evaluation it uses running values instead of the batch's, which move by a tenth with every
+    /// training batch. From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
+    ///
+    /// # Shapes
+    /// `(batch, features)` or `(batch, features, length)`, which stays.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let norm = BatchNorm1d::new(1)?;
+    /// let y = norm.forward(&tensor(&[[1.0], [3.0]], &cpu())?)?; // (2, 1)
+    /// assert!((y.to_vec2::<f32>()?[1][0] - 1.0).abs() < 1e-4);
+    /// # Ok::<(), Error>(())
+    /// ```
+    BatchNorm1d, "features", [_, _] | [_, _, _], "It takes (batch, features) or (batch, features, length)"
+);
+
+batch_norm!(
+    /// Batch normalisation of pictures: each channel gets mean 0 and variance 1 over the batch and
+    /// all pixels, then a learned scale and shift. Otherwise as [`BatchNorm1d`].
+    ///
+    /// # Shapes
+    /// `(batch, channels, height, width)`, which stays.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let norm = BatchNorm2d::new(3)?;
+    /// let y = norm.forward(&rand((2, 3, 4, 4), &cpu())?)?; // (2, 3, 4, 4)
+    /// # Ok::<(), Error>(())
+    /// ```
+    BatchNorm2d, "channels", [_, _, _, _], "It takes pictures: (batch, channels, height, width)"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{rand, randn};
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
+        let norm = BatchNorm1d::new(3).unwrap();
+        let message = |shape| norm.forward(&x(shape)).unwrap_err().to_string();
+        assert!(message(&[3]).starts_with("BatchNorm1d(3) cannot take an input of shape [3]\n"));
+        assert!(message(&[2, 4]).ends_with("Its second dimension must be 3"));
+        assert!(message(&[1, 3]).contains("a larger batch, or model.eval()"));
+        let norm = BatchNorm2d::new(3).unwrap();
+        let message = norm.forward(&x(&[2, 3])).unwrap_err().to_string();
+        assert!(
+            message.contains("(batch, channels, height, width)"),
+            "{message}"
+        );
+        assert!(BatchNorm2d::new(0).is_err());
+    }
+
+    #[test]
+    fn an_empty_batch_stays_empty_in_evaluation() {
+        let norm = BatchNorm1d::new(3).unwrap();
+        norm.set_training(false);
+        let x = zeros((0, 3), &CPU).unwrap();
+        assert_eq!(norm.forward(&x).unwrap().dims(), [0, 3]);
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("BatchNorm", 60, |case| {
+            let features = case.between(1, 9);
+            let shape = (
+                case.between(1, 6),
+                features,
+                case.between(3, 20),
+                case.between(3, 20),
+            );
+            let inputs = vec![
+                case.input(randn(shape, &CPU)),
+                case.input(rand(features, &CPU)),
+                case.input(randn(features, &CPU)),
+            ];
+            let given = case.one_of(&[true, false]).then(|| {
+                (
+                    case.input(randn(features, &CPU)),
+                    case.input(rand(features, &CPU)),
+                )
+            });
+            let statistics = given.clone();
+            let kernel = move |x: &[Tensor]| {
+                let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
+                Ok(ops::batch_norm(&x[0], &x[1], &x[2], statistics, EPS)?
+                    .expect("a kernel")
+                    .y)
+            };
+            let candle = move |x: &[Tensor]| {
+                let statistics = given.as_ref().map(|(mean, var)| (mean, var));
+                Ok(normalize_with_candle(&x[0], &x[1], &x[2], statistics)?.y)
+            };
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+}

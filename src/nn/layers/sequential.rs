@@ -1,0 +1,188 @@
+//! Layers one after the other.
+
+use crate::nn::summary::watched;
+use crate::nn::{
+    Copier, Layer, Parameters, Replicate, StateEntry, describe_model, print_as_described,
+};
+use candle_core::{Result, Tensor};
+use std::ops::{Index, IndexMut};
+
+/// Layers one after the other: each takes what the one before it gives.
+///
+/// [`seq!`](crate::seq) writes one down. `net[0]` is the first layer.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![LazyLinear::new(8), ReLU, LazyLinear::new(1)];
+/// let y = net.forward(&ones((4, 20), &cpu())?)?; // (4, 1)
+/// assert_eq!(y.dims(), [4, 1]);
+/// assert_eq!(net[0].parameter("weight")?.shape()?.dims(), [8, 20]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Default)]
+pub struct Sequential {
+    layers: Vec<Box<dyn Layer>>,
+}
+
+/// A [`Sequential`](crate::nn::Sequential) of the given layers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![Linear::new(2, 3)?, ReLU, Linear::new(3, 1)?];
+/// assert_eq!(net.len(), 3);
+/// # Ok::<(), Error>(())
+/// ```
+#[macro_export]
+macro_rules! seq {
+    ($($layer:expr),* $(,)?) => {{
+        #[allow(unused_mut)]
+        let mut net = $crate::nn::Sequential::new();
+        $(net.push($layer);)*
+        net
+    }};
+}
+
+impl Sequential {
+    /// One without layers, which gives its input back.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Sequential::new().is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a layer at the end.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = Sequential::new();
+    /// for _ in 0..3 {
+    ///     net.push(LazyLinear::new(16));
+    ///     net.push(ReLU);
+    /// }
+    /// assert_eq!(net.len(), 6);
+    /// ```
+    pub fn push(&mut self, layer: impl Layer + 'static) {
+        self.layers.push(Box::new(layer));
+    }
+
+    /// How many layers it has.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(seq![Flatten, ReLU].len(), 2);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Whether it has no layers.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(!seq![ReLU].is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+}
+
+impl Layer for Sequential {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let mut value = input.clone();
+        for layer in &self.layers {
+            value = watched(&**layer, &value)?;
+        }
+        Ok(value)
+    }
+}
+
+impl Parameters for Sequential {
+    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
+        self.layers.fields()
+    }
+
+    fn describe(&self) -> String {
+        describe_model("Sequential", &self.fields())
+    }
+
+    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+        self.layers.collect_state(path, found);
+    }
+
+    fn place(&mut self, copier: &mut Copier) -> Result<()> {
+        self.layers.place(copier)
+    }
+}
+
+impl Replicate for Sequential {
+    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
+        let layers = self.layers.replicate_with(copier)?;
+        Ok(Self { layers })
+    }
+}
+
+impl Index<usize> for Sequential {
+    type Output = dyn Layer;
+
+    fn index(&self, index: usize) -> &Self::Output {
+        &*self.layers[index]
+    }
+}
+
+impl IndexMut<usize> for Sequential {
+    fn index_mut(&mut self, index: usize) -> &mut Self::Output {
+        &mut *self.layers[index]
+    }
+}
+
+print_as_described!(Sequential);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::{Linear, Parameter, ReLU, Tanh};
+    use crate::notebook::Show;
+    use crate::tensor::tensor;
+    use candle_core::Device;
+
+    #[test]
+    fn layers_follow_each_other() {
+        let net = crate::seq![Tanh, ReLU];
+        let x = tensor(&[-1.0, 1.0], &Device::Cpu).unwrap();
+        let y = net.forward(&x).unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(y, [0.0, 1f32.tanh()]);
+        let same = Sequential::new().forward(&x).unwrap();
+        assert_eq!(same.to_vec1::<f32>().unwrap(), [-1.0, 1.0]);
+    }
+
+    #[test]
+    fn it_prints_as_in_pytorch() {
+        let net = crate::seq![Linear::new(2, 1).unwrap(), crate::seq![ReLU], crate::seq![]];
+        let text = "Sequential(
+  (0): Linear(in_features=2, out_features=1, bias=true)
+  (1): Sequential(
+    (0): ReLU()
+  )
+  (2): Sequential()
+)";
+        assert_eq!(format!("{net:?}"), text);
+        assert_eq!(net.show_text(), text);
+        assert_eq!(net[0].show_text(), net[0].describe());
+    }
+
+    #[test]
+    fn it_can_wait_in_a_notebook_and_go_to_another_thread() {
+        fn keeps<T: Send + Sync + 'static>() {}
+        keeps::<Sequential>();
+        keeps::<Parameter>();
+    }
+}

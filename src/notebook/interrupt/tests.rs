@@ -1,0 +1,21 @@
+use super::*;
+use crate::notebook::hooks::taper_begin_cell;
+use crate::notebook::testing::records;
+
+#[test]
+fn an_interrupt_ends_what_looks_at_it_and_not_the_next_cell() {
+    let told = records(
+        "notebook::interrupt::tests::an_interrupt_ends_what_looks_at_it_and_not_the_next_cell",
+        || {
+            assert!(check_interrupt().is_ok());
+            // SAFETY: plain system call; the signal has a handler.
+            unsafe { libc::raise(libc::SIGINT) };
+            let error = check_interrupt().unwrap_err().to_string();
+            assert!(error.starts_with("interrupted: "), "{error}");
+            assert_eq!(error.lines().count(), 2);
+            taper_begin_cell();
+            assert!(check_interrupt().is_ok());
+        },
+    );
+    assert!(told.is_empty());
+}

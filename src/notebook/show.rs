@@ -1,0 +1,194 @@
+//! How a value looks below its cell.
+//!
+//! A notebook shows the value of a cell's last expression by calling `evcxr_display` on it.
+//! [`Show`] brings that method to tensors, devices, models, plain values, and to references,
+//! tuples, lists, options and maps of them. A type without it is shown with `{:?}`.
+
+mod containers;
+mod devices;
+mod table;
+
+pub(crate) use table::Table;
+
+use crate::device::DeviceExt;
+use crate::notebook::{MimeBundle, display};
+use candle_core::{DType, Shape, Tensor, Var};
+use std::time::Duration;
+
+/// A value that a cell can show.
+///
+/// Give a type of your own [`show_text`](Show::show_text), and it is shown that way on its own as
+/// well as in tuples and lists.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// struct Celsius(f64);
+///
+/// impl Show for Celsius {
+///     fn show_text(&self) -> String {
+///         format!("{} °C", self.0)
+///     }
+/// }
+///
+/// assert_eq!((Celsius(21.5), true).show_text(), "(21.5 °C, true)");
+/// ```
+pub trait Show {
+    /// The value as text.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[1.0, 2.5], &cpu())?;
+    /// assert_eq!(x.show_text(), "[1.0000, 2.5000]\nTensor[[2], f32, cpu]");
+    /// assert_eq!((cpu(), [1, 2]).show_text(), "(cpu, [1, 2])");
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn show_text(&self) -> String;
+
+    /// The value in all its representations; text alone unless a type has a richer one.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(cpu().show_bundle().get("text/plain"), Some("cpu"));
+    /// ```
+    fn show_bundle(&self) -> MimeBundle {
+        MimeBundle::text(self.show_text())
+    }
+
+    /// Shows the value as the result of its cell. Notebooks call this by themselves.
+    #[doc(hidden)]
+    fn evcxr_display(&self) {
+        display::result(&self.show_bundle());
+    }
+}
+
+impl Show for Tensor {
+    fn show_text(&self) -> String {
+        let dims = self.dims();
+        let place = self.device().label();
+        let kind = format!("Tensor[{dims:?}, {}, {place}]", self.dtype().as_str());
+        // Candle prints the values and then a last line of its own, which leaves out the CPU.
+        match self.to_string().rsplit_once('\n') {
+            Some((values, _)) => format!("{}\n{kind}", values.trim_end()),
+            None => kind,
+        }
+    }
+}
+
+impl Show for Var {
+    fn show_text(&self) -> String {
+        self.as_tensor().show_text()
+    }
+}
+
+impl Show for DType {
+    fn show_text(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+impl Show for Shape {
+    fn show_text(&self) -> String {
+        format!("{:?}", self.dims())
+    }
+}
+
+/// A bundle is shown as what it holds.
+impl Show for MimeBundle {
+    fn show_text(&self) -> String {
+        self.get("text/plain").unwrap_or_default().to_owned()
+    }
+
+    fn show_bundle(&self) -> MimeBundle {
+        self.clone()
+    }
+}
+
+/// A cell that ends in nothing shows nothing.
+impl Show for () {
+    fn show_text(&self) -> String {
+        "()".to_owned()
+    }
+
+    fn evcxr_display(&self) {}
+}
+
+macro_rules! show_as_rust_prints {
+    ($($plain:ty),* $(,)?) => {$(
+        impl Show for $plain {
+            fn show_text(&self) -> String {
+                format!("{self:?}")
+            }
+        }
+    )*};
+}
+
+show_as_rust_prints!(
+    bool, char, str, String, Duration, f32, f64, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64,
+    u128, usize,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{tensor, zeros};
+    use candle_core::Device;
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn a_tensor_shows_values_then_shape_type_and_device() {
+        let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &CPU).unwrap();
+        let text = "[[1., 2.],\n [3., 4.]]\nTensor[[2, 2], f32, cpu]";
+        assert_eq!(x.show_text(), text);
+        assert_eq!(Var::from_tensor(&x).unwrap().show_text(), text);
+        let number = tensor(7, &CPU).unwrap();
+        assert_eq!(number.show_text(), "[7]\nTensor[[], i64, cpu]");
+        let empty = zeros((0, 3), &CPU).unwrap().show_text();
+        assert!(empty.ends_with("Tensor[[0, 3], f32, cpu]"), "{empty}");
+    }
+
+    #[test]
+    fn a_large_tensor_is_shortened() {
+        let text = zeros((1000, 1000), &CPU).unwrap().show_text();
+        assert!(text.lines().count() < 12, "{text}");
+        assert!(text.contains("..."));
+    }
+
+    #[test]
+    fn small_values_show_as_rust_prints_them() {
+        assert_eq!(1.0.show_text(), "1.0");
+        assert_eq!((1 + 1).show_text(), "2");
+        assert_eq!("a \"b\"".show_text(), r#""a \"b\"""#);
+        assert_eq!('x'.show_text(), "'x'");
+        assert_eq!(Duration::from_millis(1500).show_text(), "1.5s");
+        assert_eq!(DType::F32.show_text(), "f32");
+        assert_eq!(Shape::from((2, 3)).show_text(), "[2, 3]");
+    }
+
+    /// The form in which a notebook calls it; all of these must compile.
+    #[test]
+    #[allow(
+        clippy::unit_arg,
+        clippy::needless_borrow,
+        clippy::unnecessary_mut_passed
+    )]
+    fn the_call_that_a_notebook_makes_compiles_for_values_and_references() {
+        let x = zeros(2, &CPU).unwrap();
+        let mut name = String::from("n");
+        (x).evcxr_display();
+        (&x).evcxr_display();
+        (&&x).evcxr_display();
+        (x.dims()).evcxr_display();
+        (x.device()).evcxr_display();
+        (&mut name).evcxr_display();
+        ("text").evcxr_display();
+        (1).evcxr_display();
+        (drop(name)).evcxr_display();
+        (Some(&x)).evcxr_display();
+        (vec![&x, &x]).evcxr_display();
+        (x.to_vec1::<f32>()).evcxr_display();
+    }
+}

@@ -1,0 +1,281 @@
+//! Gradients from kernel to kernel, past Candle's sums.
+//!
+//! Candle's `backward` adds each gradient to a tensor of zeros of its shape: two passes through memory
+//! and two allocations for every operation, more than most kernels need themselves. So what a
+//! kernel gives stands in Candle's graph as two nodes:
+//!
+//! ```text
+//!   inputs ── token (one number) ── output (the values)
+//! ```
+//!
+//! The next kernel finds the output's token and hangs its own on that, so Candle sees a chain of
+//! single numbers, in the right order, while the gradients pass from [`Slot`] to slot. Any other
+//! operation uses the output as the ordinary tensor that it is; its gradient then enters the slot as well.
+//!
+//! The number that goes along the chain counts the gradients in a slot. A slot that holds another
+//! number was left from a `backward` that failed, and is refused.
+
+use super::memory::keep_memory;
+use super::simd::Element;
+use crate::error::explain;
+use candle_core::{CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
+use candle_core::{TensorId, bail};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// The way back through a kernel.
+pub(in crate::ops) trait Backward: Send + Sync + 'static {
+    /// Whether [`backward`](Backward::backward) needs the output's values. They are kept only then.
+    const NEEDS_OUTPUT: bool = false;
+
+    /// The gradients of the inputs that are `wanted`, in their order, from that of the output. It is
+    /// contiguous; `output` is `None` unless it is needed.
+    fn backward(
+        &self,
+        output: Option<&Tensor>,
+        gradient: &Tensor,
+        wanted: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]>;
+}
+
+/// The tensor of these values, from which gradients flow to `inputs` (one to three) through `op`.
+pub(in crate::ops) fn record<T: Element, B: Backward>(
+    inputs: &[&Tensor],
+    values: Vec<T>,
+    shape: impl Into<Shape>,
+    op: impl FnOnce() -> B,
+) -> Result<Tensor> {
+    let shape = shape.into();
+    if !inputs.iter().any(|input| input.track_op()) {
+        return Tensor::from_vec(values, shape, &Device::Cpu);
+    }
+    let input = |i: usize| inputs.get(i).copied().unwrap_or(inputs[0]);
+    let links = [0, 1, 2].map(|i| link_of(input(i)));
+    let slot = Arc::<Slot>::default();
+    let output = Arc::new(OnceLock::new());
+    let token = Token {
+        op: op(),
+        slot: slot.clone(),
+        output: output.clone(),
+        before: [0, 1, 2].map(|i| links[i].as_ref().map(|link| link.slot.clone())),
+        wanted: [0, 1, 2].map(|i| i < inputs.len() && input(i).track_op()),
+    };
+    let [a, b, c] = [0, 1, 2].map(|i| links[i].as_ref().map_or(input(i), |link| &link.token));
+    let token = a.apply_op3(b, c, token)?;
+    let id = Arc::new(OnceLock::new());
+    let end = Output {
+        values: Mutex::new(Some((T::to_cpu_storage_owned(values), shape))),
+        slot: slot.clone(),
+        id: id.clone(),
+    };
+    let tensor = token.apply_op1(end)?;
+    if B::NEEDS_OUTPUT {
+        let _ = output.set(tensor.detach());
+    }
+    let _ = id.set(tensor.id());
+    lock(&LINKS).insert(tensor.id(), Link { token, slot });
+    Ok(tensor)
+}
+
+/// Where the next kernel finds the token and the slot of a tensor that a kernel made, for as long as
+/// the tensor lives.
+static LINKS: LazyLock<Mutex<HashMap<TensorId, Link>>> = LazyLock::new(Mutex::default);
+
+#[derive(Clone)]
+struct Link {
+    token: Tensor,
+    slot: Arc<Slot>,
+}
+
+fn link_of(tensor: &Tensor) -> Option<Link> {
+    lock(&LINKS).get(&tensor.id()).cloned()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the gradient of an output waits for the kernel that made it, and how many were added up.
+#[derive(Default)]
+struct Slot(Mutex<(Option<Tensor>, f32)>);
+
+impl Slot {
+    /// Adds a gradient; gives what Candle adds up meanwhile.
+    fn put(&self, gradient: Tensor) -> Result<Tensor> {
+        let mut slot = lock(&self.0);
+        slot.0 = Some(match slot.0.take() {
+            Some(sum) => (sum + gradient)?,
+            None => gradient,
+        });
+        slot.1 += 1.0;
+        Tensor::new(&[1f32], &Device::Cpu)
+    }
+
+    fn take(&self, count: &Tensor) -> Result<Tensor> {
+        let (gradient, have) = std::mem::take(&mut *lock(&self.0));
+        match gradient {
+            Some(gradient) if count.to_vec1::<f32>()? == [have] => gradient.contiguous(),
+            _ => Err(explain(
+                "these gradients are mixed with those of another backward(), which failed or runs at the same time",
+                "Compute the loss again, and call backward() on it once",
+            )),
+        }
+    }
+}
+
+/// The node that holds the way back.
+struct Token<B> {
+    op: B,
+    slot: Arc<Slot>,
+    output: Arc<OnceLock<Tensor>>,
+    before: [Option<Arc<Slot>>; 3],
+    wanted: [bool; 3],
+}
+
+impl<B: Backward> CustomOp3 for Token<B> {
+    fn name(&self) -> &'static str {
+        "taper-kernel"
+    }
+
+    fn cpu_fwd(
+        &self,
+        _: &CpuStorage,
+        _: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        Ok((CpuStorage::F32(vec![0.0]), Shape::from(1)))
+    }
+
+    fn bwd(
+        &self,
+        _: &Tensor,
+        _: &Tensor,
+        _: &Tensor,
+        _: &Tensor,
+        count: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let gradient = self.slot.take(count)?;
+        let [a, b, c] = self
+            .op
+            .backward(self.output.get(), &gradient, self.wanted)?;
+        drop(gradient);
+        let passed = |gradient: Option<Tensor>, before: &Option<Arc<Slot>>| match (gradient, before)
+        {
+            (Some(gradient), Some(slot)) => slot.put(gradient).map(Some),
+            (gradient, _) => Ok(gradient),
+        };
+        let [x, y, z] = &self.before;
+        Ok((passed(a, x)?, passed(b, y)?, passed(c, z)?))
+    }
+}
+
+/// The node that holds the values.
+struct Output {
+    values: Mutex<Option<(CpuStorage, Shape)>>,
+    slot: Arc<Slot>,
+    id: Arc<OnceLock<TensorId>>,
+}
+
+impl CustomOp1 for Output {
+    fn name(&self) -> &'static str {
+        "taper-output"
+    }
+
+    fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
+        match lock(&self.values).take() {
+            Some(values) => Ok(values),
+            None => bail!("the values of a kernel are taken once"),
+        }
+    }
+
+    fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        self.slot.put(gradient.clone()).map(Some)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let link = self.id.get().and_then(|id| lock(&LINKS).remove(id));
+        // Its token may be the last to hold other outputs: they must not find the lock taken.
+        drop(link);
+    }
+}
+
+/// Whether the kernels can be used: all on the CPU, all of one type that they know. Second
+/// derivatives, which Candle gives when asked by its variable, are beyond them.
+pub(in crate::ops) fn fits(tensors: &[&Tensor]) -> bool {
+    static SECOND_DERIVATIVES: LazyLock<bool> = LazyLock::new(|| {
+        std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
+    });
+    keep_memory();
+    let dtype = tensors[0].dtype();
+    matches!(dtype, DType::F32 | DType::F64)
+        && tensors
+            .iter()
+            .all(|t| t.device().is_cpu() && t.dtype() == dtype)
+        && !*SECOND_DERIVATIVES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{Activation, activation};
+    use candle_core::Var;
+
+    fn sigmoid(x: &Tensor) -> Tensor {
+        activation(x, Activation::Sigmoid).unwrap().unwrap()
+    }
+
+    fn gradient(loss: &Tensor, var: &Var) -> Vec<f64> {
+        let gradients = loss.backward().unwrap();
+        gradients.get(var).unwrap().to_vec1().unwrap()
+    }
+
+    /// The gradient of `Σ f(x)`, where an output goes to a kernel, to Candle, and to both twice.
+    #[test]
+    fn an_output_has_the_gradients_of_all_its_uses() {
+        let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
+        let s = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let y = sigmoid(&x);
+        let z = (sigmoid(&y) + (&y * &y).unwrap()).unwrap();
+        let loss = (z + sigmoid(&y)).unwrap().sum_all().unwrap();
+        let want = |x: f64| {
+            let y = s(x);
+            (2.0 * s(y) * (1.0 - s(y)) + 2.0 * y) * y * (1.0 - y)
+        };
+        for _ in 0..2 {
+            let got = gradient(&loss, &x);
+            for (got, x) in got.iter().zip([0.3, -1.2]) {
+                assert!((got - want(x)).abs() < 1e-12, "{got} is not {}", want(x));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_outputs_that_are_gone() {
+        let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
+        let linked = |tensor: &Tensor| link_of(tensor).is_some();
+        let (y, constant) = (sigmoid(&x), sigmoid(&x.detach()));
+        assert!(linked(&y) && !linked(&constant) && !constant.track_op());
+        let id = y.id();
+        let z = sigmoid(&y);
+        drop(y);
+        assert!(!lock(&LINKS).contains_key(&id));
+        assert_eq!(gradient(&z.sum_all().unwrap(), &x).len(), 2);
+    }
+
+    #[test]
+    fn gradients_left_from_a_failed_backward_are_refused() {
+        let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
+        let y = sigmoid(&x);
+        let left = y.ones_like().unwrap();
+        link_of(&y).unwrap().slot.put(left).unwrap();
+        let loss = y.sum_all().unwrap();
+        let message = loss.backward().unwrap_err().to_string();
+        assert!(message.contains("another backward()"), "{message}");
+        assert!(loss.backward().is_ok(), "what was left is gone");
+    }
+}

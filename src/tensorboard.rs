@@ -1,0 +1,7 @@
+//! What training logs for TensorBoard.
+
+mod callback;
+mod record;
+mod writer;
+
+pub use writer::{HParam, Scalar, SummaryWriter};

@@ -1,0 +1,339 @@
+//! One step on several devices at once.
+
+use super::split_and_load;
+use crate::data::Batch;
+use crate::device::explain_gpu;
+use crate::error::explain;
+use crate::nn::{Parameter, ParametersExt, state_of};
+use crate::tensor::{draw_seed, with_seed};
+use crate::train::Module;
+use crate::train::module::Model;
+use crate::train::recorder::{self, Note};
+use candle_core::backprop::GradStore;
+use candle_core::{Device, Error, Result, Tensor};
+use std::thread;
+
+/// A model with a copy on each of some devices, which share the work on every batch.
+///
+/// Each device computes loss and gradients of its part of the batch, on a thread of its own; the
+/// gradients are summed on the first. After the optimiser's step, [`broadcast`](Self::broadcast)
+/// gives the new weights to all. The result is that of one device with the whole batch, except that
+/// batch normalisation sees the parts. A device may stand in the list more than once.
+///
+/// From d2l's chapter *Training on Multiple GPUs*.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+/// let mut optimizer = model.configure_optimizers();
+/// let mut parallel = DataParallel::new(model, &[cpu(), cpu()])?;
+/// let batch = Batch { x: ones((4, 2), &cpu())?, y: tensor(&[0, 1, 2, 1], &cpu())? };
+///
+/// let Gradients { loss, gradients } = parallel.backward(&batch)?;
+/// optimizer.step(&gradients)?;
+/// parallel.broadcast()?;
+/// let model = parallel.into_model();
+/// # Ok::<(), Error>(())
+/// ```
+pub struct DataParallel<M> {
+    model: M,
+    others: Vec<Box<dyn Model>>,
+    devices: Vec<Device>,
+}
+
+/// What a step on a batch gives.
+pub struct Gradients {
+    /// The mean loss of the batch, on the first device: `()`.
+    pub loss: Tensor,
+    /// The gradients of the first device's parameters.
+    pub gradients: GradStore,
+}
+
+// The bounds stand on the methods, so that an editor that does not expand the derive finds these.
+impl<M> DataParallel<M> {
+    /// Moves the model to the first device and copies it to the others.
+    ///
+    /// # Errors
+    /// If there are no devices, or one has not enough memory, or the model has lazy parameters that
+    /// wait for a first input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// let parallel = DataParallel::new(model, &try_all_gpus())?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(mut model: M, devices: &[Device]) -> Result<Self>
+    where
+        M: Module,
+    {
+        if let Some(lazy) = model.parameters().iter().find(|p| !p.is_initialized()) {
+            lazy.tensor()?;
+        }
+        let others = replicate(&mut model, devices)?;
+        let devices = devices.to_vec();
+        Ok(Self {
+            model,
+            others,
+            devices,
+        })
+    }
+
+    /// Loss and gradients of a batch, wherever it is; each device works on its part.
+    ///
+    /// # Errors
+    /// If the model cannot take the batch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// let parallel = DataParallel::new(model, &[cpu(), cpu(), cpu()])?;
+    /// let batch = Batch { x: ones((2, 2), &cpu())?, y: tensor(&[0, 1], &cpu())? };
+    /// let loss = parallel.backward(&batch)?.loss; // fewer examples than devices will do
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn backward(&self, batch: &Batch) -> Result<Gradients>
+    where
+        M: Module,
+    {
+        let parts = split_and_load(batch, &self.devices)?;
+        let done = backward(&self.model, &self.others, &parts);
+        let (gradients, _) = explain_gpu(done, &self.devices[0], None)?;
+        Ok(gradients)
+    }
+
+    /// Gives the first device's weights to all others.
+    ///
+    /// # Errors
+    /// If a device cannot be reached.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
+    /// DataParallel::new(model, &[cpu(), cpu()])?.broadcast()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn broadcast(&mut self) -> Result<()>
+    where
+        M: Module,
+    {
+        broadcast(&self.model, &self.others)
+    }
+
+    /// All copies learn: dropout is on, batch normalisation takes the statistics of the batch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)?], 0.1);
+    /// DataParallel::new(model, &[cpu(), cpu()])?.train();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn train(&self)
+    where
+        M: Module,
+    {
+        self.set_training(true);
+    }
+
+    /// All copies only predict; see [`train`](Self::train).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)?], 0.1);
+    /// DataParallel::new(model, &[cpu(), cpu()])?.eval();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn eval(&self)
+    where
+        M: Module,
+    {
+        self.set_training(false);
+    }
+
+    fn set_training(&self, training: bool)
+    where
+        M: Module,
+    {
+        self.model.set_training(training);
+        self.others.iter().for_each(|o| o.set_training(training));
+    }
+
+    /// The copy on the first device.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3)?, 0.1), &[cpu()])?;
+    /// assert_eq!(parallel.model().num_parameters(), 9);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// The model again, on the first device; the other copies are dropped.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3)?, 0.1), &[cpu()])?;
+    /// let model = parallel.into_model();
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn into_model(self) -> M {
+        self.model
+    }
+}
+
+/// Moves the model to the first device and gives copies for the others.
+pub(in crate::train) fn replicate(
+    model: &mut dyn Model,
+    devices: &[Device],
+) -> Result<Vec<Box<dyn Model>>> {
+    let [first, others @ ..] = devices else {
+        return Err(explain(
+            "there are no devices to train on",
+            "Give at least one: try_all_gpus() is never empty",
+        ));
+    };
+    model.to_device(first)?;
+    let model = &*model;
+    others
+        .iter()
+        .map(|device| model.copied_to(device))
+        .collect()
+}
+
+/// What a device has found out about its part.
+struct Part {
+    loss: Tensor,
+    gradients: GradStore,
+    notes: Vec<Note>,
+}
+
+/// Loss and gradients of parts of a batch, and what the models plotted. The first part belongs to
+/// `model`, the next ones to `others`.
+pub(in crate::train) fn backward(
+    model: &dyn Model,
+    others: &[Box<dyn Model>],
+    parts: &[Batch],
+) -> Result<(Gradients, Vec<Note>)> {
+    let Some((first, rest)) = parts.split_first() else {
+        return Err(explain(
+            "the batch is empty",
+            "Give it at least one example",
+        ));
+    };
+    let examples: usize = parts.iter().map(Batch::len).sum();
+    let share = |part: &Batch| part.len() as f64 / examples.max(1) as f64;
+    // A seed for each part: so dropout does not depend on which thread is faster, and what the data
+    // draw next does not depend on the number of devices.
+    let seed = draw_seed();
+    let seeded = |i: usize, model: &dyn Model, part: &Batch| {
+        with_seed(seed.wrapping_add(i as u64), || {
+            one_part(model, part, share(part)).map_err(|error| of_part(error, part, examples))
+        })
+    };
+    let (own, rest) = thread::scope(|scope| {
+        let work = others.iter().zip(rest).enumerate();
+        let threads: Vec<_> = work
+            .map(|(i, (other, part))| scope.spawn(move || seeded(i + 1, &**other, part)))
+            .collect();
+        let own = seeded(0, model, first);
+        let rest = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        (own, rest.collect::<Result<Vec<Part>>>())
+    });
+    let mut total = own?;
+    for (other, mut part) in others.iter().zip(rest?) {
+        add(
+            &mut total,
+            &model.parameters(),
+            &mut part,
+            &other.parameters(),
+        )?;
+    }
+    let Part {
+        loss,
+        gradients,
+        notes,
+    } = total;
+    Ok((Gradients { loss, gradients }, notes))
+}
+
+/// A layer may refuse a single example, of which the reader sees none in the batch.
+fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
+    match error {
+        Error::Msg(message) if part.len() == 1 && examples > 1 => explain(
+            message,
+            format!(
+                "One device had only this one of the batch's {examples} examples: train on fewer devices, or leave \
+                 out the last, smaller batch (.drop_last(true))"
+            ),
+        ),
+        error => error,
+    }
+}
+
+/// Loss and gradients of one part, weighted with its share of the batch.
+fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
+    let (loss, notes) = recorder::listen(part.len(), || model.step(part))?;
+    if loss.elem_count() != 1 {
+        return Err(explain(
+            format!("training_step gives a loss of shape {:?}", loss.dims()),
+            "A loss is one number: take the mean, loss.mean_all()?",
+        ));
+    }
+    let loss = match share {
+        1.0 => loss,
+        _ => (loss * share)?,
+    };
+    let gradients = loss.backward()?;
+    let loss = loss.detach();
+    Ok(Part {
+        loss,
+        gradients,
+        notes,
+    })
+}
+
+/// Adds another device's loss, gradients and notes to the first one's.
+fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter]) -> Result<()> {
+    total.notes.append(&mut part.notes);
+    total.loss = (&total.loss + part.loss.to_device(total.loss.device())?)?;
+    for (own, their) in own.iter().zip(theirs) {
+        let (Ok(own), Ok(their)) = (own.var(), their.var()) else {
+            continue;
+        };
+        let Some(gradient) = part.gradients.remove(&their) else {
+            continue;
+        };
+        let gradient = gradient.to_device(own.device())?;
+        let sum = match total.gradients.get(&own) {
+            Some(sum) => (sum + gradient)?,
+            None => gradient,
+        };
+        total.gradients.insert(&own, sum);
+    }
+    Ok(())
+}
+
+/// Gives the model's parameters and buffers to its copies.
+pub(in crate::train) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
+    let own = state_of(model);
+    for other in others {
+        for (own, their) in own.iter().zip(state_of(&**other)) {
+            their.parameter.set(&own.parameter.tensor()?)?;
+        }
+    }
+    Ok(())
+}
