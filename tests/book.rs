@@ -96,6 +96,29 @@ fn every_notebook_is_in_the_book() {
     }
 }
 
+/// JupyterLab lists files by name, so the numbers show the order there.
+#[test]
+fn file_names_begin_with_the_number_of_the_chapter() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    let mut number = 0;
+    for line in summary.lines() {
+        let Some((_, file)) = line.split_once("(../../notebooks/") else {
+            continue;
+        };
+        let file = match file.strip_prefix("solutions/") {
+            Some(solutions) => solutions,
+            None => {
+                number += 1;
+                file
+            }
+        };
+        assert!(
+            file.starts_with(&format!("{number:02}-")),
+            "{line}\nis number {number}: run python3 book/renumber.py"
+        );
+    }
+}
+
 #[test]
 fn nothing_in_the_book_is_dead() {
     let mut check = script("book_check.py");
@@ -107,7 +130,7 @@ fn nothing_in_the_book_is_dead() {
 
 #[test]
 fn names_in_code_lead_to_the_documentation() {
-    let page = fs::read_to_string(pages().join("gpus.html")).expect("the chapter");
+    let page = fs::read_to_string(pages().join("09-gpus.html")).expect("the chapter");
     for link in [
         "api/taper/device/fn.try_gpu.html",
         "api/taper/fn.try_gpu.html",
@@ -307,7 +330,7 @@ fn a_person_reads_every_page() {
     let notebooks = site.notebooks();
     site.list(&notebooks);
     let server = Server::start(&site);
-    server.wait_for("gpus.html", "</html>");
+    server.wait_for("09-gpus.html", "</html>");
     // The documentation and the pictures are written after the pages.
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
@@ -343,7 +366,7 @@ fn a_notebook_that_is_saved_appears() {
 #[test]
 fn what_is_wrong_with_a_notebook_ends_the_build() {
     let site = Site::new();
-    site.list(&["gpus.ipynb".into(), "missing.ipynb".into()]);
+    site.list(&["09-gpus.ipynb".into(), "missing.ipynb".into()]);
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
     assert!(
@@ -361,11 +384,11 @@ fn what_is_wrong_with_a_notebook_ends_the_build() {
 
     let mut dead = notebook_of(&[]);
     dead["cells"] = serde_json::json!([{
-        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](gpus.ipynb#Nowhere)",
+        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](09-gpus.ipynb#Nowhere)",
     }]);
     fs::write(site.path("notebooks/missing.ipynb"), dead.to_string()).expect("it is written");
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
-    let what = "missing.ipynb, cell dead: links to gpus.ipynb#Nowhere, but there is no such heading or cell";
+    let what = "missing.ipynb, cell dead: links to 09-gpus.ipynb#Nowhere, but there is no such heading or cell";
     assert!(said.stderr.contains(what), "{}", said.all());
 }

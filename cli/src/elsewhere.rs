@@ -1,5 +1,5 @@
-//! A chapter's outputs on another machine, in a file beside the notebook: `gpus.gpu.json` holds what
-//! the cells of `gpus.ipynb` showed on a GPU. The notebook keeps its own outputs, those that tests
+//! A chapter's outputs on another machine, in a file beside the notebook: `09-gpus.gpu.json` holds what
+//! the cells of `09-gpus.ipynb` showed on a GPU. The notebook keeps its own outputs, those that tests
 //! compare; the book shows both.
 
 use crate::export::digest;

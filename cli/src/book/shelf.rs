@@ -19,7 +19,7 @@ pub struct Shelf {
 /// A notebook of the book.
 #[derive(Debug)]
 pub struct Chapter {
-    /// Its path below the folder of the notebooks, without `.ipynb`: `solutions/gpus`.
+    /// Its path below the folder of the notebooks, without `.ipynb`: `solutions/09-gpus`.
     pub place: String,
     /// Its number in the sidebar: `9`, `9.1`.
     pub number: Option<String>,
@@ -29,7 +29,7 @@ pub struct Chapter {
 
 /// A chapter as mdBook hands it over.
 pub struct Source<'a> {
-    /// The file, lexically: `…/book/src/../../notebooks/gpus.ipynb`.
+    /// The file, lexically: `…/book/src/../../notebooks/09-gpus.ipynb`.
     pub file: PathBuf,
     pub number: Option<String>,
     pub content: &'a str,

@@ -1,5 +1,6 @@
 //! `taper gpu-check`: everything that only a machine with an NVIDIA card can show, in one report.
 
+use super::export;
 use crate::gpu::smi::{self, Answer, Driver};
 use crate::gpu::{self, settings::Settings};
 use crate::home;
@@ -12,7 +13,12 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 /// The chapters that compute on a GPU where there is one.
-const CHAPTERS: [&str; 4] = ["gpus", "leaf-network", "ai-on-a-gpu", "several-devices"];
+const CHAPTERS: [&str; 4] = [
+    "09-gpus",
+    "10-leaf-network",
+    "11-ai-on-a-gpu",
+    "12-several-devices",
+];
 
 /// Check Taper on an NVIDIA GPU: tests, chapters, speed beside PyTorch.
 #[derive(Debug, clap::Args)]
@@ -126,22 +132,24 @@ fn chapters() -> Result<Vec<Step>> {
         bail!("{}", String::from_utf8_lossy(&output.stderr));
     }
     let steps = there.into_iter().map(|name| {
+        let notebook = notebook(&name);
+        let program = export::name_of(&notebook)?;
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--release", "--features", "cuda"])
             .arg("--manifest-path")
             .arg(folder.join("Cargo.toml"))
-            .args(["--bin", name])
+            .args(["--bin", &program])
             .env("CARGO_TARGET_DIR", folder.join("target"))
             .current_dir(home.join("notebooks"));
-        Step {
-            title: format!("The chapter `{name}`, exported"),
+        Ok(Step {
+            title: format!("The chapter `{program}`, exported"),
             command,
             is_markdown: false,
-            notebook: Some(notebook(&name)),
-        }
+            notebook: Some(notebook),
+        })
     });
-    Ok(steps.collect())
+    steps.collect()
 }
 
 /// Where the exported chapters lie.

@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut progress)?;
     progress.line(&format!(
-        "Taper is ready: {} knows the kernel \"{}\". Next: cargo taper lab notebooks/welcome.ipynb",
+        "Taper is ready: {} knows the kernel \"{}\". Next: cargo taper lab notebooks/01-welcome.ipynb",
         jupyter.program.display(),
         setup::kernelspec::DISPLAY_NAME
     ));

@@ -25,7 +25,7 @@ pub struct Program {
 impl Program {
     pub fn new(name: &str, notebook: &Notebook) -> Program {
         let mut program = Program {
-            source: header(name),
+            source: header(name, &notebook.name),
             dependencies: BTreeMap::new(),
             left_out: Vec::new(),
         };
@@ -93,16 +93,17 @@ fn rust_of<'a>(commands: &'a Commands) -> Cow<'a, str> {
     blank_out(&commands.rest, is_command)
 }
 
-fn header(name: &str) -> String {
+fn header(name: &str, notebook: &str) -> String {
+    let notebook = notebook.rsplit('/').next().unwrap_or(notebook);
     format!(
-        "//! The cells of {name}.ipynb, in order. Made by `taper export`.
+        "//! The cells of {notebook}, in order. Made by `taper export`.
 //!
 //! To see them on the terminal, to write a log of them, and to put what the log holds into the
 //! notebook:
 //!
 //!     cargo run --release --bin {name}
 //!     cargo run --release --bin {name} > {name}.log
-//!     taper run {name}.ipynb --outputs {name}.log --inplace
+//!     taper run {notebook} --outputs {name}.log --inplace
 
 #![allow(warnings)] // as in a notebook
 
