@@ -1,15 +1,15 @@
 //! `taper gpu-check`: everything that only a machine with an NVIDIA card can show, in one report.
 
-use crate::gpu::smi::{self, Answer, Driver};
-use crate::gpu::{self, settings::Settings};
-use crate::home;
-use crate::progress::{Console, Progress, duration};
-use crate::toolchain;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
+use taper_host::gpu::smi::{self, Answer, Driver};
+use taper_host::gpu::{self, settings::Settings};
+use taper_host::home;
+use taper_host::progress::{Console, Progress, duration};
+use taper_host::toolchain;
 
 /// The chapters that compute on a GPU where there is one.
 const CHAPTERS: [&str; 4] = ["gpus", "leaf-network", "ai-on-a-gpu", "several-devices"];
@@ -118,7 +118,7 @@ fn chapters() -> Result<Vec<Step>> {
         .filter(|name| notebook(name).exists())
         .collect();
     let folder = folder()?;
-    let mut export = Command::new(home::program()?);
+    let mut export = Command::new(process::program()?);
     export.arg("export").arg("--to").arg(&folder);
     export.args(there.iter().map(notebook));
     let output = export.output().context("exporting the chapters")?;
@@ -146,7 +146,7 @@ fn chapters() -> Result<Vec<Step>> {
 
 /// Where the exported chapters lie.
 fn folder() -> Result<PathBuf> {
-    Ok(crate::cache::folder()?.join("gpu-check"))
+    Ok(taper_host::cache::folder()?.join("gpu-check"))
 }
 
 /// What has been found out, written down after each step.
@@ -223,7 +223,7 @@ impl Report {
 fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
     let file = folder()?.join("chapter.log");
     std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
-    let mut run = Command::new(home::program()?);
+    let mut run = Command::new(process::program()?);
     run.arg("run").arg(notebook).arg("--outputs").arg(file);
     let status = run.args(["--machine", machine]).status();
     Ok(status

@@ -1,15 +1,15 @@
 //! The documentation of the crate `taper`, and where in it a name is explained.
 
-use crate::cache;
-use crate::home;
-use crate::lock::Lock;
-use crate::progress::{Progress, duration};
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use taper_host::cache;
+use taper_host::home;
+use taper_host::lock::Lock;
+use taper_host::progress::{Progress, duration};
 
 /// The addresses of all names, written when the documentation is complete.
 const INDEX: &str = "taper-names.json";
@@ -89,10 +89,10 @@ impl Api {
     }
 }
 
-/// Has rustdoc document the crate, unless this was done since it last changed.
-pub fn document(progress: &mut dyn Progress) -> Result<()> {
+/// Has rustdoc document the crate, unless this was done since it last changed; `sources` tells its
+/// versions apart.
+pub fn document(sources: String, progress: &mut dyn Progress) -> Result<()> {
     let folder = folder()?;
-    let sources = home::image_key()?.sources;
     let is_current = || Api::find().is_some_and(|api| api.sources == sources);
     if is_current() {
         return Ok(());

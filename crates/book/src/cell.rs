@@ -2,8 +2,8 @@
 
 use super::look::{Look, Shown};
 use super::{highlight, markdown};
-use crate::elsewhere::Elsewhere;
 use serde_json::{Map, Value};
+use taper_notebook::gpu_outputs::Elsewhere;
 
 /// Begins the comment that is a figure's caption, on the first line of a code cell.
 const CAPTION: &str = "// Figure: ";

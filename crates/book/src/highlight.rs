@@ -1,10 +1,10 @@
 //! Rust code as HTML: coloured, its names linked to the crate's documentation.
 //!
-//! It is done here and not in the browser: the links are in the page, and the lexer is the compiler's.
+//! It is done here and not in the browser: the links are in the page.
 
 use super::api::{Context, Links};
 use super::escape;
-use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use super::lexer::{Kind, Token, tokens};
 
 const KEYWORDS: [&str; 39] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
@@ -70,31 +70,8 @@ fn is_command(line: &str) -> bool {
         && characters.next().is_some_and(char::is_alphabetic)
 }
 
-#[derive(Clone, Copy)]
-struct Token<'a> {
-    kind: TokenKind,
-    text: &'a str,
-}
-
-fn tokens(code: &str) -> Vec<Token<'_>> {
-    let mut at = 0;
-    tokenize(code, FrontmatterAllowed::No)
-        .map(|token| {
-            let begin = at;
-            at += token.len as usize;
-            Token {
-                kind: token.kind,
-                text: &code[begin..at],
-            }
-        })
-        .collect()
-}
-
-fn is_blank(kind: TokenKind) -> bool {
-    matches!(
-        kind,
-        TokenKind::Whitespace | TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
-    )
+fn is_blank(kind: Kind) -> bool {
+    matches!(kind, Kind::Space | Kind::Comment)
 }
 
 fn write_rust(code: &str, colour: bool, links: &Links, html: &mut String) {
@@ -147,15 +124,13 @@ impl<'a> Around<'a> {
 
 fn class_of(token: &Token, around: &Around) -> Option<&'static str> {
     match token.kind {
-        TokenKind::LineComment { .. } | TokenKind::BlockComment { .. } => Some("hljs-comment"),
-        TokenKind::Literal { kind, .. } => Some(match kind {
-            LiteralKind::Int { .. } | LiteralKind::Float { .. } => "hljs-number",
-            _ => "hljs-string",
-        }),
-        TokenKind::Lifetime { .. } => Some("hljs-symbol"),
-        TokenKind::Ident if matches!(token.text, "true" | "false") => Some("hljs-literal"),
-        TokenKind::Ident if KEYWORDS.contains(&token.text) => Some("hljs-keyword"),
-        TokenKind::Ident if is_macro(around) => Some("hljs-built_in"),
+        Kind::Comment => Some("hljs-comment"),
+        Kind::Number => Some("hljs-number"),
+        Kind::Text => Some("hljs-string"),
+        Kind::Lifetime => Some("hljs-symbol"),
+        Kind::Name if matches!(token.text, "true" | "false") => Some("hljs-literal"),
+        Kind::Name if KEYWORDS.contains(&token.text) => Some("hljs-keyword"),
+        Kind::Name if is_macro(around) => Some("hljs-built_in"),
         _ => None,
     }
 }
@@ -170,7 +145,7 @@ fn context<'a>(token: &Token, around: &Around<'a>) -> Option<Context<'a>> {
         .before
         .first()
         .is_some_and(|before| DEFINING.contains(before));
-    if token.kind != TokenKind::Ident || KEYWORDS.contains(&token.text) || defines {
+    if token.kind != Kind::Name || KEYWORDS.contains(&token.text) || defines {
         return None;
     }
     let is_called = around.precedes(&["("]) || around.precedes(&[":", ":"]);

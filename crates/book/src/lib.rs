@@ -3,7 +3,7 @@
 //! The way of a page: mdBook reads `SUMMARY.md` and hands its chapters to us ([`protocol`]), each with
 //! the text of its file. [`shelf`] reads the notebooks among them and numbers their figures, so that
 //! any page can refer to any other. [`page`] turns cells into HTML: prose ([`markdown`], [`math`]),
-//! code ([`highlight`], linked to the crate's documentation by [`api`]) and outputs ([`outputs`],
+//! code ([`lexer`], [`highlight`], linked to the crate's documentation by [`api`]) and outputs ([`outputs`],
 //! [`picture`]). Whatever a notebook brings as HTML goes through [`sanitise`]. mdBook lays out the
 //! rest: sidebar, search, themes. When it has written its pages, [`site`] puts beside them the files
 //! to which they point. Nothing is written into the folder of the book's sources.
@@ -13,6 +13,7 @@ mod ansi;
 mod api;
 mod cell;
 mod highlight;
+mod lexer;
 mod look;
 mod markdown;
 mod math;

@@ -1,13 +1,13 @@
 //! mdBook, the program that makes the site: a pinned version in Taper's cache.
 
-use crate::cache;
-use crate::guard;
-use crate::lock::Lock;
-use crate::progress::{Progress, duration};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use taper_host::cache;
+use taper_host::lock::Lock;
+use taper_host::process;
+use taper_host::progress::{Progress, duration};
 
 /// Its pages are those that the theme in `book/theme` fits.
 pub const VERSION: &str = "0.5.4";
@@ -37,7 +37,7 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
          This takes about four minutes on two cores, once."
     ));
     let (work, root) = (folder.join("target"), folder.join("root"));
-    let mut cargo = guard::command("cargo")?;
+    let mut cargo = process::guarded("cargo")?;
     cargo
         .args([
             "install",

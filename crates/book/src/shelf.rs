@@ -1,12 +1,12 @@
 //! All chapters of the book that are notebooks, and what in them can be referred to.
 
 use super::cell::Cell;
-use crate::elsewhere::Elsewhere;
-use crate::runner::notebook::Notebook;
 use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
+use taper_notebook::gpu_outputs::Elsewhere;
+use taper_notebook::run::notebook::Notebook;
 
 /// The chapters, in the order of the book.
 #[derive(Debug)]

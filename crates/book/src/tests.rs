@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/book/fixtures")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fixtures")
 }
 
 /// Notebooks with their numbers in the sidebar.

@@ -1,6 +1,6 @@
 //! Bytes from the cells' standard output to text, records and evcxr's own marks.
 
-use super::record::{MARK, Record};
+use crate::record::{MARK, Record};
 
 /// One thing found in the stream.
 #[derive(Debug, PartialEq)]

@@ -3,7 +3,7 @@
 //! Fronts know this trait and [`Event`]; nothing in them knows how Rust is compiled. A fake
 //! evaluator in the fronts' tests proves it.
 
-use super::event::{CellError, Event, MimeBundle};
+use crate::event::{CellError, Event, MimeBundle};
 use std::sync::Arc;
 
 /// Evaluates cells, one after the other, with variables that live on.

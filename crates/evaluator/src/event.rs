@@ -54,6 +54,9 @@ pub enum Event {
     Error(CellError),
 }
 
+/// The name of the error when nothing of the cell ran.
+pub const COMPILE_ERROR: &str = "CompileError";
+
 /// Why a cell failed, said to the person who wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CellError {

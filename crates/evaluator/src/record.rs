@@ -1,6 +1,6 @@
 //! What a record says. Cells send some of them (display, panic, …), the relay adds the rest.
 
-use crate::session::event::{MimeBundle, Stream};
+use crate::event::{Event, MimeBundle, Stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -64,6 +64,28 @@ impl Record {
     pub fn from_line(line: &str) -> Option<Record> {
         serde_json::from_str(line.strip_prefix(MARK)?).ok()
     }
+}
+
+/// What a front hears of a record; nothing where it tells how the cell ended.
+pub fn events_of(record: Record) -> Option<Event> {
+    Some(match record {
+        Record::Text { stream, text } => Event::Text { stream, text },
+        Record::Display { data, metadata, id } => Event::Display {
+            data,
+            metadata,
+            display_id: id,
+        },
+        Record::Update { data, metadata, id } => Event::UpdateDisplay {
+            data,
+            metadata,
+            display_id: id,
+        },
+        Record::Clear { wait } => Event::Clear { wait },
+        Record::Result { data, metadata } => Event::Result { data, metadata },
+        Record::Panic { .. } | Record::Failed { .. } | Record::Complete | Record::Cell { .. } => {
+            return None;
+        }
+    })
 }
 
 #[cfg(test)]

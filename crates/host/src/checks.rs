@@ -25,11 +25,11 @@ const MINIMUM: (u32, u32) = (1, 95);
 /// How much an image needs, in bytes.
 const DISK_NEEDED: u64 = 2 << 30;
 
-/// All that an image needs which is then built in `folder`.
-pub fn before_building(folder: &Path) -> Result<()> {
+/// All that an image needs which is then built in `folder`. An image that is `begun` needs less room.
+pub fn before_building(folder: &Path, begun: bool) -> Result<()> {
     compiler()?;
     c_compiler()?;
-    disk(folder)
+    disk(folder, begun)
 }
 
 /// Rust is there and new enough.
@@ -113,12 +113,10 @@ pub fn cpp_compiler() -> Result<()> {
     bail!("{NO_CPP_COMPILER}")
 }
 
-/// Room for what will be compiled into `folder`.
-pub fn disk(folder: &Path) -> Result<()> {
+/// Room for what will be compiled into `folder`, where some of it may lie already.
+pub fn disk(folder: &Path, begun: bool) -> Result<()> {
     let free = free_bytes(folder)?;
-    // An image that is nearly done needs less; what is there counts.
-    let built = folder.join(crate::image::WORK).exists();
-    if free < if built { DISK_NEEDED / 4 } else { DISK_NEEDED } {
+    if free < if begun { DISK_NEEDED / 4 } else { DISK_NEEDED } {
         bail!(
             "The disk is nearly full: {:.1} GB are free in {}, about {:.0} GB are needed. \
              Free some space, or set TAPER_CACHE to a folder on another disk.",

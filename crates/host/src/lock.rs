@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Released when dropped, or when the process was killed and those whom it had build
-/// ([`crate::guard`]) have ended as well.
+/// ([`crate::process::guarded`]) have ended as well.
 pub struct Lock {
     _file: File,
 }

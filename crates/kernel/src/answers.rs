@@ -2,11 +2,11 @@
 
 use super::request::Request;
 use super::shared::{Shared, lock};
-use crate::toolchain;
 use jupyter_protocol::{
     CodeMirrorMode, CommClose, CommInfoReply, HelpLink, InterruptReply, IsCompleteReply,
     JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
 };
+use taper_host::toolchain;
 
 /// Answers what it knows; anything else gets the request's own answer, an error.
 pub(super) fn answer(request: Request, shared: &Shared) {

@@ -3,13 +3,13 @@
 use super::outbox::Lane;
 use super::request::Request;
 use super::shared::Shared;
-use crate::session::evaluator::Evaluator;
-use crate::session::event::CellError;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use taper_evaluator::evaluator::Evaluator;
+use taper_evaluator::event::CellError;
 use tokio::sync::oneshot;
 
 /// As much as a main thread has: the evaluator analyses code by deep recursion.

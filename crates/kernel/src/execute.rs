@@ -3,8 +3,6 @@
 use super::evaluation::{Evaluation, caught};
 use super::request::Request;
 use super::shared::{Shared, lock};
-use crate::session::evaluator::Front;
-use crate::session::event::{CellError, Event, MimeBundle};
 use jupyter_protocol::{
     ClearOutput, DisplayData, ErrorOutput, ExecuteInput, ExecuteReply, ExecuteRequest,
     ExecuteResult, ExecutionCount, ExpressionResult, Media, Payload, ReplyError, ReplyStatus,
@@ -12,6 +10,8 @@ use jupyter_protocol::{
 };
 use serde_json::Value;
 use std::collections::HashMap;
+use taper_evaluator::evaluator::Front;
+use taper_evaluator::event::{CellError, Event, MimeBundle};
 
 impl Evaluation {
     /// Runs a cell, unless one before it has failed; its outputs go out through `request`.

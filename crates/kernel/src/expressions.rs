@@ -2,10 +2,10 @@
 
 use super::evaluation::{Evaluation, caught};
 use super::execute::media;
-use crate::session::evaluator::Front;
-use crate::session::event::{CellError, Event};
 use jupyter_protocol::ExpressionResult;
 use std::collections::HashMap;
+use taper_evaluator::evaluator::Front;
+use taper_evaluator::event::{CellError, Event};
 
 impl Evaluation {
     /// Evaluates each expression as a cell of its own, in the order of their names. The values go

@@ -4,13 +4,13 @@
 use super::evaluation::{Evaluation, caught};
 use super::execute::media;
 use super::subject::subject;
-use crate::session::evaluator::{Completeness, Completion, Completions};
 use jupyter_protocol::{
     CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
     IsCompleteRequest,
 };
 use serde::Serialize;
 use serde_json::Map;
+use taper_evaluator::evaluator::{Completeness, Completion, Completions};
 
 /// Where JupyterLab looks for what each proposal is.
 const TYPES: &str = "_jupyter_types_experimental";

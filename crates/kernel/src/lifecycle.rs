@@ -1,7 +1,7 @@
 //! What the kernel hears from outside the protocol: signals, and that Jupyter is gone.
 
+use super::serve::Outside;
 use super::shared::Shared;
-use crate::standby::Adopted;
 use anyhow::{Context, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,13 @@ use tokio::signal::unix::{SignalKind, signal};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel.
-pub(super) fn watch(shared: Arc<Shared>, adopted: Option<Adopted>) -> Result<()> {
-    if let Some(adopted) = adopted {
+pub(super) fn watch(shared: Arc<Shared>, outside: Option<Outside>) -> Result<()> {
+    if let Some(outside) = outside {
         let (interrupted, ended) = (shared.clone(), shared.clone());
-        adopted.watch(move || interrupted.interrupt(), move || ended.stop())?;
+        outside(
+            Box::new(move || interrupted.interrupt()),
+            Box::new(move || ended.stop()),
+        )?;
     }
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;

@@ -2,7 +2,6 @@
 
 use super::shared::Shared;
 use super::updates::Updates;
-use crate::session::event::Stream;
 use jupyter_protocol::{
     ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
     StreamContent,
@@ -12,6 +11,7 @@ use jupyter_zmq_client::{
 };
 use std::sync::Arc;
 use std::time::Duration;
+use taper_evaluator::event::Stream;
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 use zeromq::SocketSend;

@@ -1,13 +1,13 @@
 //! A request under way: it ends with exactly one reply and one `idle`, whatever happens.
 
 use super::outbox::{Lane, Outgoing};
-use crate::session::event::Stream;
 use jupyter_protocol::{
     InputRequest, JupyterMessage, JupyterMessageContent, ReplyError, ReplyStatus, Status,
     UnknownMessage,
 };
 use serde::Serialize;
 use std::sync::Arc;
+use taper_evaluator::event::Stream;
 
 /// Announces `busy` when it begins and `idle` when it is dropped; where the reply is missing by
 /// then, it answers with an error.

@@ -3,8 +3,8 @@
 use super::history::History;
 use super::prompts::Prompts;
 use super::signatures::Signatures;
-use crate::session::evaluator::Interrupt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use taper_evaluator::evaluator::Interrupt;
 use tokio::sync::watch;
 
 /// The state of the kernel that more than one task has to do with.

@@ -3,9 +3,9 @@
 //! compare; the book shows both.
 
 use crate::export::digest;
-use crate::runner::execute::Execution;
-use crate::runner::notebook::Notebook;
-use crate::runner::save;
+use crate::run::execute::Execution;
+use crate::run::notebook::Notebook;
+use crate::run::save;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,13 +1,13 @@
 //! The folder in which one session works.
 
-use crate::cache;
-use crate::checks;
-use crate::gpu::settings::Settings;
-use crate::progress::Console;
-use crate::toolbox;
+use crate::compile;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use taper_host::cache;
+use taper_host::checks;
+use taper_host::gpu::settings::Settings;
+use taper_host::progress::Console;
 
 /// How cells and the packages below them are compiled. It lies beside the work directory, where
 /// cargo finds it and evcxr does not write.
@@ -113,14 +113,14 @@ pub unsafe fn enter(work: &Path) {
         std::env::set_var("EVCXR_TMPDIR", work);
         std::env::set_var("EVCXR_CONFIG_DIR", work);
         if let Some(folder) = work.parent() {
-            toolbox::enter(folder);
+            compile::enter(folder);
         }
     }
 }
 
 /// The variables that [`enter`] sets.
 pub fn variables() -> [&'static str; 5] {
-    let [source, home, real_home] = toolbox::VARIABLES;
+    let [source, home, real_home] = compile::VARIABLES;
     ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR", source, home, real_home]
 }
 
@@ -129,13 +129,13 @@ pub fn leave(command: &mut Command) {
     command
         .env_remove("EVCXR_TMPDIR")
         .env_remove("EVCXR_CONFIG_DIR");
-    toolbox::leave(command);
+    compile::leave(command);
 }
 
 /// Writes what lies beside the work directory in `folder`.
 pub fn prepare(folder: &Path) -> Result<()> {
     configure(folder)?;
-    toolbox::prepare(folder)
+    compile::prepare(folder)
 }
 
 /// Writes cargo's configuration, which follows the device that set-up has chosen.

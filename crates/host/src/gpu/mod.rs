@@ -12,11 +12,11 @@ mod shims;
 pub mod smi;
 pub mod toolkit;
 
-use crate::home;
 use crate::progress::Progress;
 use anyhow::{Result, bail};
 use settings::Settings;
 use smi::{Answer, Capability, Driver};
+use std::path::Path;
 use toolkit::Toolkit;
 
 /// What a person asked of set-up.
@@ -32,29 +32,29 @@ pub enum Wish {
 /// Kernels for it run on all cards since 2018, on newer ones after the driver has translated them.
 const WITHOUT_A_CARD: Capability = Capability::new(7, 5);
 
-/// What the last set-up decided; where there was none, decides now.
-pub fn settings(progress: &mut dyn Progress) -> Result<Settings> {
+/// What the last set-up decided; where there was none, decides now. `home` is the clone of Taper.
+pub fn settings(home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     match Settings::read()? {
         Some(settings) => Ok(settings),
-        None => decide(Wish::Automatic, progress),
+        None => decide(Wish::Automatic, home, progress),
     }
 }
 
 /// What to compile with for CUDA: that of the last set-up, if it was for CUDA. Keeps nothing.
-pub fn for_cuda(progress: &mut dyn Progress) -> Result<Settings> {
+pub fn for_cuda(home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     match Settings::read()? {
         Some(settings) if settings.has("cuda") => Ok(settings),
-        _ => by_wish(None, progress),
+        _ => by_wish(None, home, progress),
     }
 }
 
 /// Decides for which device to compile, gets what that needs, and keeps it.
-pub fn decide(wish: Wish, progress: &mut dyn Progress) -> Result<Settings> {
+pub fn decide(wish: Wish, home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     let settings = match wish {
         Wish::Cpu => Settings::cpu("for the CPU, as asked with --cpu".to_owned()),
         Wish::Automatic if is_apple() => metal(),
-        Wish::Automatic => automatic(progress)?,
-        Wish::Cuda(capability) => by_wish(capability, progress)?,
+        Wish::Automatic => automatic(home, progress)?,
+        Wish::Cuda(capability) => by_wish(capability, home, progress)?,
     };
     if settings != Settings::read()?.unwrap_or_default() {
         progress.line(&format!("Taper is built {}.", settings.because));
@@ -76,7 +76,7 @@ fn metal() -> Settings {
     }
 }
 
-fn automatic(progress: &mut dyn Progress) -> Result<Settings> {
+fn automatic(home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     let for_cpu = |why: String| Ok(Settings::cpu(format!("for the CPU: {why}")));
     match smi::ask() {
         Answer::NoDriver => for_cpu("there is no NVIDIA driver (no nvidia-smi)".to_owned()),
@@ -85,14 +85,18 @@ fn automatic(progress: &mut dyn Progress) -> Result<Settings> {
             for_cpu(format!("the NVIDIA driver does not work; it says: {said}"))
         }
         Answer::Works(driver) => match toolkit(Some(&driver), progress) {
-            Ok(Some(toolkit)) => cuda(&toolkit, Some(&driver), driver.capability(), progress),
+            Ok(Some(toolkit)) => cuda(&toolkit, Some(&driver), driver.capability(), home, progress),
             Ok(None) => for_cpu(why_not(Some(&driver))),
             Err(error) => Err(error),
         },
     }
 }
 
-fn by_wish(capability: Option<Capability>, progress: &mut dyn Progress) -> Result<Settings> {
+fn by_wish(
+    capability: Option<Capability>,
+    home: &Path,
+    progress: &mut dyn Progress,
+) -> Result<Settings> {
     let driver = match smi::ask() {
         Answer::Works(driver) => Some(driver),
         _ => None,
@@ -101,7 +105,7 @@ fn by_wish(capability: Option<Capability>, progress: &mut dyn Progress) -> Resul
         .or(driver.as_ref().map(Driver::capability))
         .unwrap_or(WITHOUT_A_CARD);
     match toolkit(driver.as_ref(), progress)? {
-        Some(toolkit) => cuda(&toolkit, driver.as_ref(), capability, progress),
+        Some(toolkit) => cuda(&toolkit, driver.as_ref(), capability, home, progress),
         None => bail!(
             "Taper cannot be built for CUDA: {}",
             why_not(driver.as_ref())
@@ -140,9 +144,10 @@ fn cuda(
     toolkit: &Toolkit,
     driver: Option<&Driver>,
     capability: Capability,
+    home: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Settings> {
-    let environment = prepared::prepare(toolkit, capability, &home::folder(), progress)?;
+    let environment = prepared::prepare(toolkit, capability, home, progress)?;
     let card = match driver {
         Some(driver) => format!("{}, driver {}", driver.names(), driver.version),
         None => "no card is here".to_owned(),

@@ -7,6 +7,7 @@ use super::smi::Capability;
 use super::toolkit::Toolkit;
 use crate::cache;
 use crate::checks;
+use crate::digest::hex;
 use crate::lock::Lock;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
@@ -55,7 +56,7 @@ fn name(toolkit: &Toolkit, bindings: Option<&Path>) -> String {
         digest.update(part.as_bytes());
         digest.update(&[0]);
     }
-    crate::image::hex(digest)[..16].to_owned()
+    hex(digest)[..16].to_owned()
 }
 
 fn write(folder: &Path, toolkit: &Toolkit, bindings: Option<&Path>) -> Result<()> {

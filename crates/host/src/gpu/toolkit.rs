@@ -2,7 +2,7 @@
 
 use super::smi::{Capability, Driver, Version, version};
 use crate::progress::Progress;
-use crate::setup::environment::{Environment, Packages};
+use crate::python::environment::{Environment, Packages};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,10 @@
 //! Python environments of Taper's own, one for each list of packages.
 
-use super::python::{self, Python};
+use super::interpreter::{self, Python};
 use crate::cache;
-use crate::guard;
+use crate::digest::hex;
 use crate::lock::Lock;
+use crate::process;
 use crate::progress::{Progress, duration};
 use anyhow::{Context, Result, bail};
 use ring::digest::{Context as Digest, SHA256};
@@ -47,7 +48,7 @@ impl Environment {
         if let Some(environment) = Self::find(packages)? {
             return Ok(environment);
         }
-        let python = python::find()?;
+        let python = interpreter::find()?;
         let folder = folder_of(packages)?;
         let all = folder
             .parent()
@@ -78,7 +79,7 @@ impl Environment {
 fn folder_of(packages: &Packages) -> Result<PathBuf> {
     let mut digest = Digest::new(&SHA256);
     digest.update(packages.list.as_bytes());
-    let name = &crate::image::hex(digest)[..16];
+    let name = &hex(digest)[..16];
     Ok(cache::folder()?.join("python").join(name))
 }
 
@@ -103,13 +104,13 @@ fn make(
         std::fs::remove_dir_all(folder)
             .with_context(|| format!("removing {}", folder.display()))?;
     }
-    let mut venv = guard::command(&python.program)?;
+    let mut venv = process::guarded(&python.program)?;
     run(venv.args(["-m", "venv"]).arg(folder)).context(
         "Python could not make an environment. On Debian and Ubuntu: `sudo apt install python3-venv`.",
     )?;
     let requirements = folder.join("requirements.txt");
     std::fs::write(&requirements, packages.list)?;
-    let mut pip = guard::command(bin(folder).join("python"))?;
+    let mut pip = process::guarded(bin(folder).join("python"))?;
     pip.args([
         "-m",
         "pip",

@@ -1,9 +1,8 @@
 //! The process that Jupyter started, when a spare does its work.
 
 use super::offer::{self, Place};
-use super::spare::{ENDED, INTERRUPT, TAKEN, Wanted};
+use super::process::{ENDED, INTERRUPT, TAKEN, Wanted};
 use super::{descriptors, patience};
-use crate::home;
 use anyhow::Result;
 use std::io::Read;
 use std::os::fd::AsRawFd;
@@ -25,7 +24,7 @@ pub fn adopt(connection_file: &Path) -> Result<Option<ExitCode>> {
     if patience().is_none() {
         return Ok(None);
     }
-    let name = offer::name(&home::image_key()?)?;
+    let name = offer::name(&taper_session::image_key()?)?;
     let Some(spare) = Place::open()?.connect(&name) else {
         return Ok(None);
     };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Jupyter ── starts ──> taper kernel          taper __standby
-//!                         door.rs ── socket ──> spare.rs
+//!                         door.rs ── socket ──> process.rs
 //!                           │  connection file, folder, environment, output streams
 //!                           └─ lives as long as the spare does, and the other way round
 //! ```
@@ -19,15 +19,15 @@
 mod descriptors;
 mod door;
 mod offer;
-mod spare;
+mod process;
 
 pub use door::adopt;
-pub use spare::{ARGUMENT, Adopted, run};
+pub use process::{ARGUMENT, run};
 
-use crate::image::work;
 use anyhow::{Context, Result};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use taper_session::workspace;
 
 /// `0`: no spare. Another number: so many minutes a spare waits.
 const VARIABLE: &str = "TAPER_STANDBY";
@@ -47,8 +47,8 @@ pub fn start() -> Result<()> {
     if patience().is_none() {
         return Ok(());
     }
-    let mut command = Command::new(crate::home::program()?);
-    work::leave(&mut command);
+    let mut command = Command::new(taper_host::process::program()?);
+    workspace::leave(&mut command);
     command
         .arg(ARGUMENT)
         .stdin(Stdio::null())

@@ -1,7 +1,5 @@
 //! Where a spare and a door find each other, and whether they fit.
 
-use crate::image::{Key, hex};
-use crate::{cache, home, toolbox};
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::ffi::OsString;
@@ -10,6 +8,9 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use taper_host::digest::hex;
+use taper_host::{cache, process};
+use taper_session::image::Key;
 
 /// Programs that a session finds once and then keeps.
 const PROGRAMS: [&str; 3] = ["rustc", "cargo", "cc"];
@@ -27,7 +28,7 @@ pub fn name(key: &Key) -> Result<String> {
     };
     add(key.id.as_bytes());
     add(key.sources.as_bytes());
-    let program = std::fs::metadata(home::program()?)?;
+    let program = std::fs::metadata(process::program()?)?;
     add(format!("{:?} {}", program.modified()?, program.len()).as_bytes());
     for program in PROGRAMS {
         add(on_path(program)
@@ -38,7 +39,7 @@ pub fn name(key: &Key) -> Result<String> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     variables.sort();
     // Named or not, it is the same home.
-    add(toolbox::cargo_home()
+    add(taper_session::cargo_home()
         .unwrap_or_default()
         .as_os_str()
         .as_encoded_bytes());

@@ -1,9 +1,9 @@
 //! How the kernel begins and ends.
 
 use super::super::connection::check;
-use super::super::serve;
 use super::front::connect;
 use super::limited;
+use crate::serve;
 use jupyter_protocol::{
     ConnectionInfo, ExecuteRequest, JupyterMessageContent, KernelInfoRequest, ReplyStatus,
     ShutdownRequest, Transport,

@@ -1,12 +1,12 @@
 //! A fake evaluator: each line of a cell is a command with an argument.
 
-use crate::session::evaluator::{
-    Completeness, Completion, Completions, Evaluator, Front, Interrupt,
-};
-use crate::session::event::{CellError, Event, MimeBundle, Stream};
 use serde_json::{Map, Value};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
+use taper_evaluator::evaluator::{
+    Completeness, Completion, Completions, Evaluator, Front, Interrupt,
+};
+use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 
 /// Makes a fake and what opens its `gate`s.
 pub(super) fn fake() -> (Box<dyn Evaluator>, Sender<()>) {

@@ -1,10 +1,9 @@
 //! A fake front end. It fails a test that leaves a message unread, or the kernel running.
 
 use super::super::connection::Sockets;
-use super::super::run;
 use super::super::shared::Shared;
 use super::evaluator::fake;
-use crate::session::evaluator::Evaluator;
+use crate::serve::run;
 use jupyter_protocol::{
     ConnectionInfo, ExecuteRequest, ExecutionState, InputReply, JupyterMessage,
     JupyterMessageContent, ReplyStatus, ShutdownRequest, Status, Transport,
@@ -20,6 +19,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use taper_evaluator::evaluator::Evaluator;
 use tokio::sync::oneshot;
 
 pub(super) struct FakeFront {

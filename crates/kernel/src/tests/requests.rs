@@ -2,7 +2,6 @@
 
 use super::front::connect;
 use super::limited;
-use crate::toolchain::release;
 use jupyter_protocol::{
     CommId, CommInfoRequest, CommMsg, CommOpen, CompleteRequest, ConnectionInfo, ExecuteRequest,
     InspectRequest, IsCompleteReplyStatus, IsCompleteRequest, JupyterMessage,
@@ -13,6 +12,7 @@ use jupyter_zmq_client::{
     peer_identity_for_session,
 };
 use serde_json::{Value, json, to_value};
+use taper_host::toolchain::release;
 use zeromq::{DealerSocket, Socket, SocketSend, ZmqMessage};
 
 fn unknown(msg_type: &str, content: Value) -> UnknownMessage {

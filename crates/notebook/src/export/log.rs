@@ -1,23 +1,26 @@
 //! What an exported program wrote, given cell by cell as if they were run now.
 
 use super::digest;
-use crate::relay::decoder::{Decoder, Item};
-use crate::relay::record::Record;
-use crate::runner::StartEvaluator;
-use crate::session::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
-use crate::session::event::{CellError, Event, MimeBundle, Stream};
-use crate::session::{error_of, events_of};
+use crate::run::StartEvaluator;
 use anyhow::{Context, Result, bail};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use taper_evaluator::decoder::{Decoder, Item};
+use taper_evaluator::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
+use taper_evaluator::record::{Record, events_of};
 
 /// What the records of a log begin with; `taper` writes it.
 const SECRET: &str = "log";
 
+/// The error that a record tells of, in a cell with this source.
+pub type ErrorOf = fn(&Record, &str) -> Option<CellError>;
+
 /// An evaluator that gives the log's outputs.
 pub struct Log {
     name: String,
+    error_of: ErrorOf,
     cells: VecDeque<CellLog>,
 }
 
@@ -27,15 +30,15 @@ struct CellLog {
     items: Vec<Item>,
 }
 
-/// Starts the evaluator of this log.
-pub fn evaluator(log: &Path) -> Result<Box<StartEvaluator>> {
+/// Starts the evaluator of this log; `error_of` explains failures as a session does.
+pub fn evaluator(log: &Path, error_of: ErrorOf) -> Result<Box<StartEvaluator>> {
     let log: PathBuf = std::path::absolute(log)?;
-    Log::open(&log)?;
-    Ok(Box::new(move || Ok(Box::new(Log::open(&log)?))))
+    Log::open(&log, error_of)?;
+    Ok(Box::new(move || Ok(Box::new(Log::open(&log, error_of)?))))
 }
 
 impl Log {
-    pub fn open(path: &Path) -> Result<Log> {
+    pub fn open(path: &Path, error_of: ErrorOf) -> Result<Log> {
         let name = path.display().to_string();
         let bytes = std::fs::read(path).with_context(|| format!("reading {name}"))?;
         let cells = cells(&bytes);
@@ -45,7 +48,11 @@ impl Log {
                  Make one with `cargo run --release > {name}` in the folder that `taper export` made"
             );
         }
-        Ok(Log { name, cells })
+        Ok(Log {
+            name,
+            error_of,
+            cells,
+        })
     }
 
     /// Passes over cells that only a run, and not a test, asks for.
@@ -93,7 +100,7 @@ impl Evaluator for Log {
                     front.event(Event::Text { stream, text });
                 }
                 Item::Record(record) => {
-                    if let Some(error) = error_of(&record, code) {
+                    if let Some(error) = (self.error_of)(&record, code) {
                         result = Err(error);
                     }
                     events_of(record)

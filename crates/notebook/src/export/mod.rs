@@ -8,9 +8,9 @@ pub mod log;
 pub mod program;
 pub mod project;
 
-use crate::image::key::hex;
-use crate::runner::notebook::Notebook;
+use crate::run::notebook::Notebook;
 use ring::digest::{Context, SHA256};
+use taper_host::digest::hex;
 
 /// Sees to it that cells of which a log can know nothing keep the outputs that they have.
 pub fn skip_what_is_not_exported(notebook: &mut Notebook) {

@@ -1,14 +1,14 @@
 //! The cells of a notebook as one Rust program.
 
 use super::digest;
-use crate::runner::notebook::{CodeCell, Notebook};
-use crate::session::COMPILE_ERROR;
-use crate::session::commands::{Cell as Commands, blank_out};
+use crate::run::notebook::{CodeCell, Notebook};
 use nbformat::v4::Output;
-use ra_ap_syntax::ast::{self, AstNode, HasModuleItem, HasName};
-use ra_ap_syntax::{Edition, SourceFile};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use syn::spanned::Spanned;
+use syn::{Expr, Item, ItemFn, Stmt, UseTree};
+use taper_evaluator::commands::{Cell as Commands, blank_out};
+use taper_evaluator::event::COMPILE_ERROR;
 
 /// What stands before the cell in the text that is parsed.
 const OPEN: &str = "fn cell() {\n";
@@ -145,26 +145,24 @@ struct Parsed {
 }
 
 impl Parsed {
+    /// Code that is no Rust is left as it is: the compiler says what is wrong with it.
     fn new(code: &str) -> Parsed {
-        let text = format!("{OPEN}{code}\n}}");
-        let file = SourceFile::parse(&text, Edition::Edition2024).tree();
-        let function = file.items().find_map(|item| match item {
-            ast::Item::Fn(function) => Some(function),
-            _ => None,
-        });
-        let list = function
-            .and_then(|f| f.body())
-            .and_then(|body| body.stmt_list());
-        let statements: Vec<ast::Stmt> = list.iter().flat_map(|list| list.statements()).collect();
-        let tail = list.and_then(|list| list.tail_expr());
-        let value = tail.as_ref().filter(|tail| has_value(tail)).map(|value| {
-            let range = value.syntax().text_range();
-            usize::from(range.start()) - OPEN.len()..usize::from(range.end()) - OPEN.len()
-        });
+        let Ok(function) = syn::parse_str::<ItemFn>(&format!("{OPEN}{code}\n}}")) else {
+            return Parsed {
+                is_empty: false,
+                names: BTreeSet::new(),
+                value: None,
+            };
+        };
+        let statements = function.block.stmts;
+        let value = statements.last().filter(|last| has_value(last));
         Parsed {
-            is_empty: statements.is_empty() && tail.is_none(),
+            is_empty: statements.is_empty(),
             names: statements.iter().flat_map(names).collect(),
-            value,
+            value: value.map(|value| {
+                let range = value.span().byte_range();
+                range.start - OPEN.len()..range.end - OPEN.len()
+            }),
         }
     }
 
@@ -178,51 +176,54 @@ impl Parsed {
     }
 }
 
-/// Whether an expression may have something to show: a loop and an `if` alone do not.
-fn has_value(expression: &ast::Expr) -> bool {
-    match expression {
-        ast::Expr::ForExpr(_) | ast::Expr::WhileExpr(_) => false,
-        ast::Expr::IfExpr(expression) => expression.else_branch().is_some(),
-        _ => true,
+/// Whether a last statement may have something to show: a loop and an `if` alone do not.
+fn has_value(last: &Stmt) -> bool {
+    match last {
+        Stmt::Expr(Expr::ForLoop(_) | Expr::While(_), _) => false,
+        Stmt::Expr(Expr::If(expression), None) => expression.else_branch.is_some(),
+        Stmt::Expr(_, semicolon) => semicolon.is_none(),
+        Stmt::Macro(call) => call.semi_token.is_none(),
+        Stmt::Local(_) | Stmt::Item(_) => false,
     }
 }
 
 /// The names that an item brings; none for a statement that is no item.
-fn names(statement: &ast::Stmt) -> Vec<String> {
-    let ast::Stmt::Item(item) = statement else {
+fn names(statement: &Stmt) -> Vec<String> {
+    let Stmt::Item(item) = statement else {
         return Vec::new();
     };
     let name = match item {
-        ast::Item::Use(used) => return imported(used),
-        ast::Item::Fn(item) => item.name(),
-        ast::Item::Struct(item) => item.name(),
-        ast::Item::Enum(item) => item.name(),
-        ast::Item::Trait(item) => item.name(),
-        ast::Item::TypeAlias(item) => item.name(),
-        ast::Item::Const(item) => item.name(),
-        ast::Item::Static(item) => item.name(),
-        ast::Item::Module(item) => item.name(),
-        ast::Item::MacroRules(item) => item.name(),
+        Item::Use(used) => {
+            let mut names = Vec::new();
+            collect_imported(&used.tree, &mut names);
+            return names;
+        }
+        Item::Fn(item) => Some(&item.sig.ident),
+        Item::Struct(item) => Some(&item.ident),
+        Item::Enum(item) => Some(&item.ident),
+        Item::Trait(item) => Some(&item.ident),
+        Item::Type(item) => Some(&item.ident),
+        Item::Const(item) => Some(&item.ident),
+        Item::Static(item) => Some(&item.ident),
+        Item::Mod(item) => Some(&item.ident),
+        Item::Macro(item) => item.ident.as_ref(),
         _ => None,
     };
-    name.map(|name| name.text().to_string())
-        .into_iter()
-        .collect()
+    name.map(ToString::to_string).into_iter().collect()
 }
 
-/// The names at the leaves of a `use`.
-fn imported(used: &ast::Use) -> Vec<String> {
-    let trees = used.syntax().descendants().filter_map(ast::UseTree::cast);
-    let leaves = trees.filter(|tree| tree.use_tree_list().is_none());
-    leaves
-        .filter_map(|leaf| match leaf.rename() {
-            Some(rename) => rename.name().map(|name| name.text().to_string()),
-            None => leaf
-                .path()?
-                .segment()
-                .map(|segment| segment.syntax().text().to_string()),
-        })
-        .collect()
+/// The names at the leaves of a `use`; what a `*` brings is not known here, and hides nothing.
+fn collect_imported(tree: &UseTree, names: &mut Vec<String>) {
+    match tree {
+        UseTree::Path(path) => collect_imported(&path.tree, names),
+        UseTree::Group(group) => group
+            .items
+            .iter()
+            .for_each(|tree| collect_imported(tree, names)),
+        UseTree::Name(name) => names.push(name.ident.to_string()),
+        UseTree::Rename(rename) if rename.rename != "_" => names.push(rename.rename.to_string()),
+        UseTree::Rename(_) | UseTree::Glob(_) => {}
+    }
 }
 
 #[cfg(test)]

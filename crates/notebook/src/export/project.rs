@@ -1,19 +1,24 @@
 //! The folder that is taken away: a cargo project with its own copy of the crate `taper`.
 
 use super::program::Program;
-use crate::cache;
-use crate::image::work::CARGO_CONFIG;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use taper_host::cache;
 use toml::{Table, Value};
 
 /// The first line of a manifest that we may replace.
 const MARK: &str = "# Made by `taper export`.";
 
-/// Writes, or brings up to date, the project in `folder`; `home` is the clone of Taper.
-pub fn write(folder: &Path, home: &Path, programs: &BTreeMap<String, Program>) -> Result<()> {
+/// Writes, or brings up to date, the project in `folder`; `home` is the clone of Taper, `config` cargo's
+/// configuration for cells.
+pub fn write(
+    folder: &Path,
+    home: &Path,
+    config: &str,
+    programs: &BTreeMap<String, Program>,
+) -> Result<()> {
     let manifest = folder.join("Cargo.toml");
     refuse_what_is_not_ours(folder, &manifest)?;
     let sources = folder.join("src/bin");
@@ -31,7 +36,7 @@ pub fn write(folder: &Path, home: &Path, programs: &BTreeMap<String, Program>) -
             .status();
     }
     // Last: where it is, the rest is.
-    cache::write_atomically(&manifest, manifest_of(programs)?.as_bytes())
+    cache::write_atomically(&manifest, manifest_of(programs, config)?.as_bytes())
 }
 
 fn refuse_what_is_not_ours(folder: &Path, manifest: &Path) -> Result<()> {
@@ -51,7 +56,7 @@ fn refuse_what_is_not_ours(folder: &Path, manifest: &Path) -> Result<()> {
     )
 }
 
-fn manifest_of(programs: &BTreeMap<String, Program>) -> Result<String> {
+fn manifest_of(programs: &BTreeMap<String, Program>, config: &str) -> Result<String> {
     let mut dependencies = Table::new();
     for (name, value) in programs.values().flat_map(|program| &program.dependencies) {
         let value: Table = format!("it = {value}")
@@ -81,13 +86,13 @@ metal = [\"taper/metal\"]
 {}
 [workspace]
 ",
-        profile()?
+        profile(config)?
     ))
 }
 
 /// As in a notebook: what computes is optimised.
-fn profile() -> Result<String> {
-    let mut config: Table = CARGO_CONFIG.parse()?;
+fn profile(config: &str) -> Result<String> {
+    let mut config: Table = config.parse()?;
     let dev = config
         .get_mut("profile")
         .and_then(|profile| profile.get_mut("dev"));

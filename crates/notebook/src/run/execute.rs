@@ -2,11 +2,11 @@
 
 use super::notebook::{CodeCell, Notebook};
 use super::outputs::Outputs;
-use crate::session::evaluator::{Evaluator, Front};
-use crate::session::event::{CellError, Event};
 use nbformat::v4::Output;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use taper_evaluator::evaluator::{Evaluator, Front};
+use taper_evaluator::event::{CellError, Event};
 
 /// Who asks for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::diff::without_ansi;
 use super::execute::Ran;
 use super::notebook::{CodeCell, Notebook};
-use crate::session::event::{CellError, Location};
+use taper_evaluator::event::{CellError, Location};
 
 /// How a cell is named: by the number in its brackets and by its id.
 pub fn place(notebook: &Notebook, cell: &CodeCell, ran: &Ran) -> String {

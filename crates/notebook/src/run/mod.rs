@@ -1,16 +1,17 @@
 //! The headless front: runs notebooks without Jupyter, for `taper run` and `taper test`.
 //!
 //! The way of a notebook: [`notebook`] reads the file and says what is wrong with it, [`execute`]
-//! gives its cells to an evaluator one after the other, [`outputs`] keeps what they show as Jupyter
+//! gives its cells to an evaluator one after the other ([`file`]: one that was just started), [`outputs`] keeps what they show as Jupyter
 //! would, and then either [`save`] writes it back or [`compare`] holds it against what was stored.
 //! Several notebooks at once are several processes ([`pool`]): an evaluator is a whole compiler.
 
-use crate::session::evaluator::Evaluator;
+use taper_evaluator::evaluator::Evaluator;
 
 pub mod compare;
 pub mod diff;
 pub mod execute;
 pub mod failure;
+pub mod file;
 pub mod notebook;
 pub mod numbers;
 pub mod outputs;
@@ -21,12 +22,6 @@ pub mod save;
 pub mod signals;
 pub mod tags;
 
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod tests_command_run;
-#[cfg(test)]
-mod tests_command_test;
 #[cfg(test)]
 mod tests_compare;
 #[cfg(test)]

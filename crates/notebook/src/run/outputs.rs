@@ -1,8 +1,8 @@
 //! The outputs of a notebook while it runs, as Jupyter would keep them.
 
 use super::notebook::media;
-use crate::session::event::Event;
 use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
+use taper_evaluator::event::Event;
 
 /// The outputs of all cells. They belong together because an update of a display reaches every
 /// output that carries its id, in whichever cell that is.
@@ -182,8 +182,8 @@ fn overwrite(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::event::{CellError, Stream};
     use serde_json::{Map, Value, json};
+    use taper_evaluator::event::{CellError, Stream};
 
     fn text(stream: Stream, text: &str) -> Event {
         Event::Text {

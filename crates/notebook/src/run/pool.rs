@@ -2,7 +2,6 @@
 
 use super::report::Console;
 use super::signals;
-use crate::session::evaluator::Interrupt;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -11,10 +10,11 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
+use taper_evaluator::evaluator::Interrupt;
 
 /// One notebook's way through a command.
 #[derive(Debug)]
@@ -61,6 +61,22 @@ impl Summary {
     pub fn leave(&self, file: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string(self)?;
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    }
+}
+
+/// The exit code of all notebooks together.
+pub fn exit_code(summaries: &[Summary]) -> ExitCode {
+    let mut code = 0;
+    for summary in summaries {
+        match summary.verdict {
+            Verdict::Interrupted(signal) => return ExitCode::from(128 + signal as u8),
+            Verdict::Failed => code = 1,
+            Verdict::Passed | Verdict::Skipped => {}
+        }
+    }
+    match signals::received() {
+        Some(signal) => ExitCode::from(128 + signal as u8),
+        None => ExitCode::from(code),
     }
 }
 
@@ -237,10 +253,10 @@ fn interrupt(id: u32) {
 /// This program, with arguments.
 #[cfg(not(test))]
 fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
-    let mut command = Command::new(crate::home::program()?);
+    let mut command = Command::new(taper_host::process::program()?);
     command.args(arguments);
     Ok(command)
 }
 
 #[cfg(test)]
-use super::testing::this_program;
+use crate::testing::this_program;

@@ -1,10 +1,10 @@
 //! Ctrl-C: the first stops the cell, the run ends with exit code 130, and a file is whole.
 
-use crate::session::evaluator::Interrupt;
 use std::io::{PipeReader, Read};
 use std::os::fd::IntoRawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use taper_evaluator::evaluator::Interrupt;
 
 /// The first signal that came, 0 while none has.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);

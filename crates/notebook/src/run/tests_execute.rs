@@ -3,7 +3,7 @@
 use super::execute::{CellRun, End, Execution, Purpose, execute, store};
 use super::notebook::Notebook;
 use super::save::layout;
-use super::testing::{Fake, Folder, code, load, notebook, stdout, tagged};
+use crate::testing::{Fake, Folder, code, load, notebook, stdout, tagged};
 use serde_json::{Value, json};
 use std::cell::Cell;
 

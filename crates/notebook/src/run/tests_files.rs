@@ -2,7 +2,7 @@
 
 use super::notebook::Notebook;
 use super::save::{Target, layout, name_kernel};
-use super::testing::{Folder, code, load, notebook, stdout};
+use crate::testing::{Folder, code, load, notebook, stdout};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -6,7 +6,6 @@
 //! is as it was: arguments, manifest, lock file, configuration.
 
 use super::cargo::{like, real};
-use crate::image::hex;
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use taper_host::digest::hex;
 
 /// The name that evcxr gives to the crate of a cell.
 const CRATE: &str = "ctx";
@@ -199,7 +199,7 @@ impl<'a> Build<'a> {
     /// have come no further than to another package.
     fn note(&self, status: ExitStatus, noted: &Noted) -> Result<()> {
         if matches!(status.code(), Some(0 | 101)) {
-            crate::cache::write_atomically(Path::new(NOTE), &serde_json::to_vec(noted)?)?;
+            taper_host::cache::write_atomically(Path::new(NOTE), &serde_json::to_vec(noted)?)?;
         }
         Ok(())
     }

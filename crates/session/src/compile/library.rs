@@ -1,9 +1,9 @@
 //! The part of Rust's library that rust-analyzer reads.
 
 use super::link;
-use crate::cache;
 use anyhow::{Context, Result};
 use std::path::Path;
+use taper_host::cache;
 
 /// Where rust-analyzer looks; leads to one of the two folders below.
 pub const LINK: &str = "library";
@@ -18,7 +18,7 @@ const CRATES: [&str; 3] = ["core", "alloc", "std"];
 pub fn prepare(folder: &Path) -> Result<()> {
     cache::make(&folder.join(EMPTY).join("core/src"))?;
     cache::write_atomically(&folder.join(EMPTY).join("core/src/lib.rs"), b"")?;
-    let source = crate::checks::rust_src()?;
+    let source = taper_host::checks::rust_src()?;
     for name in CRATES {
         let seen = folder.join(SEEN).join(name);
         cache::make(&seen)?;

@@ -22,11 +22,11 @@ mod library;
 mod metadata;
 mod versions;
 
-use crate::cache;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use taper_host::cache;
 
 pub use library::show as show_library;
 

@@ -4,8 +4,8 @@
 //! lock file. What cargo would resolve afterwards may be newer by now: then `taper` is compiled
 //! again, and cells no longer fit the library that is loaded.
 
-use crate::cache;
 use std::path::Path;
+use taper_host::cache;
 
 /// Lies beside the work directory.
 const KEPT: &str = "Cargo.lock";

@@ -2,17 +2,17 @@
 
 use super::key::Key;
 use super::manifest::Manifest;
-use super::work;
-use crate::cache;
-use crate::checks;
-use crate::guard;
-use crate::progress::{Progress, Step, duration};
-use crate::toolchain;
+use crate::workspace;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
 use std::time::Instant;
+use taper_host::cache;
+use taper_host::checks;
+use taper_host::process;
+use taper_host::progress::{Progress, Step, duration};
+use taper_host::toolchain;
 
 /// evcxr's work directory within the image's folder.
 pub const WORK: &str = "work";
@@ -22,7 +22,7 @@ pub const WARM_ARGUMENT: &str = "__warm";
 
 /// Builds the image in `folder`, going on where an earlier try ended.
 pub fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
-    checks::before_building(folder)?;
+    checks::before_building(folder, has_begun(folder))?;
     checks::add_rust_src(progress)?;
     let start = Instant::now();
     Manifest::remove(folder)?;
@@ -34,6 +34,11 @@ pub fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()
     warm(key, &work)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())
+}
+
+/// Whether an earlier build has left something in the image's folder.
+pub fn has_begun(folder: &Path) -> bool {
+    folder.join(WORK).exists()
 }
 
 /// Throws away what was built.
@@ -50,7 +55,7 @@ pub fn wipe(folder: &Path) -> Result<()> {
 fn prepare(key: &Key, folder: &Path) -> Result<()> {
     let work = folder.join(WORK);
     cache::make(&work.join("src"))?;
-    work::prepare(folder)?;
+    workspace::prepare(folder)?;
     let path = toml::Value::String(key.taper.to_string_lossy().into_owned());
     let features = toml::Value::Array(key.features.iter().cloned().map(Into::into).collect());
     let manifest = format!(
@@ -73,8 +78,8 @@ fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     if !on_path("mold") && on_path("lld") {
         flags += " -Clink-arg=-fuse-ld=lld";
     }
-    let mut command = guard::command("cargo")?;
-    work::leave(&mut command);
+    let mut command = process::guarded("cargo")?;
+    workspace::leave(&mut command);
     command
         .arg(subcommand)
         .current_dir(work)
@@ -236,7 +241,7 @@ fn count_units(work: &Path) -> Result<usize> {
 /// Lets evcxr itself use the work directory: what it finds missing is compiled now. It needs an
 /// environment of its own, hence another process.
 fn warm(key: &Key, work: &Path) -> Result<()> {
-    let output = guard::command(crate::home::program()?)?
+    let output = process::guarded(process::program()?)?
         .arg(WARM_ARGUMENT)
         .args([work, &key.taper])
         .args(&key.features)

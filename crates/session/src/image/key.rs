@@ -1,10 +1,12 @@
 //! What an image depends on.
 
-use crate::gpu::settings::Settings;
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use taper_host::digest::hex;
+use taper_host::gpu::settings::Settings;
+use taper_host::toolchain;
 
 /// Counts up when images of an older build of this program must not be used any more.
 const FORMAT: u32 = 1;
@@ -36,9 +38,9 @@ impl Key {
             digest.update(&[0]);
         };
         add(&FORMAT.to_string());
-        add(crate::toolchain::version()?);
+        add(toolchain::version()?);
         add(&taper.to_string_lossy());
-        add(super::work::CARGO_CONFIG);
+        add(crate::workspace::CARGO_CONFIG);
         settings.features.iter().for_each(|f| add(f));
         settings
             .environment
@@ -132,16 +134,6 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The digest in hexadecimal.
-pub fn hex(digest: Digest) -> String {
-    let digest = digest.finish();
-    digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 #[cfg(test)]

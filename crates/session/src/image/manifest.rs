@@ -2,14 +2,14 @@
 
 use super::build::WORK;
 use super::clone::belongs_to_image;
-use super::key::{Key, hex};
-use crate::cache;
+use super::key::Key;
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+use taper_host::cache;
 
 const FILE: &str = "manifest.json";
 

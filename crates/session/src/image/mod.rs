@@ -1,25 +1,24 @@
 //! The warm image: an evcxr work directory in which `taper` and all below it is compiled.
 //!
-//! Built once per compiler, dependencies and features ([`key`]), under a lock ([`crate::lock`]), for
+//! Built once per compiler, dependencies and features ([`key`]), under a lock ([`taper_host::lock`]), for
 //! `build` and for `check` ([`build`]). A session works on a clone ([`clone`]), so nothing that it
 //! writes reaches the image. A manifest is written last; without it the image is not there, and
 //! building again goes on where the last try ended.
 
 mod build;
 mod clone;
-pub mod key;
+mod key;
 mod manifest;
-pub mod work;
 
-use crate::cache;
-use crate::checks;
-use crate::lock::Lock;
-use crate::progress::Progress;
 use anyhow::{Context, Result};
-pub use build::{WARM_ARGUMENT, WORK, compile, resolves_offline};
-pub use key::{Key, hex};
+pub use build::{WARM_ARGUMENT, compile, resolves_offline};
+pub use key::Key;
 use manifest::Manifest;
 use std::path::{Path, PathBuf};
+use taper_host::cache;
+use taper_host::checks;
+use taper_host::lock::Lock;
+use taper_host::progress::Progress;
 
 /// A complete image.
 #[derive(Debug)]
@@ -69,7 +68,10 @@ impl Image {
     pub fn check_what_it_needs(key: &Key) -> Result<()> {
         match Self::find(key)?.0 {
             Condition::Ready => Ok(()),
-            _ => checks::before_building(&folder_of(key)?),
+            _ => {
+                let folder = folder_of(key)?;
+                checks::before_building(&folder, build::has_begun(&folder))
+            }
         }
     }
 

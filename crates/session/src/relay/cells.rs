@@ -4,13 +4,14 @@
 //! cell: it flushes what the cell left in the shared standard library's buffer, and it announces
 //! the end with the secret, so a cell that prints evcxr's end mark only prints some text.
 
-use super::{LIBRARY_VARIABLE, SECRET_VARIABLE, order, record::MARK};
+use super::{LIBRARY_VARIABLE, SECRET_VARIABLE, order};
 use anyhow::{Context, Result, bail};
 use libloading::Library;
 use std::ffi::c_void;
 use std::io::{BufRead, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
+use taper_evaluator::record::MARK;
 
 /// What every compiled cell exports: takes the variables and gives them back.
 type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
@@ -136,5 +137,5 @@ fn end_with_parent() {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
     }
     #[cfg(unix)]
-    super::process::when_parent_ends(|| std::process::abort());
+    taper_host::process::when_parent_ends(|| std::process::abort());
 }

@@ -12,16 +12,12 @@
 //!
 //! - [`cells`]: the loop of the cells process;
 //! - [`order`]: keeps standard output and standard error in order;
-//! - [`decoder`]: bytes to text, records and evcxr's own marks;
-//! - [`translator`]: those to records for the session and lines for evcxr;
-//! - [`process`]: the relay itself;
-//! - [`record`]: what the records say.
+//! - [`translator`]: bytes to records for the session and lines for evcxr;
+//! - [`process`]: the relay itself.
 
 pub mod cells;
-pub mod decoder;
 mod order;
 pub mod process;
-pub mod record;
 mod translator;
 
 /// The first argument with which our own binary becomes the relay.

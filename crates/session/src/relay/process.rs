@@ -43,24 +43,10 @@ fn become_group_leader() -> Result<()> {
     }
     let group = std::process::id() as libc::pid_t;
     // SAFETY: the group is ours alone.
-    when_parent_ends(move || unsafe {
+    taper_host::process::when_parent_ends(move || unsafe {
         libc::kill(-group, libc::SIGKILL);
     });
     Ok(())
-}
-
-/// Calls `then` once our parent process is another one than now. (Linux can send a signal instead,
-/// but when the *thread* that started us ends, not the process.)
-pub fn when_parent_ends(then: impl FnOnce() + Send + 'static) {
-    // SAFETY: plain system call.
-    let parent = || unsafe { libc::getppid() };
-    let first = parent();
-    std::thread::spawn(move || {
-        while parent() == first {
-            std::thread::sleep(Duration::from_millis(500));
-        }
-        then();
-    });
 }
 
 struct Cells {
@@ -87,7 +73,7 @@ fn start_cells() -> Result<Cells> {
         std::env::var_os(READY_VARIABLE).is_some_and(|file| std::path::Path::new(&file).exists());
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
-    let mut command = Command::new(crate::home::program()?);
+    let mut command = Command::new(taper_host::process::program()?);
     command
         .arg(CELLS_ARGUMENT)
         .stdout(stdout_writer)
@@ -95,7 +81,7 @@ fn start_cells() -> Result<Cells> {
     command
         .env_remove(BACKTRACE_VARIABLE)
         .env_remove(READY_VARIABLE);
-    crate::image::work::leave(&mut command);
+    crate::workspace::leave(&mut command);
     match std::env::var_os(BACKTRACE_VARIABLE) {
         Some(value) => command.env("RUST_BACKTRACE", value),
         None => command.env_remove("RUST_BACKTRACE"),

@@ -1,9 +1,9 @@
 //! From what the cells process wrote to records for the session and lines for evcxr.
 
-use super::decoder::{Decoder, EvcxrMark, Item};
-use super::record::Record;
-use crate::session::event::{MimeBundle, Stream};
 use serde_json::{Map, Value};
+use taper_evaluator::decoder::{Decoder, EvcxrMark, Item};
+use taper_evaluator::event::{MimeBundle, Stream};
+use taper_evaluator::record::Record;
 
 /// How much text of one cell is passed on. A front end that shows more than this stops answering.
 const TEXT_LIMIT: usize = 8 << 20;

@@ -1,8 +1,8 @@
 //! Whether a cell's code has its end: brackets closed, strings and comments ended, and a last
 //! statement that can stand as it is.
 
-use super::evaluator::Completeness;
 use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use taper_evaluator::evaluator::Completeness;
 
 /// With one of these begins what ends with a block or a semicolon.
 const BEGINNINGS: [&str; 21] = [

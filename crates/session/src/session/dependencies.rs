@@ -1,13 +1,13 @@
 //! `:dep`: the packages that a student adds are compiled before evcxr asks for them, with progress.
 
-use super::event::{Event, MimeBundle};
 use super::interrupt::Interrupter;
 use crate::image;
-use crate::progress::{Progress, Step, duration};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use taper_evaluator::event::{Event, MimeBundle};
+use taper_host::progress::{Progress, Step, duration};
 
 /// How evcxr is to look for the packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,8 @@
 
 use super::diagnostics::read::{Told, read};
 use super::diagnostics::{Diagnostic, EngineError, Label};
-use super::evaluator::{Completion, Completions};
-use super::event::MimeBundle;
 use super::location::Compiled;
-use crate::relay::{self, record::Record};
+use crate::relay;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
@@ -14,6 +12,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
+use taper_evaluator::evaluator::{Completion, Completions};
+use taper_evaluator::event::MimeBundle;
+use taper_evaluator::record::Record;
 
 /// rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
@@ -53,7 +54,7 @@ impl Engine {
         if ready.exists() {
             std::fs::remove_file(&ready)?;
         }
-        let mut relay = Command::new(crate::home::program()?);
+        let mut relay = Command::new(taper_host::process::program()?);
         relay.arg(relay::RELAY_ARGUMENT);
         relay.env(
             relay::SECRET_VARIABLE,
@@ -75,7 +76,7 @@ impl Engine {
         if let Some(locked) = locked {
             std::fs::write(work.join("Cargo.lock"), locked)?;
         }
-        crate::toolbox::show_library(work)?;
+        crate::compile::show_library(work)?;
         std::fs::write(&ready, "").context("writing into the work directory")?;
         Ok(Engine {
             context: CommandContext::with_eval_context(context),
@@ -199,8 +200,8 @@ const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
 /// is compiled into a cell is relative to another folder than the one evcxr puts the cell in.
 fn library_path() -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-    let folders =
-        std::iter::once(crate::toolchain::library_folder()?).chain(std::env::split_paths(&before));
+    let folders = std::iter::once(taper_host::toolchain::library_folder()?)
+        .chain(std::env::split_paths(&before));
     Ok(std::env::join_paths(folders)?)
 }
 

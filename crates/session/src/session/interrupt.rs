@@ -1,9 +1,9 @@
 //! Stops a running cell: politely first, by ending its process if it does not listen.
 
-use super::evaluator::Interrupt;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use taper_evaluator::evaluator::Interrupt;
 
 /// How long a cell may take to notice that it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,8 +1,8 @@
 //! The crate `taper`, which a session has loaded before its first cell.
 
-use super::commands;
 use std::borrow::Cow;
 use std::path::PathBuf;
+use taper_evaluator::commands;
 
 /// Imports that hold from the start.
 const PRELUDE: &str = "use taper::prelude::*;";
@@ -30,7 +30,7 @@ impl LoadedCrate {
             true => String::new(),
             false => format!(", features = [{}]", features.join(", ")),
         };
-        let home = crate::toolbox::cargo_home().unwrap_or_default();
+        let home = crate::compile::cargo_home().unwrap_or_default();
         let home = home.to_string_lossy();
         format!(
             ":build_env CARGO_HOME={home}\n:dep taper = {{ path = {folder}{features} }}\n{PRELUDE}\n{QUESTION_MARK}"

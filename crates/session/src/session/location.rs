@@ -4,7 +4,7 @@
 //! own, and writes its own code around them. So a line of the source is a line of the cell, or a
 //! part of one where several statements share it.
 
-use super::event::Location;
+use taper_evaluator::event::Location;
 
 /// Line and column, from 1, in characters.
 pub type Place = (usize, usize);

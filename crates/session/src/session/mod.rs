@@ -3,14 +3,11 @@
 //! [`Session`] is what both fronts use. [`engine`] is the only file that names evcxr; the
 //! [`relay`](crate::relay) is what evcxr runs the cells in.
 
-pub mod commands;
-pub mod completeness;
+mod completeness;
 mod dependencies;
 mod diagnostics;
 mod documented;
 mod engine;
-pub mod evaluator;
-pub mod event;
 mod interrupt;
 mod loaded;
 mod location;
@@ -20,16 +17,11 @@ mod shell;
 mod signatures;
 mod tokens;
 
-use crate::image::work::WorkFolder;
-use crate::relay::record::Record;
+use crate::workspace::WorkFolder;
 use anyhow::Result;
-use commands::Cell;
 use dependencies::Network;
-pub use diagnostics::COMPILE_ERROR;
 use diagnostics::failure::{Failure, failed};
 use engine::{Engine, Signal};
-use evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
-use event::{CellError, Event, MimeBundle, Stream};
 use interrupt::{Interrupter, Stopped};
 use loaded::LoadedCrate;
 use location::Compiled;
@@ -39,6 +31,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+use taper_evaluator::commands::Cell;
+use taper_evaluator::event::COMPILE_ERROR;
+use taper_evaluator::record::{Record, events_of};
+use taper_evaluator::{
+    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
+};
 
 /// Where a session works and what it starts with.
 pub struct Start<'a> {
@@ -335,31 +333,10 @@ pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
     Some(failure.into_error(|_| None, code))
 }
 
-pub fn events_of(record: Record) -> Option<Event> {
-    Some(match record {
-        Record::Text { stream, text } => Event::Text { stream, text },
-        Record::Display { data, metadata, id } => Event::Display {
-            data,
-            metadata,
-            display_id: id,
-        },
-        Record::Update { data, metadata, id } => Event::UpdateDisplay {
-            data,
-            metadata,
-            display_id: id,
-        },
-        Record::Clear { wait } => Event::Clear { wait },
-        Record::Result { data, metadata } => Event::Result { data, metadata },
-        Record::Panic { .. } | Record::Failed { .. } | Record::Complete | Record::Cell { .. } => {
-            return None;
-        }
-    })
-}
-
 fn outcome(result: &Result<(), CellError>) -> Outcome {
     match result.as_ref().map_err(|error| error.name.as_str()) {
         Ok(()) => Outcome::Ran,
-        Err(diagnostics::COMPILE_ERROR) => Outcome::DidNotCompile,
+        Err(COMPILE_ERROR) => Outcome::DidNotCompile,
         Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
         Err(_) => Outcome::Failed,
     }

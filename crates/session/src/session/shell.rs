@@ -1,18 +1,13 @@
 //! Lines that begin with `!`: commands of the system, whose output is shown while they run.
 
 use super::diagnostics;
-use super::event::{CellError, Event, Stream};
 use super::interrupt::Interrupter;
-use crate::image::work;
+use crate::workspace;
 use std::io::{PipeReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::sync_channel;
-
-/// The command of a line, if it is one of these.
-pub fn command_of(line: &str) -> Option<&str> {
-    Some(line.strip_prefix('!')?.trim_start_matches('!').trim())
-}
+use taper_evaluator::event::{CellError, Event, Stream};
 
 /// Runs one command to its end; what it prints are events.
 pub fn run(
@@ -43,7 +38,7 @@ fn start(
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
     let mut shell = Command::new("sh");
-    work::leave(&mut shell);
+    workspace::leave(&mut shell);
     shell
         .args(["-c", command])
         .process_group(0)
@@ -112,12 +107,5 @@ mod tests {
     fn bytes_that_are_no_text_do_not_wait() {
         let mut bytes = vec![b'a', 0xff, b'b'];
         assert_eq!(whole_characters(&mut bytes), "a\u{fffd}b");
-    }
-
-    #[test]
-    fn a_command_is_a_line_that_begins_with_an_exclamation_mark() {
-        assert_eq!(command_of("!ls -l"), Some("ls -l"));
-        assert_eq!(command_of("!!ls"), Some("ls"));
-        assert_eq!(command_of(" !ls"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The list of completions: what a function takes and gives, and no fields that cannot be read.
 
-use super::evaluator::{Completion, Completions};
+use taper_evaluator::evaluator::{Completion, Completions};
 
 /// Of so many proposals at most: each costs a question to rust-analyzer.
 const FEW: usize = 8;

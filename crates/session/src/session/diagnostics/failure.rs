@@ -1,9 +1,9 @@
 //! Cells that failed while they ran: a failing `?`, a panic, the end of the process.
 
 use super::{BLUE, RESET, error};
-use crate::session::event::{CellError, Location};
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
+use taper_evaluator::event::{CellError, Location};
 
 /// A cell that failed while it ran.
 pub struct Failure {

@@ -12,9 +12,9 @@ mod hints;
 pub mod read;
 mod render;
 
-use super::event::{CellError, Location};
 use super::location::{Place, place_of};
 use super::names::Names;
+use taper_evaluator::event::{CellError, Location};
 
 /// What evcxr answers instead of a value.
 pub enum EngineError {
@@ -109,8 +109,6 @@ impl Diagnostic {
 
 /// The name of the error when the process in which the cells run is gone.
 pub const PROCESS_ENDED: &str = "ProcessEnded";
-/// The name of the error when nothing of the cell ran.
-pub const COMPILE_ERROR: &str = "CompileError";
 
 const RED: &str = "\x1b[1;31m";
 const BLUE: &str = "\x1b[1;34m";

@@ -2,8 +2,6 @@
 //! run as if it were `taper`.
 
 use crate::commands;
-use crate::session::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
-use crate::session::event::{CellError, Event, Location, MimeBundle, Stream};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,6 +9,8 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use taper_evaluator::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::event::{CellError, Event, Location, MimeBundle, Stream};
 
 /// A language with one instruction to a line:
 ///
@@ -313,7 +313,7 @@ pub fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([
         "--exact",
-        "runner::testing::command_line",
+        "testing::command_line",
         "--ignored",
         "--nocapture",
     ]);
@@ -359,6 +359,6 @@ impl Exit for ExitCode {
 }
 
 /// A notebook from JSON, as if read from `name`.
-pub fn load(folder: &Folder, value: &Value) -> super::notebook::Notebook {
-    super::notebook::Notebook::load(Path::new(&folder.write("test.ipynb", value))).unwrap()
+pub fn load(folder: &Folder, value: &Value) -> crate::run::notebook::Notebook {
+    crate::run::notebook::Notebook::load(Path::new(&folder.write("test.ipynb", value))).unwrap()
 }

@@ -1,6 +1,6 @@
 //! `taper run` as a process, with the fake language.
 
-use super::testing::{Folder, code, notebook, stdout, tagged};
+use crate::testing::{Folder, code, notebook, stdout, tagged};
 use serde_json::{Value, json};
 
 fn good() -> Value {

@@ -1,6 +1,5 @@
 //! The lines of a cell that are no Rust: what the session does itself, and what it leaves to evcxr.
 
-use super::shell;
 use std::borrow::Cow;
 
 /// A cell, taken apart.
@@ -20,9 +19,9 @@ pub struct Cell<'a> {
 impl<'a> Cell<'a> {
     pub fn new(code: &'a str) -> Cell<'a> {
         let commands = || code.lines().filter_map(command);
-        let is_ours = |line: &str| shell::command_of(line).is_some() || is(line, ":restart");
+        let is_ours = |line: &str| shell_command(line).is_some() || is(line, ":restart");
         Cell {
-            shell: code.lines().filter_map(shell::command_of).collect(),
+            shell: code.lines().filter_map(shell_command).collect(),
             restart: code.lines().any(|line| is(line, ":restart")),
             clear: code.lines().any(|line| is(line, ":clear")),
             dependencies: commands()
@@ -47,6 +46,11 @@ pub fn blank_out(code: &str, is_gone: impl Fn(&str) -> bool) -> Cow<'_, str> {
         }
     });
     Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The command of a line that begins with `!`.
+fn shell_command(line: &str) -> Option<&str> {
+    Some(line.strip_prefix('!')?.trim_start_matches('!').trim())
 }
 
 /// Name and rest of a line such as `:dep rand = "0.9"`, as evcxr reads it.
@@ -105,5 +109,12 @@ mod tests {
         let cell = Cell::new(code);
         assert!(matches!(cell.rest, Cow::Borrowed(_)));
         assert!(cell.shell.is_empty() && cell.dependencies.is_empty() && !cell.clear);
+    }
+
+    #[test]
+    fn a_command_is_a_line_that_begins_with_an_exclamation_mark() {
+        assert_eq!(shell_command("!ls -l"), Some("ls -l"));
+        assert_eq!(shell_command("!!ls"), Some("ls"));
+        assert_eq!(shell_command(" !ls"), None);
     }
 }

@@ -2,11 +2,7 @@
 
 use super::offer::{self, Place};
 use super::{descriptors, patience};
-use crate::image::work::WorkFolder;
-use crate::image::{Condition, Image};
-use crate::progress::Console;
-use crate::session::Session;
-use crate::{home, kernel};
+use crate::serve::{self, Outside};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -18,6 +14,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use taper_evaluator::Evaluator;
+use taper_host::process;
+use taper_host::progress::Console;
+use taper_session::image::{Condition, Image};
+use taper_session::workspace::{self, WorkFolder};
+use taper_session::{Session, image_key, path_is_real, start_session};
 
 /// The first argument with which our own binary becomes a spare.
 pub const ARGUMENT: &str = "__standby";
@@ -51,34 +53,10 @@ impl Wanted {
     }
 }
 
-/// The door of a kernel that was a spare.
-pub struct Adopted {
-    door: UnixStream,
-}
-
-impl Adopted {
-    /// Calls `interrupt` for each interrupt, and `end` when the door has gone.
-    pub fn watch(
-        &self,
-        interrupt: impl Fn() + Send + 'static,
-        end: impl FnOnce() + Send + 'static,
-    ) -> Result<()> {
-        let mut door = self.door.try_clone()?;
-        std::thread::spawn(move || {
-            let mut byte = [0];
-            while door.read_exact(&mut byte).is_ok() {
-                interrupt();
-            }
-            end();
-        });
-        Ok(())
-    }
-}
-
 /// `taper __standby`: starts the spare and ends. `taper __standby detached`: is the spare.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     if arguments.is_empty() {
-        let mut command = Command::new(home::program()?);
+        let mut command = Command::new(process::program()?);
         command
             .args([ARGUMENT, "detached"])
             .stdin(Stdio::null())
@@ -98,7 +76,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let Some(patience) = patience() else {
         return Ok(ExitCode::SUCCESS);
     };
-    let key = home::image_key()?;
+    let key = image_key()?;
     let name = offer::name(&key)?;
     let place = Place::open()?;
     let Some(mut right) = place.take(&name)? else {
@@ -112,7 +90,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     // SAFETY: this process has no other thread yet.
     unsafe { work.enter() };
     let folder = work.path();
-    let mut session = home::start_session(work, &mut Console::new())?;
+    let mut session = start_session(work, &mut Console::new())?;
     session.warm();
     right.is_ready()?;
     let door = wait(&listener, patience)?;
@@ -150,15 +128,13 @@ fn serve(mut door: UnixStream, mut session: Session, folder: &Path) -> Result<Ex
     let wanted: Wanted = serde_json::from_slice(&wanted)?;
     become_like(&wanted, streams)?;
     door.write_all(&[TAKEN])?;
-    let adopted = Adopted {
-        door: door.try_clone()?,
-    };
+    let outside = outside(door.try_clone()?);
     let start = move || {
         session.begin_anew()?;
         super::start_later();
-        Ok(Box::new(session) as Box<dyn crate::session::evaluator::Evaluator>)
+        Ok(Box::new(session) as Box<dyn Evaluator>)
     };
-    let served = kernel::serve(&wanted.connection_file, Some(adopted), start);
+    let served = serve::serve(&wanted.connection_file, Some(outside), start);
     let code = match &served {
         Ok(()) => 0,
         Err(error) => {
@@ -170,6 +146,20 @@ fn serve(mut door: UnixStream, mut session: Session, folder: &Path) -> Result<Ex
     // The next start need not wait for this.
     WorkFolder::remove(folder);
     Ok(ExitCode::from(code))
+}
+
+/// Each byte from the door is an interrupt; the end of the connection is the end of the door.
+fn outside(mut door: UnixStream) -> Outside {
+    Box::new(move |interrupt, end| {
+        std::thread::spawn(move || {
+            let mut byte = [0];
+            while door.read_exact(&mut byte).is_ok() {
+                interrupt();
+            }
+            end();
+        });
+        Ok(())
+    })
 }
 
 /// Takes the folder, the environment and the output streams of whom we work for.
@@ -184,7 +174,7 @@ fn become_like(wanted: &Wanted, streams: [OwnedFd; 2]) -> Result<()> {
     std::env::set_current_dir(&wanted.folder)
         .with_context(|| format!("entering {}", wanted.folder.display()))?;
     let variable = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let kept = crate::image::work::variables();
+    let kept = workspace::variables();
     let theirs = wanted.environment.iter();
     // SAFETY: the threads of the session are waiting for work; nobody else is there.
     unsafe {
@@ -198,7 +188,7 @@ fn become_like(wanted: &Wanted, streams: [OwnedFd; 2]) -> Result<()> {
                 std::env::set_var(name, value);
             }
         }
-        crate::toolbox::path_is_real();
+        path_is_real();
     }
     Ok(())
 }

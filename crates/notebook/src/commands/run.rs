@@ -1,18 +1,18 @@
 //! `taper run`: executes notebooks.
 
-use crate::elsewhere::Elsewhere;
 use crate::export;
-use crate::runner::execute::{End, Execution, Purpose, execute, is_wanted, store};
-use crate::runner::notebook::Notebook;
-use crate::runner::pool::{Job, Summary, Verdict, run_all};
-use crate::runner::report::{Console, Tone, count, seconds};
-use crate::runner::save::{Target, layout};
-use crate::runner::{StartEvaluator, failure, signals};
+use crate::gpu_outputs::Elsewhere;
+use crate::run::execute::{End, Execution, Purpose, store};
+use crate::run::file::execute_file;
+use crate::run::notebook::Notebook;
+use crate::run::pool::{Job, Summary, Verdict, exit_code, run_all};
+use crate::run::report::{Console, Tone, count, seconds};
+use crate::run::save::{Target, layout};
+use crate::run::{StartEvaluator, failure, signals};
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Execute notebooks from a fresh start, cell by cell.
 ///
@@ -93,22 +93,6 @@ fn job(notebook: &Path, args: &RunArgs) -> Job {
     }
 }
 
-/// The exit code of all notebooks together.
-pub fn exit_code(summaries: &[Summary]) -> ExitCode {
-    let mut code = 0;
-    for summary in summaries {
-        match summary.verdict {
-            Verdict::Interrupted(signal) => return ExitCode::from(128 + signal as u8),
-            Verdict::Failed => code = 1,
-            Verdict::Passed | Verdict::Skipped => {}
-        }
-    }
-    match signals::received() {
-        Some(signal) => ExitCode::from(128 + signal as u8),
-        None => ExitCode::from(code),
-    }
-}
-
 fn run_here(
     path: &Path,
     args: &RunArgs,
@@ -164,42 +148,6 @@ fn place(notebook: &Path, args: &RunArgs) -> Option<PathBuf> {
     }
     let path = args.output.as_deref();
     path.or(args.inplace.then_some(notebook)).map(PathBuf::from)
-}
-
-/// Goes to the notebook's folder and executes its cells with a fresh evaluator, if there are any.
-pub fn execute_file(
-    notebook: &Notebook,
-    path: &Path,
-    purpose: Purpose,
-    start: &StartEvaluator,
-    console: &Console,
-) -> anyhow::Result<Execution> {
-    if !notebook.cells.iter().any(|cell| is_wanted(cell, purpose)) {
-        return Ok(Execution::of_nothing(notebook));
-    }
-    let folder = std::path::absolute(path)?;
-    let folder = folder.parent().unwrap_or(Path::new("/"));
-    std::env::set_current_dir(folder)
-        .with_context(|| format!("cannot go to {}", folder.display()))?;
-    console.progress(&format!("{}: starting the kernel", notebook.name));
-    let starting = signals::aim(Arc::new(signals::EndProcess));
-    let started = start();
-    drop(starting);
-    console.progress("");
-    let mut evaluator = started?;
-    let _aim = signals::aim(evaluator.interrupter());
-    let execution = execute(
-        notebook,
-        &mut *evaluator,
-        purpose,
-        &|| signals::received().is_some(),
-        &mut |index| {
-            let (number, all) = (index + 1, notebook.cells.len());
-            console.progress(&format!("{}: cell {number} of {all}", notebook.name));
-        },
-    );
-    console.progress("");
-    Ok(execution)
 }
 
 /// Prints what happened, failures first, the notebook's one line last.

@@ -1,6 +1,6 @@
 //! `taper test` as a process, with the fake language.
 
-use super::testing::{Done, Folder, code, notebook, stdout, tagged};
+use crate::testing::{Done, Folder, code, notebook, stdout, tagged};
 use serde_json::{Value, json};
 
 fn good() -> Value {

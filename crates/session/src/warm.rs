@@ -1,12 +1,11 @@
 //! The hidden command that runs the first cell of a new image (see `image/build.rs`).
 
-use crate::image::work;
-use crate::session::evaluator::{Evaluator, Front};
-use crate::session::event::Event;
 use crate::session::{Session, Start};
+use crate::workspace;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use taper_evaluator::{Evaluator, Event, Front};
 
 const CELL: &str = "let warm = zeros(2, &cpu())?;\nwarm";
 
@@ -17,7 +16,7 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     };
     let work = PathBuf::from(work);
     // SAFETY: `main` has started no thread yet.
-    unsafe { work::enter(&work) };
+    unsafe { workspace::enter(&work) };
     let mut session = Session::start(&Start {
         work: &work,
         taper: PathBuf::from(taper),

@@ -1,14 +1,14 @@
 //! `taper test`: executes notebooks and compares with the outputs in them.
 
-use super::run::{execute_file, exit_code};
 use crate::export;
-use crate::runner::compare::compare;
-use crate::runner::execute::{End, Execution, Purpose, Ran};
-use crate::runner::notebook::{CodeCell, Notebook};
-use crate::runner::pool::{Job, Summary, Verdict, run_all};
-use crate::runner::problem::{NotebookError, Problem};
-use crate::runner::report::{Console, Tone, count, seconds};
-use crate::runner::{StartEvaluator, failure, signals};
+use crate::run::compare::compare;
+use crate::run::execute::{End, Execution, Purpose, Ran};
+use crate::run::file::execute_file;
+use crate::run::notebook::{CodeCell, Notebook};
+use crate::run::pool::{Job, Summary, Verdict, exit_code, run_all};
+use crate::run::problem::{NotebookError, Problem};
+use crate::run::report::{Console, Tone, count, seconds};
+use crate::run::{StartEvaluator, failure, signals};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
