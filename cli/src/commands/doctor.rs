@@ -77,7 +77,7 @@ fn state(name: &'static str, result: Result<State>) -> Finding {
 
 fn cache_state() -> Result<String> {
     let folder = cache::folder()?;
-    if Image::find(&taper_session::image_key()?)?.0 != Condition::Ready {
+    if Image::find(&image_key()?)?.0 != Condition::Ready {
         checks::disk(&folder, false)?;
     }
     Ok(folder.display().to_string())
@@ -102,7 +102,7 @@ fn kernel_state() -> Result<State> {
 }
 
 fn image_state() -> Result<State> {
-    let condition = Image::verify(&taper_session::image_key()?, &mut Console::new())?;
+    let condition = Image::verify(&image_key()?, &mut Console::new())?;
     Ok(match condition {
         Condition::Ready => State::Good("complete, every file as it was built".to_owned()),
         Condition::Missing => State::Bad(format!("not built yet; {SET_UP}")),

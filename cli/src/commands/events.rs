@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use taper_evaluator::Event;
 use taper_evaluator::{Evaluator, Front, Interrupt};
-use taper_host::home;
 use taper_host::progress::Console;
 use taper_session::workspace::WorkFolder;
 

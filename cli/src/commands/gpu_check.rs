@@ -8,6 +8,7 @@ use std::time::Instant;
 use taper_host::gpu::smi::{self, Answer, Driver};
 use taper_host::gpu::{self, settings::Settings};
 use taper_host::home;
+use taper_host::process;
 use taper_host::progress::{Console, Progress, duration};
 use taper_host::toolchain;
 
@@ -36,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Answer::NoCard => bail!("The NVIDIA driver sees no card, so nothing can be checked."),
         Answer::Broken(said) => bail!("The NVIDIA driver does not work. It says: {said}"),
     };
-    let settings = gpu::for_cuda(&mut progress)?;
+    let settings = gpu::for_cuda(&home::folder(), &mut progress)?;
     let mut report = Report::new(&driver, &settings, settings_file(&arguments.report)?)?;
     for step in steps(arguments)? {
         report.take(step, &settings, &mut progress)?;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use taper_host::gpu::settings::Settings;
 use taper_host::gpu::smi::{self, Answer, Driver};
 use taper_host::gpu::toolkit;
-use taper_host::home;
+use taper_host::process;
 use taper_session::image::{Condition, Image};
 
 /// The sum of the product of two matrices of ones: 256 × 256 × 256, which `f32` holds exactly.

@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use taper_host::cache;
+use taper_host::digest::hex;
 
 const FILE: &str = "manifest.json";
 

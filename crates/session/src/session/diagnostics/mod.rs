@@ -14,7 +14,7 @@ mod render;
 
 use super::location::{Place, place_of};
 use super::names::Names;
-use taper_evaluator::event::{CellError, Location};
+use taper_evaluator::event::{COMPILE_ERROR, CellError, Location};
 
 /// What evcxr answers instead of a value.
 pub enum EngineError {
