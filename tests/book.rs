@@ -217,7 +217,7 @@ impl Site {
         copy(&root().join("book"), &site.path("book"));
         copy(&root().join("notebooks"), &site.path("notebooks"));
         copy(
-            &root().join("cli/src/book/fixtures/notebooks"),
+            &root().join("crates/book/src/fixtures/notebooks"),
             &site.path("notebooks"),
         );
         fs::remove_file(site.path("notebooks/wrong.ipynb")).expect("it is there");

@@ -1,16 +1,17 @@
 //! `taper gpu-check`: everything that only a machine with an NVIDIA card can show, in one report.
 
 use super::export;
-use crate::gpu::smi::{self, Answer, Driver};
-use crate::gpu::{self, settings::Settings};
-use crate::home;
-use crate::progress::{Console, Progress, duration};
-use crate::toolchain;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
+use taper_host::gpu::smi::{self, Answer, Driver};
+use taper_host::gpu::{self, settings::Settings};
+use taper_host::home;
+use taper_host::process;
+use taper_host::progress::{Console, Progress, duration};
+use taper_host::toolchain;
 
 /// The chapters that compute on a GPU where there is one.
 const CHAPTERS: [&str; 4] = [
@@ -42,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Answer::NoCard => bail!("The NVIDIA driver sees no card, so nothing can be checked."),
         Answer::Broken(said) => bail!("The NVIDIA driver does not work. It says: {said}"),
     };
-    let settings = gpu::for_cuda(&mut progress)?;
+    let settings = gpu::for_cuda(&home::folder(), &mut progress)?;
     let mut report = Report::new(&driver, &settings, settings_file(&arguments.report)?)?;
     for step in steps(arguments)? {
         report.take(step, &settings, &mut progress)?;
@@ -124,7 +125,7 @@ fn chapters() -> Result<Vec<Step>> {
         .filter(|name| notebook(name).exists())
         .collect();
     let folder = folder()?;
-    let mut export = Command::new(home::program()?);
+    let mut export = Command::new(process::program()?);
     export.arg("export").arg("--to").arg(&folder);
     export.args(there.iter().map(notebook));
     let output = export.output().context("exporting the chapters")?;
@@ -154,7 +155,7 @@ fn chapters() -> Result<Vec<Step>> {
 
 /// Where the exported chapters lie.
 fn folder() -> Result<PathBuf> {
-    Ok(crate::cache::folder()?.join("gpu-check"))
+    Ok(taper_host::cache::folder()?.join("gpu-check"))
 }
 
 /// What has been found out, written down after each step.
@@ -231,7 +232,7 @@ impl Report {
 fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
     let file = folder()?.join("chapter.log");
     std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
-    let mut run = Command::new(home::program()?);
+    let mut run = Command::new(process::program()?);
     run.arg("run").arg(notebook).arg("--outputs").arg(file);
     let status = run.args(["--machine", machine]).status();
     Ok(status
