@@ -2,6 +2,7 @@
 //! paths that documents name.
 
 mod dependencies;
+mod documents;
 mod versions;
 
 use std::path::{Path, PathBuf};
