@@ -175,21 +175,39 @@ fn words_are_spelled_right() {
         fs::write(texts.path().join(name + ".md"), prose(&text)).expect("a text");
     }
     let mut spell = Command::new(python().with_file_name("codespell"));
-    spell.current_dir(root());
-    spell.args([
-        "--ignore-words",
-        "book/words.txt",
-        "README.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-    ]);
-    spell.arg("book/src").arg(texts.path());
+    spell
+        .current_dir(root())
+        .args(["--ignore-words", "book/words.txt"])
+        .args(texts_of_the_repository())
+        .arg(texts.path());
     let said = run_within(TO_BUILD, spell);
     assert!(
         said.status.success(),
         "{}\nCorrect it, or add the word to book/words.txt",
         said.all()
     );
+}
+
+/// Documents, and sources with their comments and messages, as git lists them.
+fn texts_of_the_repository() -> Vec<String> {
+    let mut list = Command::new("git");
+    list.args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .args([
+            "*.md",
+            "*.rs",
+            "*.py",
+            "*.toml",
+            "*.yml",
+            ".ci/*",
+            "postBuild",
+        ])
+        .current_dir(root());
+    let listed = run_within(TO_BUILD, list);
+    assert!(listed.status.success(), "{}", listed.all());
+    let files: Vec<String> = listed.stdout.lines().map(str::to_owned).collect();
+    assert!(files.len() > 100, "git lists only {} files", files.len());
+    let exists = |file: &String| root().join(file).exists();
+    files.into_iter().filter(exists).collect()
 }
 
 /// The markdown cells of a notebook.
@@ -232,11 +250,12 @@ impl Site {
         notebooks(&self.path("notebooks"))
     }
 
-    /// Puts these notebooks into the book.
+    /// Puts these notebooks into the book, and the page of the appendix behind them.
     fn list(&self, notebooks: &[PathBuf]) {
         let line =
             |notebook: &PathBuf| format!("- [{0}](../../notebooks/{0})\n", notebook.display());
-        let summary: String = notebooks.iter().map(line).collect();
+        let mut summary: String = notebooks.iter().map(line).collect();
+        summary += "- [How Taper works](how-taper-works.md)\n";
         fs::write(self.path("book/src/SUMMARY.md"), summary).expect("the summary");
     }
 
@@ -341,6 +360,7 @@ fn a_person_reads_every_page() {
             .iter()
             .map(|notebook| notebook.with_extension("html")),
     );
+    visit.arg("how-taper-works.html");
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());
     assert!(said.stdout.starts_with("ok "), "{}", said.all());
