@@ -1,4 +1,4 @@
-// Stands in for libLIBRARY until one of its functions is called; made by Taper (cli/src/gpu/shims.rs).
+// Stands in for libLIBRARY until one of its functions is called; made by Taper (crates/host/src/gpu/shims.rs).
 // ELF and x86-64 alone.
 #include <dlfcn.h>
 #include <pthread.h>
