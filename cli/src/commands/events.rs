@@ -28,7 +28,7 @@ struct Request {
 pub fn run() -> Result<ExitCode> {
     let work = WorkFolder::create()?;
     // SAFETY: `main` has started no thread yet.
-    unsafe { work.enter() };
+    unsafe { work.enter() }?;
     let mut session = taper_session::start_session(work, &mut Console::new())?;
     for line in std::io::stdin().lock().lines() {
         let request: Request =

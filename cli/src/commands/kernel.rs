@@ -20,7 +20,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let work = WorkFolder::create()?;
     // SAFETY: `main` has started no thread yet.
-    unsafe { work.enter() };
+    unsafe { work.enter() }?;
     let folder = work.path();
     serve(&arguments.connection_file, None, move || {
         let session = taper_session::start_session(work, &mut Console::new())?;

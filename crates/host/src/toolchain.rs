@@ -20,7 +20,8 @@ use std::sync::OnceLock;
 /// Names `rustc` to the processes that we start.
 pub const RUSTC_VARIABLE: &str = "TAPER_RUSTC";
 
-const NOT_FOUND: &str = "Rust was not found: install it from https://rustup.rs, then open a new terminal";
+const NOT_FOUND: &str =
+    "Rust was not found: install it from https://rustup.rs, then open a new terminal";
 
 /// An installed Rust.
 #[derive(Debug)]
@@ -46,9 +47,9 @@ impl Toolchain {
         };
         let tool = |name: &str| Some(sysroot.join("bin").join(name)).filter(|path| path.is_file());
         let rustc = tool("rustc").unwrap_or_else(|| rustc.to_owned());
-        let cargo = tool("cargo").or_else(|| find("cargo")).context(
-            "cargo was not found beside rustc: install Rust from https://rustup.rs",
-        )?;
+        let cargo = tool("cargo")
+            .or_else(|| find("cargo"))
+            .context("cargo was not found beside rustc: install Rust from https://rustup.rs")?;
         let version = ask(&rustc, &["-vV"])?;
         Ok(Toolchain {
             rustc,
@@ -67,7 +68,10 @@ impl Toolchain {
     }
 
     fn line(&self, begin: &str) -> Result<&str> {
-        let found = self.version.lines().find_map(|line| line.strip_prefix(begin));
+        let found = self
+            .version
+            .lines()
+            .find_map(|line| line.strip_prefix(begin));
         found.with_context(|| format!("`rustc -vV` prints no line `{begin}`"))
     }
 }
@@ -159,7 +163,9 @@ fn find(name: &str) -> Option<PathBuf> {
     ];
     let folders: Vec<PathBuf> = std::env::split_paths(&path()).collect();
     let folders = folders.into_iter().chain(usual.into_iter().flatten());
-    let is_ours = |folder: &Path| variable("TAPER_CARGO_HOME").is_some() && folder.ends_with("cargo-home/bin");
+    let is_ours = |folder: &Path| {
+        variable("TAPER_CARGO_HOME").is_some() && folder.ends_with("cargo-home/bin")
+    };
     folders
         .filter(|folder| folder.is_absolute() && !is_ours(folder))
         .map(|folder| folder.join(name))
@@ -173,7 +179,10 @@ fn installed_in(rustc: &Path) -> Option<PathBuf> {
         return None; // rustup, whose proxies are links
     }
     let sysroot = rustc.parent()?.parent()?;
-    sysroot.join("lib/rustlib").is_dir().then(|| sysroot.to_owned())
+    sysroot
+        .join("lib/rustlib")
+        .is_dir()
+        .then(|| sysroot.to_owned())
 }
 
 fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {

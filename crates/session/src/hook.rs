@@ -1,6 +1,6 @@
 //! The processes of a session that are our own program.
 
-use crate::compile::cargo::Tool;
+use crate::compile::StandIn;
 use crate::{image, relay, warm};
 use anyhow::Result;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use taper_host::process;
 /// `main` calls it first, with all arguments, before it starts a thread.
 pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     let (program, rest) = arguments.split_first()?;
-    if let Some(tool) = Tool::of_this_process(program) {
+    if let Some(tool) = StandIn::of_this_process(program) {
         return Some(tool.run(rest));
     }
     match rest.first()?.to_str()? {

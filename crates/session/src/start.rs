@@ -40,7 +40,7 @@ pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Se
 pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
     let work = WorkFolder::create()?;
     // SAFETY: `main` calls us before it starts a thread.
-    unsafe { work.enter() };
+    unsafe { work.enter() }?;
     let work = Cell::new(Some(work));
     Ok(move || {
         let work = work.take().context("this process has had its session")?;

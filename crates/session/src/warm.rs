@@ -16,7 +16,7 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     };
     let work = PathBuf::from(work);
     // SAFETY: `main` has started no thread yet.
-    unsafe { workspace::enter(&work) };
+    unsafe { workspace::enter(&work) }?;
     let mut session = Session::start(&Start {
         work: &work,
         taper: PathBuf::from(taper),

@@ -97,7 +97,7 @@ impl WorkFolder {
     ///
     /// # Safety
     /// No other thread may read or write the environment: call it first in `main`.
-    pub unsafe fn enter(&self) {
+    pub unsafe fn enter(&self) -> Result<()> {
         // SAFETY: promised by the caller.
         unsafe { enter(&self.path()) }
     }
@@ -107,21 +107,23 @@ impl WorkFolder {
 ///
 /// # Safety
 /// No other thread may read or write the environment.
-pub unsafe fn enter(work: &Path) {
+pub unsafe fn enter(work: &Path) -> Result<()> {
     // SAFETY: promised by the caller.
     unsafe {
         std::env::set_var("EVCXR_TMPDIR", work);
         std::env::set_var("EVCXR_CONFIG_DIR", work);
-        if let Some(folder) = work.parent() {
-            compile::enter(folder);
+        match work.parent() {
+            Some(folder) => compile::enter(folder),
+            None => Ok(()),
         }
     }
 }
 
 /// The variables that [`enter`] sets.
-pub fn variables() -> [&'static str; 5] {
-    let [source, home, real_home] = compile::VARIABLES;
-    ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR", source, home, real_home]
+pub fn variables() -> impl Iterator<Item = &'static str> {
+    ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR"]
+        .into_iter()
+        .chain(compile::VARIABLES)
 }
 
 /// Hides from a child process what [`enter`] set: a program that a cell starts is none of ours.
@@ -130,6 +132,12 @@ pub fn leave(command: &mut Command) {
         .env_remove("EVCXR_TMPDIR")
         .env_remove("EVCXR_CONFIG_DIR");
     compile::leave(command);
+}
+
+/// [`leave`], for a command of the user's, which finds the session's toolchain first on its PATH.
+pub fn leave_to_user(command: &mut Command) {
+    leave(command);
+    compile::leave_with_toolchain(command);
 }
 
 /// Writes what lies beside the work directory in `folder`.

@@ -88,7 +88,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let listener = place.listen(&name)?;
     let work = WorkFolder::create()?;
     // SAFETY: this process has no other thread yet.
-    unsafe { work.enter() };
+    unsafe { work.enter() }?;
     let folder = work.path();
     let mut session = start_session(work, &mut Console::new())?;
     session.warm();
@@ -174,7 +174,7 @@ fn become_like(wanted: &Wanted, streams: [OwnedFd; 2]) -> Result<()> {
     std::env::set_current_dir(&wanted.folder)
         .with_context(|| format!("entering {}", wanted.folder.display()))?;
     let variable = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let kept = workspace::variables();
+    let kept: Vec<_> = workspace::variables().collect();
     let theirs = wanted.environment.iter();
     // SAFETY: the threads of the session are waiting for work; nobody else is there.
     unsafe {

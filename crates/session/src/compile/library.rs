@@ -1,6 +1,5 @@
 //! The part of Rust's library that rust-analyzer reads.
 
-use super::link;
 use anyhow::{Context, Result};
 use std::path::Path;
 use taper_host::cache;
@@ -31,4 +30,13 @@ pub fn prepare(folder: &Path) -> Result<()> {
 pub fn show(work: &Path) -> Result<()> {
     let folder = work.parent().context("a work directory lies in a folder")?;
     link(folder, LINK, Path::new(SEEN))
+}
+
+/// Makes the link `name` or leads it elsewhere, in one step.
+pub fn link(folder: &Path, name: &str, target: &Path) -> Result<()> {
+    let new = folder.join(format!("new-{name}"));
+    let _ = std::fs::remove_file(&new);
+    std::os::unix::fs::symlink(target, &new)?;
+    std::fs::rename(&new, folder.join(name))
+        .with_context(|| format!("linking {name} in {}", folder.display()))
 }

@@ -78,14 +78,17 @@ fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     if !on_path("mold") && on_path("lld") {
         flags += " -Clink-arg=-fuse-ld=lld";
     }
-    let mut command = process::guarded("cargo")?;
+    let mut command = process::guarded(&toolchain::get()?.cargo)?;
     workspace::leave(&mut command);
     command
         .arg(subcommand)
         .current_dir(work)
         .env("CARGO_TARGET_DIR", "target")
         .env("CARGO_BUILD_BUILD_DIR", "target")
+        .env("RUSTC", &toolchain::get()?.rustc)
         .env("RUSTFLAGS", flags)
+        // It would win over ours.
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -38,7 +38,7 @@ fn start(
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
     let mut shell = Command::new("sh");
-    workspace::leave(&mut shell);
+    workspace::leave_to_user(&mut shell);
     shell
         .args(["-c", command])
         .process_group(0)

@@ -1,0 +1,93 @@
+//! What rustc says, as cargo would pass it on.
+
+use super::recorder::CRATE;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// One line that rustc wrote to its standard error.
+#[derive(Debug, PartialEq)]
+pub enum Line {
+    Diagnostic(Value),
+    /// About artifacts and the like, which cargo keeps to itself.
+    Internal,
+    /// Not JSON: passed on as it is.
+    Text,
+}
+
+/// Reads a line, whatever the order of its fields.
+pub fn read(line: &str) -> Line {
+    let Ok(message) = serde_json::from_str::<Value>(line) else {
+        return Line::Text;
+    };
+    match message["$message_type"].as_str() {
+        Some("diagnostic") => Line::Diagnostic(message),
+        Some(_) => Line::Internal,
+        None => Line::Text,
+    }
+}
+
+/// Whether an error is about the cell. One without a place in a source comes from rustc's own work: the
+/// linker, the disk.
+pub fn points_into_a_source(diagnostic: &Value) -> bool {
+    let has_span = |message: &Value| message["spans"].as_array().is_some_and(|s| !s.is_empty());
+    let below = diagnostic["children"].as_array().into_iter().flatten();
+    has_span(diagnostic) || below.into_iter().any(has_span)
+}
+
+/// Whether it is an error that rustc found, and not the count of them at the end.
+pub fn is_error(diagnostic: &Value) -> bool {
+    diagnostic["level"] == "error" && !is_count(diagnostic)
+}
+
+/// "aborting due to 2 previous errors": it has neither a place nor a code, and follows an error that has.
+fn is_count(diagnostic: &Value) -> bool {
+    let text = diagnostic["message"].as_str().unwrap_or_default();
+    text.starts_with("aborting due to ")
+}
+
+/// Cargo's message for a diagnostic.
+pub fn diagnostic(message: &Value) -> String {
+    format!(
+        "{}\n",
+        json!({ "reason": "compiler-message", "message": message })
+    )
+}
+
+/// Cargo's message for the compiled cell.
+pub fn artifact(library: &Path) -> String {
+    let artifact = json!({
+        "reason": "compiler-artifact",
+        "target": { "name": CRATE },
+        "filenames": [library],
+    });
+    format!("{artifact}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_may_come_in_any_order() {
+        let found = read(r#"{"message":"m","level":"error","$message_type":"diagnostic"}"#);
+        assert!(matches!(found, Line::Diagnostic(message) if message["message"] == "m"));
+        assert_eq!(
+            read(r#"{"artifact":"/a","$message_type":"artifact"}"#),
+            Line::Internal
+        );
+        assert_eq!(read("thread 'rustc' panicked"), Line::Text);
+        assert_eq!(read("{}"), Line::Text);
+    }
+
+    #[test]
+    fn an_error_of_the_linker_points_nowhere() {
+        let of_linker =
+            json!({ "level": "error", "message": "linking failed", "spans": [], "children": [] });
+        assert!(is_error(&of_linker) && !points_into_a_source(&of_linker));
+        let of_cell = json!({ "level": "error", "message": "m", "spans": [{}], "children": [] });
+        assert!(is_error(&of_cell) && points_into_a_source(&of_cell));
+        let count =
+            json!({ "level": "error", "message": "aborting due to 1 previous error", "spans": [] });
+        assert!(!is_error(&count));
+    }
+}

@@ -1,0 +1,94 @@
+//! Records the call with which cargo compiles a cell.
+//!
+//! Cargo calls this program in place of rustc for the cells' crate alone (`RUSTC_WORKSPACE_WRAPPER`),
+//! so what is recorded are the very arguments and variables of that call, whatever cargo's folders and
+//! messages look like. Cargo also calls it to ask rustc questions; these are passed on.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use taper_host::cache;
+
+/// The name under which cargo calls us.
+pub const NAME: &str = "taper-recorder";
+/// Says where the call is recorded.
+pub const FILE_VARIABLE: &str = "TAPER_RECORD";
+/// The user's own wrapper, which is called in turn.
+const NEXT_VARIABLE: &str = "TAPER_NEXT_WRAPPER";
+/// The variable by which cargo finds a wrapper.
+const WRAPPER_VARIABLE: &str = "RUSTC_WORKSPACE_WRAPPER";
+/// The name that evcxr gives to the crate of a cell.
+pub const CRATE: &str = "ctx";
+
+/// A call of rustc.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The program and its arguments.
+    pub arguments: Vec<OsString>,
+    /// All of its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The folder in which it was made.
+    pub folder: PathBuf,
+}
+
+/// Has `cargo` call the recorder at `program`, which writes to `file`.
+pub fn attach(cargo: &mut Command, program: &Path, file: &Path) {
+    if let Some(next) = own_wrapper() {
+        cargo.env(NEXT_VARIABLE, next);
+    }
+    cargo
+        .env(WRAPPER_VARIABLE, program)
+        .env(FILE_VARIABLE, file);
+}
+
+/// The wrapper that the user has set, in the environment or in the configuration of cargo's home.
+fn own_wrapper() -> Option<OsString> {
+    let set = std::env::var_os(WRAPPER_VARIABLE).filter(|wrapper| !wrapper.is_empty());
+    set.or_else(|| {
+        let config = std::fs::read_to_string(super::environment::cargo_home()?.join("config.toml"));
+        let config: toml::Table = config.ok()?.parse().ok()?;
+        let wrapper = config.get("build")?.get("rustc-workspace-wrapper")?;
+        Some(wrapper.as_str()?.into())
+    })
+}
+
+/// `taper-recorder RUSTC ARGUMENTS…`
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let next = std::env::var_os(NEXT_VARIABLE);
+    let call: Vec<OsString> = next.into_iter().chain(arguments.iter().cloned()).collect();
+    if compiles_the_cell(arguments)
+        && let Some(file) = std::env::var_os(FILE_VARIABLE)
+    {
+        // Without a record the next cell goes through cargo as well.
+        let _ = record(&call, Path::new(&file));
+    }
+    let (program, rest) = call.split_first().context("expected a call of rustc")?;
+    let mut command = Command::new(program);
+    command.args(rest);
+    for name in [NEXT_VARIABLE, FILE_VARIABLE] {
+        command.env_remove(name);
+    }
+    Err(command.exec()).context("starting rustc")
+}
+
+fn compiles_the_cell(arguments: &[OsString]) -> bool {
+    let mut pairs = arguments.windows(2);
+    std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
+        && pairs.any(|pair| pair[0] == "--crate-name" && pair[1] == CRATE)
+}
+
+fn record(call: &[OsString], file: &Path) -> Result<()> {
+    let ours = [NEXT_VARIABLE, FILE_VARIABLE].map(OsStr::new);
+    let call = Call {
+        arguments: call.to_vec(),
+        environment: std::env::vars_os()
+            .filter(|(name, _)| !ours.contains(&name.as_os_str()))
+            .collect(),
+        folder: std::env::current_dir()?,
+    };
+    cache::write_atomically(file, &serde_json::to_vec(&call)?)?;
+    Ok(())
+}

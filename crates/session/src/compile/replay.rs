@@ -1,0 +1,250 @@
+//! Makes a recorded call of rustc again, for another cell.
+
+use super::linker::Linker;
+use super::recorder::{CRATE, Call};
+use super::{environment, messages};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// Where compiled cells are put, in the work directory. No folder of cargo's is named.
+pub const FOLDER: &str = "cells";
+
+/// What a replay is made of.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Recipe {
+    arguments: Vec<OsString>,
+    folder: PathBuf,
+    /// The variables that cargo sets for this crate.
+    variables: Vec<(OsString, OsString)>,
+    /// `None`: as cargo called it.
+    linker: Option<Linker>,
+}
+
+/// How a replay ended.
+pub enum Ended {
+    /// As cargo would have; these are the messages that it would have written.
+    Done { success: bool, messages: String },
+    /// Something other than the cell is wrong: cargo must be asked.
+    Unclear,
+}
+
+impl Recipe {
+    /// From what cargo was given and what it then called.
+    pub fn new(call: Call, given: &BTreeMap<OsString, OsString>, linker: Option<Linker>) -> Recipe {
+        let set_by_cargo = |(name, value): &(OsString, OsString)| {
+            !is_of_make(name) && (is_cargos(name) || given.get(name) != Some(value))
+        };
+        Recipe {
+            variables: call.environment.into_iter().filter(set_by_cargo).collect(),
+            arguments: call.arguments,
+            folder: call.folder,
+            linker,
+        }
+    }
+
+    /// Whether the linker is called without `cc`.
+    pub fn links_directly(&self) -> bool {
+        self.linker.is_some()
+    }
+
+    /// Compiles the cell, or only looks for what is wrong with it.
+    pub fn make(&self, is_check: bool) -> Result<Ended> {
+        let output = self.folder.join(FOLDER);
+        std::fs::create_dir_all(&output)?;
+        let mut rustc = self.command(is_check, &output)?;
+        let mut child = rustc.spawn().context("starting rustc")?;
+        let (diagnostics, status) = read(&mut child)?;
+        let library = output.join(library_name());
+        let is_done = match status.code() {
+            Some(0) => is_check || library.is_file(),
+            Some(1) => are_about_the_cell(&diagnostics),
+            _ => false,
+        };
+        if !is_done {
+            return Ok(Ended::Unclear);
+        }
+        let mut said: String = diagnostics.iter().map(messages::diagnostic).collect();
+        if status.success() && !is_check {
+            said += &messages::artifact(&library);
+        }
+        Ok(Ended::Done {
+            success: status.success(),
+            messages: said,
+        })
+    }
+
+    fn command(&self, is_check: bool, output: &Path) -> Result<Command> {
+        let (program, _) = self
+            .arguments
+            .split_first()
+            .context("a call has a program")?;
+        let mut rustc = Command::new(program);
+        environment::leave(&mut rustc);
+        for (name, _) in std::env::vars_os() {
+            // Left by a cargo that started us.
+            if is_of_make(&name) || (is_cargos(&name) && name != "CARGO_HOME") {
+                rustc.env_remove(name);
+            }
+        }
+        rustc
+            .args(self.changed_arguments(is_check, output))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        Ok(rustc)
+    }
+
+    fn changed_arguments(&self, is_check: bool, output: &Path) -> Vec<OsString> {
+        let mut changed = Vec::with_capacity(self.arguments.len() + 8);
+        let mut rest = self.arguments.iter().skip(1);
+        while let Some(argument) = rest.next() {
+            let text = argument.to_string_lossy();
+            if text == "--out-dir" {
+                rest.next();
+            } else if text.starts_with("--emit=") {
+                changed.push(
+                    if is_check {
+                        "--emit=metadata"
+                    } else {
+                        "--emit=link"
+                    }
+                    .into(),
+                );
+            } else if text.starts_with("incremental=") && is_check {
+                // The results of a check lack the machine code that the next cell would take over.
+                let mut folder = argument.clone();
+                folder.push("/check");
+                changed.push(folder);
+            } else if !self.is_left_out(&text) {
+                changed.push(argument.clone());
+            }
+        }
+        changed.extend(["--out-dir".into(), output.into()]);
+        // Nothing is gained by optimising across the parts of so small a crate.
+        changed.push("-Clto=off".into());
+        changed.extend(self.linker.iter().flat_map(Linker::arguments));
+        changed
+    }
+
+    fn is_left_out(&self, argument: &str) -> bool {
+        // Cargo does not pass these warnings on.
+        argument == "--force-warn=unused_crate_dependencies"
+            // It is for `cc`.
+            || (self.links_directly() && argument.contains("link-arg=-fuse-ld="))
+    }
+}
+
+fn library_name() -> String {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    format!("{DLL_PREFIX}{CRATE}{DLL_SUFFIX}")
+}
+
+fn read(rustc: &mut Child) -> Result<(Vec<Value>, ExitStatus)> {
+    let said = BufReader::new(rustc.stderr.take().context("it is piped")?);
+    let mut diagnostics = Vec::new();
+    for line in said.split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        match messages::read(&line) {
+            messages::Line::Diagnostic(message) => diagnostics.push(message),
+            messages::Line::Internal => {}
+            messages::Line::Text => eprintln!("{line}"),
+        }
+    }
+    Ok((diagnostics, rustc.wait()?))
+}
+
+/// Whether every error points into a source, and there is one.
+fn are_about_the_cell(diagnostics: &[Value]) -> bool {
+    let mut errors = diagnostics
+        .iter()
+        .filter(|d| messages::is_error(d))
+        .peekable();
+    errors.peek().is_some() && errors.all(messages::points_into_a_source)
+}
+
+/// Variables by which cargo tells a crate about itself.
+fn is_cargos(name: &OsStr) -> bool {
+    name == "CARGO" || name.as_encoded_bytes().starts_with(b"CARGO_")
+}
+
+/// They name descriptors of a cargo that has ended.
+fn is_of_make(name: &OsStr) -> bool {
+    ["MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS"]
+        .iter()
+        .any(|make| name == *make)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(values: &[&str]) -> Vec<OsString> {
+        values.iter().map(OsString::from).collect()
+    }
+
+    fn recipe(arguments: &[&str]) -> Recipe {
+        let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let call = Call {
+            arguments: texts(arguments),
+            environment: vec![
+                variable("CARGO_PKG_NAME", "ctx"),
+                variable("CARGO_MAKEFLAGS", "-j --jobserver-fds=8,9"),
+                variable("LD_LIBRARY_PATH", "/new"),
+                variable("HOME", "/home/ada"),
+            ],
+            folder: "/w".into(),
+        };
+        let given = [
+            variable("HOME", "/home/ada"),
+            variable("LD_LIBRARY_PATH", "/old"),
+        ];
+        Recipe::new(call, &given.into_iter().collect(), None)
+    }
+
+    #[test]
+    fn only_what_cargo_has_set_is_kept() {
+        let names: Vec<_> = recipe(&["rustc"])
+            .variables
+            .into_iter()
+            .map(|v| v.0)
+            .collect();
+        assert_eq!(names, ["CARGO_PKG_NAME", "LD_LIBRARY_PATH"]);
+    }
+
+    #[test]
+    fn the_output_goes_where_we_say() {
+        let recipe = recipe(&[
+            "/bin/rustc",
+            "--crate-name",
+            "ctx",
+            "--emit=dep-info,link",
+            "--out-dir",
+            "/w/target/any layout/out",
+            "-C",
+            "incremental=/w/i",
+            "--force-warn=unused_crate_dependencies",
+        ]);
+        let build = recipe.changed_arguments(false, Path::new("/w/cells"));
+        let expected = [
+            "--crate-name",
+            "ctx",
+            "--emit=link",
+            "-C",
+            "incremental=/w/i",
+            "--out-dir",
+            "/w/cells",
+            "-Clto=off",
+        ];
+        assert_eq!(build, texts(&expected));
+        let check = recipe.changed_arguments(true, Path::new("/w/cells"));
+        assert!(check.contains(&"--emit=metadata".into()));
+        assert!(check.contains(&"incremental=/w/i/check".into()));
+    }
+}

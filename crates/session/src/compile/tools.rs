@@ -1,0 +1,48 @@
+//! The real cargo and rustc of a session, called without what leads evcxr to us.
+
+use super::environment;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, ExitStatus};
+use taper_host::toolchain::RUSTC_VARIABLE;
+
+/// Names cargo to the processes of a session, as [`RUSTC_VARIABLE`] names rustc.
+pub const CARGO_VARIABLE: &str = "TAPER_CARGO";
+
+/// The session's cargo.
+pub fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
+    let mut command = command(
+        std::env::var_os(CARGO_VARIABLE).unwrap_or_else(|| "cargo".into()),
+        arguments,
+    );
+    // It would win over the flags that evcxr sets.
+    command.env_remove("CARGO_ENCODED_RUSTFLAGS");
+    command
+}
+
+/// The session's compiler.
+pub fn rustc<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
+    let rustc = session_rustc().unwrap_or_else(|| "rustc".into());
+    command(rustc, arguments)
+}
+
+/// Where the session's compiler is.
+pub fn session_rustc() -> Option<PathBuf> {
+    std::env::var_os(RUSTC_VARIABLE).map(PathBuf::from)
+}
+
+/// A program that finds the user's own environment.
+pub fn command<'a>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = &'a OsString>,
+) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    environment::leave(&mut command);
+    command
+}
+
+/// The exit code of a program, as our own.
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(status.code().map_or(1, |code| code as u8))
+}
