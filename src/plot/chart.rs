@@ -1,7 +1,7 @@
 //! A chart over two axes: what it shows, and how that becomes a picture and a text.
 
 mod legend;
-mod shapes;
+mod series;
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
@@ -17,7 +17,7 @@ use plotters::coord::cartesian::Cartesian2d;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, TextStyle};
-use shapes::Drawing;
+use series::Drawing;
 use std::convert::Infallible;
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! The names of a chart's series, above the plot, where they never hide a line.
 
-use super::shapes::Drawing;
+use super::series::Drawing;
 use super::{Area, Chart, Drawn, ROW, font};
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Place;
