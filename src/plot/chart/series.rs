@@ -1,124 +1,127 @@
-//! The lines, marks and bars of a chart, on the page.
+//! The lines, markers and bars of a chart, in the coordinates of the scene.
 
-use super::{Chart, Context, Mark, Place, Series};
+use super::{Chart, Context, Series, Style};
 use crate::plot::axis::Scale;
 use crate::plot::render::UNIT;
-use crate::plot::render::decimate::decimate;
+use crate::plot::render::decimate::{Point, decimate};
 use crate::plot::render::palette::{self, Stroke};
 use crate::plot::render::scene::Scene;
-use plotters::element::{Drawable, PointCollection};
-use plotters_backend::{BackendCoord, DrawingErrorKind};
 use std::collections::{BTreeMap, HashSet};
-use std::convert::Infallible;
 
-/// About as many points of lines, and as many marks, are drawn in all: more would make a picture
-/// that is too large for a notebook, and no different to look at.
-const MOST_POINTS: usize = 16_000;
-const MOST_MARKS: usize = 5_000;
+/// The approximate number of line points, and of markers, that are drawn in all: more would make a
+/// figure too large for a notebook without looking different.
+const MAX_POINTS: usize = 16_000;
+const MAX_MARKERS: usize = 5_000;
 
-/// A series on the page.
-pub(super) struct Shape {
+/// A series in the coordinates of the scene.
+pub(super) struct DrawnSeries {
     stroke: Stroke,
-    /// Lines between gaps.
-    pieces: Vec<Vec<Place>>,
-    /// Where a mark stands, and which.
-    marks: Vec<Place>,
-    mark: usize,
-    /// Two corners of each.
-    bars: Vec<(Place, Place)>,
+    /// Runs of connected points, with gaps between them.
+    segments: Vec<Vec<Point>>,
+    /// The centres of the markers, and their shape.
+    markers: Vec<Point>,
+    marker: usize,
+    /// Two corners of each bar.
+    bars: Vec<(Point, Point)>,
 }
 
-impl Shape {
+impl DrawnSeries {
     fn new(index: usize) -> Self {
-        Shape {
+        DrawnSeries {
             stroke: palette::stroke(index),
-            pieces: Vec::new(),
-            marks: Vec::new(),
-            mark: index,
+            segments: Vec::new(),
+            markers: Vec::new(),
+            marker: index,
             bars: Vec::new(),
         }
+    }
+
+    pub(super) fn draw(&self, scene: &mut Scene) {
+        scene.draw_bars(&self.bars, self.stroke);
+        scene.draw_segments(&self.segments, self.stroke);
+        scene.draw_markers(&self.markers, self.marker, self.stroke);
     }
 }
 
 impl Chart {
-    /// Where everything is.
-    pub(super) fn shapes(&self, chart: &Context) -> Vec<Shape> {
+    /// Maps every series to the coordinates of the scene.
+    pub(super) fn drawn_series(&self, chart: &Context) -> Vec<DrawnSeries> {
         let series = self.series.iter().enumerate();
-        let mut shapes: Vec<Shape> = series
-            .map(|(i, series)| self.shape(i, series, chart))
+        let mut drawn: Vec<DrawnSeries> = series
+            .map(|(i, series)| self.drawn(i, series, chart))
             .collect();
-        thin_marks(&mut shapes);
-        shapes
+        thin_markers(&mut drawn);
+        drawn
     }
 
-    fn shape(&self, index: usize, series: &Series, chart: &Context) -> Shape {
-        let seen = |x: f64, y: f64| self.x.scale.holds(x) && self.y.scale.holds(y);
-        let place = |x: f64, y: f64| seen(x, y).then(|| chart.backend_coord(&(x, y)));
-        let places = || series.points.iter().map(|&(x, y)| place(x, y));
-        let mut shape = Shape::new(index);
-        if matches!(series.mark, Mark::Line | Mark::Marked) {
-            shape.pieces = decimate(places(), UNIT, (MOST_POINTS / self.series.len()).max(100));
+    fn drawn(&self, index: usize, series: &Series, chart: &Context) -> DrawnSeries {
+        let visible = |x: f64, y: f64| self.x.scale.contains(x) && self.y.scale.contains(y);
+        let map = |x: f64, y: f64| visible(x, y).then(|| chart.backend_coord(&(x, y)));
+        let points = || series.points.iter().map(|&(x, y)| map(x, y));
+        let mut drawn = DrawnSeries::new(index);
+        if matches!(series.style, Style::Line | Style::LineWithMarkers) {
+            drawn.segments = decimate(points(), UNIT, (MAX_POINTS / self.series.len()).max(100));
         }
-        if matches!(series.mark, Mark::Points | Mark::Marked) {
-            // Marks on the same pixel would only make the picture large.
+        if matches!(series.style, Style::Markers | Style::LineWithMarkers) {
+            // Several markers on one pixel would only make the figure larger.
             let mut pixels = HashSet::new();
-            let new = |place: &Place| pixels.insert((place.0 / UNIT, place.1 / UNIT));
-            shape.marks = places().flatten().filter(new).collect();
+            let is_new = |point: &Point| pixels.insert((point.0 / UNIT, point.1 / UNIT));
+            drawn.markers = points().flatten().filter(is_new).collect();
         }
-        if let Mark::Bars { offset, width } = series.mark {
-            let foot = match self.y.scale {
+        if let Style::Bars { offset, width } = series.style {
+            let base = match self.y.scale {
                 Scale::Linear => 0.0,
-                // Below whatever is seen.
+                // Below everything visible.
                 Scale::Log => f64::MIN_POSITIVE,
             };
             let bars = series.points.iter().filter_map(|&(x, y)| {
                 let left = x + offset - width / 2.0;
-                Some((place(left, y)?, place(left + width, foot)?))
+                Some((map(left, y)?, map(left + width, base)?))
             });
-            shape.bars = one_per_column(bars.collect());
+            drawn.bars = one_per_column(bars.collect());
         }
-        shape
+        drawn
     }
 }
 
-/// Marks are about six pixels wide: where there are too many, those that others hide are left out.
-fn thin_marks(shapes: &mut [Shape]) {
-    let count = |shapes: &[Shape]| shapes.iter().map(|shape| shape.marks.len()).sum::<usize>();
-    let all: Vec<Vec<Place>> = shapes.iter().map(|shape| shape.marks.clone()).collect();
+/// Removes markers that others hide, if there are too many. A marker is about six pixels wide.
+fn thin_markers(drawn: &mut [DrawnSeries]) {
+    let count = |all: &[DrawnSeries]| all.iter().map(|one| one.markers.len()).sum::<usize>();
+    let all: Vec<Vec<Point>> = drawn.iter().map(|one| one.markers.clone()).collect();
     for side in 2..=6 {
-        if count(shapes) <= MOST_MARKS {
+        if count(drawn) <= MAX_MARKERS {
             break;
         }
-        shapes.iter_mut().for_each(|shape| shape.marks.clear());
-        for (series, place) in one_per_cell(&all, side * UNIT) {
-            shapes[series].marks.push(place);
+        drawn.iter_mut().for_each(|one| one.markers.clear());
+        for (series, point) in one_per_cell(&all, side * UNIT) {
+            drawn[series].markers.push(point);
         }
     }
 }
 
-/// A mark in each cell of a grid, and its series: of the series that is drawn last, as it is on top,
-/// the one nearest to the middle, so that no holes come up between cells.
-fn one_per_cell(all: &[Vec<Place>], side: i32) -> impl Iterator<Item = (usize, Place)> {
-    let off = |(x, y): Place| {
+/// Returns one marker for each cell of a grid, with its series. Of the series that is drawn last, and
+/// so is on top, it takes the marker nearest to the middle, so that no holes appear between cells.
+fn one_per_cell(all: &[Vec<Point>], side: i32) -> impl Iterator<Item = (usize, Point)> {
+    let distance = |(x, y): Point| {
         let (x, y) = (x.rem_euclid(side) - side / 2, y.rem_euclid(side) - side / 2);
         x * x + y * y
     };
     let mut cells = BTreeMap::new();
-    for (series, places) in all.iter().enumerate() {
-        for &place in places {
-            let cell = (place.0.div_euclid(side), place.1.div_euclid(side));
-            let kept = cells.entry(cell).or_insert((series, place));
-            if kept.0 < series || off(place) < off(kept.1) {
-                *kept = (series, place);
+    for (series, points) in all.iter().enumerate() {
+        for &point in points {
+            let cell = (point.0.div_euclid(side), point.1.div_euclid(side));
+            let kept = cells.entry(cell).or_insert((series, point));
+            if kept.0 < series || distance(point) < distance(kept.1) {
+                *kept = (series, point);
             }
         }
     }
     cells.into_values()
 }
 
-/// Where all bars are narrower than a pixel, a bar for each column of pixels, as long as the longest
-/// in it.
-fn one_per_column(bars: Vec<(Place, Place)>) -> Vec<(Place, Place)> {
+/// Merges bars that are all narrower than a pixel: one for each column of pixels, as long as the
+/// longest bar in it.
+fn one_per_column(bars: Vec<(Point, Point)>) -> Vec<(Point, Point)> {
     if bars
         .iter()
         .any(|((left, _), (right, _))| right - left >= UNIT)
@@ -132,8 +135,8 @@ fn one_per_column(bars: Vec<(Place, Place)>) -> Vec<(Place, Place)> {
         *high = top.min(*high);
         *low = top.max(*low);
     }
-    let seen = columns.into_iter().filter(|(_, (high, low))| high < low);
-    let bars = seen.map(|(column, (high, low))| {
+    let visible = columns.into_iter().filter(|(_, (high, low))| high < low);
+    let bars = visible.map(|(column, (high, low))| {
         let left = column * UNIT;
         ((left, high), (left + UNIT, low))
     });
@@ -141,55 +144,18 @@ fn one_per_column(bars: Vec<(Place, Place)>) -> Vec<(Place, Place)> {
 }
 
 impl Series {
-    /// What stands before the series' name: `width` wide, its left end in the middle of the row.
-    pub(super) fn sample(&self, index: usize, (x, y): Place, width: i32) -> Shape {
-        let mut shape = Shape::new(index);
-        if matches!(self.mark, Mark::Line | Mark::Marked) {
-            shape.pieces = vec![vec![(x, y), (x + width, y)]];
+    /// Returns the legend key of the series: `width` wide, with its left end at this point.
+    pub(super) fn legend_key(&self, index: usize, (x, y): Point, width: i32) -> DrawnSeries {
+        let mut key = DrawnSeries::new(index);
+        if matches!(self.style, Style::Line | Style::LineWithMarkers) {
+            key.segments = vec![vec![(x, y), (x + width, y)]];
         }
-        if matches!(self.mark, Mark::Points | Mark::Marked) {
-            shape.marks = vec![(x + width / 2, y)];
+        if matches!(self.style, Style::Markers | Style::LineWithMarkers) {
+            key.markers = vec![(x + width / 2, y)];
         }
         if self.is_bars() {
-            shape.bars = vec![((x + 5 * UNIT, y - 4 * UNIT), (x + width, y + 4 * UNIT))];
+            key.bars = vec![((x + 5 * UNIT, y - 4 * UNIT), (x + width, y + 4 * UNIT))];
         }
-        shape
-    }
-}
-
-/// Shapes as an element of plotters'. Their places are absolute.
-pub(super) struct Drawing<'a> {
-    pub(super) shapes: &'a [Shape],
-    pub(super) clip: Option<(Place, Place)>,
-}
-
-impl<'a> PointCollection<'a, BackendCoord> for &'a Drawing<'_> {
-    type Point = BackendCoord;
-    type IntoIter = std::iter::Empty<BackendCoord>;
-
-    fn point_iter(self) -> Self::IntoIter {
-        std::iter::empty()
-    }
-}
-
-impl Drawable<&mut Scene> for Drawing<'_> {
-    fn draw<I: Iterator<Item = BackendCoord>>(
-        &self,
-        _points: I,
-        scene: &mut &mut Scene,
-        _size: (u32, u32),
-    ) -> Result<(), DrawingErrorKind<Infallible>> {
-        if let Some((from, to)) = self.clip {
-            scene.begin_clip(from, to);
-        }
-        for shape in self.shapes {
-            scene.draw_bars(&shape.bars, shape.stroke);
-            scene.draw_pieces(&shape.pieces, shape.stroke);
-            scene.draw_marks(&shape.marks, shape.mark, shape.stroke);
-        }
-        if self.clip.is_some() {
-            scene.end_clip();
-        }
-        Ok(())
+        key
     }
 }
