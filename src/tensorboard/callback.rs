@@ -10,10 +10,10 @@ use crate::train::{Callback, EpochEnd, Flow, Interval};
 /// ```
 /// use taper::prelude::*;
 ///
-/// # let folder = std::env::temp_dir().join(format!("taper_runs_{}", std::process::id()));
+/// # let folder = std::env::temp_dir().join(format!("taper_callback_{}", std::process::id()));
 /// let writer = SummaryWriter::new(folder.join("lenet"))?;
 /// let log = writer.path().to_owned();
-/// let mut model = Classifier::new(LazyLinear::new(10), 0.1);
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
 /// Trainer::new(1).callback(writer).fit(&mut model, &Digits::new())?;
 /// assert!(log.metadata()?.len() > 100); // bytes
 /// # std::fs::remove_dir_all(folder)?;

@@ -296,7 +296,7 @@ pub trait Scalar {
     ///
     /// ```
     /// use taper::prelude::*;
-    /// use taper::Scalar;
+    /// use taper::tensorboard::Scalar;
     ///
     /// assert_eq!((&tensor(0.5, &cpu())?).scalar()?, 0.5);
     /// # Ok::<(), Error>(())
