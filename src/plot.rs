@@ -12,16 +12,16 @@
 //!
 //! What this module does itself, and why:
 //!
-//! - **Ticks** (`axis`): at 1, 2 or 5 times a power of ten, all with as many decimals as the step needs,
-//!   on linear, logarithmic and categorical axes that implement plotters' `Ranged`. Plotters has no
-//!   categories between numbers, and its labels have different lengths.
+//! - **Ticks** (`axis`), behind plotters' trait `Ranged`: labels of equal length, enough ticks on a
+//!   logarithmic axis of less than a decade, and names of categories that are shortened or skipped where
+//!   they would overlap.
 //! - **Series** (`chart::series`): gaps at values that are not finite, one path per series with dashes,
 //!   clipping to the plot area, and far fewer points than the data where more cannot be seen. Plotters'
 //!   series draw every point, and nothing ends a line at a gap.
 //! - **Legend** (`chart::legend`): above the plot area in rows. Plotters' legend is a box on top of the
 //!   data.
-//! - **SVG** (`render::svg`): tenths of a pixel, clipping, dashes, embedded images and a title for screen
-//!   readers, which plotters' SVG backend lacks.
+//! - **SVG** (`render::svg`): tenths of a pixel, clipping, dashes and a title for screen readers, which
+//!   plotters' SVG backend lacks.
 //! - **Heat maps and image grids**: an image with text around it, for which plotters has nothing.
 //!
 //! There is no PNG output of charts. It would need a rasteriser and a font; browsers and `rsvg-convert`

@@ -1,5 +1,6 @@
-//! The colours and dashes that distinguish the series of a chart.
+//! The colours, dashes and markers that distinguish the series of a chart.
 
+use super::decimate::Point;
 use plotters::style::RGBColor;
 
 /// The colour of axes and text: contrast 4.5 on white, 4.2 on a dark page.
@@ -37,5 +38,36 @@ pub(in crate::plot) fn stroke(index: usize) -> Stroke {
     Stroke {
         color: COLORS[index % COLORS.len()],
         dashes: DASHES[index % DASHES.len()],
+    }
+}
+
+/// The shape of a marker around its centre: a disc with a radius, or a polygon.
+pub(in crate::plot) enum Marker {
+    Disc(i32),
+    Polygon(&'static [Point]),
+}
+
+/// Returns the marker of a series. There are as many as colours, so each colour has its own.
+pub(in crate::plot) fn marker(index: usize) -> Marker {
+    match index % 6 {
+        0 => Marker::Disc(28),
+        1 => Marker::Polygon(&[(-25, -25), (25, -25), (25, 25), (-25, 25)]),
+        2 => Marker::Polygon(&[(0, -34), (32, 22), (-32, 22)]),
+        3 => Marker::Polygon(&[(0, -36), (33, 0), (0, 36), (-33, 0)]),
+        4 => Marker::Polygon(&[(0, 34), (32, -22), (-32, -22)]),
+        _ => Marker::Polygon(&[
+            (-11, -33),
+            (11, -33),
+            (11, -11),
+            (33, -11),
+            (33, 11),
+            (11, 11),
+            (11, 33),
+            (-11, 33),
+            (-11, 11),
+            (-33, 11),
+            (-33, -11),
+            (-11, -11),
+        ]),
     }
 }

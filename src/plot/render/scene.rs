@@ -1,8 +1,8 @@
 //! The scene: a list of everything in a figure. It is a backend of plotters, too.
 //!
 //! `svg` writes the list as SVG. Plotters' own SVG backend is not enough: it places everything on
-//! whole pixels, rounds line widths, and has neither dashes nor clipping nor images. Here a unit of
-//! plotters is a tenth of a pixel.
+//! whole pixels, rounds line widths, and has neither dashes nor clipping. Here a unit of plotters is a
+//! tenth of a pixel.
 
 use super::UNIT;
 use super::decimate::Point;
@@ -140,7 +140,7 @@ impl Scene {
         }
     }
 
-    /// Draws markers of one shape; see [`marker`].
+    /// Draws markers of one shape; see [`marker`](super::palette::marker).
     pub(in crate::plot) fn draw_markers(
         &mut self,
         points: &[Point],
@@ -367,36 +367,5 @@ impl DrawingBackend for &mut Scene {
             text_width(text, style.size()) as u32,
             style.size().round() as u32,
         ))
-    }
-}
-
-/// The shape of a marker around its centre: a disc with a radius, or a polygon.
-pub(in crate::plot) enum Marker {
-    Disc(i32),
-    Polygon(&'static [Point]),
-}
-
-/// Returns the marker of a series. There are as many as colours, so each colour has its own.
-pub(in crate::plot) fn marker(index: usize) -> Marker {
-    match index % 6 {
-        0 => Marker::Disc(28),
-        1 => Marker::Polygon(&[(-25, -25), (25, -25), (25, 25), (-25, 25)]),
-        2 => Marker::Polygon(&[(0, -34), (32, 22), (-32, 22)]),
-        3 => Marker::Polygon(&[(0, -36), (33, 0), (0, 36), (-33, 0)]),
-        4 => Marker::Polygon(&[(0, 34), (32, -22), (-32, -22)]),
-        _ => Marker::Polygon(&[
-            (-11, -33),
-            (11, -33),
-            (11, -11),
-            (33, -11),
-            (33, 11),
-            (11, 11),
-            (11, 33),
-            (-11, 33),
-            (-11, 11),
-            (-33, 11),
-            (-33, -11),
-            (-11, -11),
-        ]),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::UNIT;
 use super::decimate::Point;
-use super::scene::{Anchor, Item, Marker, Paint, Scene, Text, marker};
+use super::palette::{Marker, marker};
+use super::scene::{Anchor, Item, Paint, Scene, Text};
 use crate::image::RgbImage;
 use crate::notebook::Escaped;
 use plotters_backend::BackendColor;
