@@ -1,10 +1,10 @@
 //! The control channel: interrupts and the end, also while a cell runs.
 
 use super::answers::answer;
-use super::connection::receive;
 use super::outbox::{Lane, Outgoing, deliver};
 use super::request::Request;
 use super::shared::Shared;
+use super::sockets::receive;
 use jupyter_zmq_client::KernelControlConnection;
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};

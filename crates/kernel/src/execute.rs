@@ -1,6 +1,6 @@
 //! Running a cell: its number, its events, its reply.
 
-use super::evaluation::{Evaluation, caught};
+use super::evaluation_thread::{Evaluation, caught};
 use super::request::Request;
 use super::shared::{Shared, lock};
 use jupyter_protocol::{

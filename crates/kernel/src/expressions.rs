@@ -1,6 +1,6 @@
 //! Expressions that a front end wants the values of, after the cell that it sent with them.
 
-use super::evaluation::{Evaluation, caught};
+use super::evaluation_thread::{Evaluation, caught};
 use super::execute::media;
 use jupyter_protocol::ExpressionResult;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! Completion, documentation and whether code is complete. Jupyter counts characters, the
 //! evaluator counts bytes.
 
-use super::evaluation::{Evaluation, caught};
+use super::cursor::subject;
+use super::evaluation_thread::{Evaluation, caught};
 use super::execute::media;
-use super::subject::subject;
 use jupyter_protocol::{
     CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
     IsCompleteRequest,

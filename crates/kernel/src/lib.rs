@@ -19,10 +19,10 @@
 //! [`spare`] is a kernel that was started before it is needed.
 
 mod answers;
-mod connection;
 mod control;
+mod cursor;
 mod defaults;
-mod evaluation;
+mod evaluation_thread;
 mod execute;
 mod expressions;
 mod history;
@@ -35,9 +35,9 @@ mod serve;
 mod shared;
 mod shell;
 mod signatures;
+mod sockets;
 pub mod spare;
-mod subject;
-mod updates;
+mod throttle;
 
 #[cfg(test)]
 mod tests;

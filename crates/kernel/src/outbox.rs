@@ -1,7 +1,7 @@
 //! The one task that sends: outputs, replies to shell requests, questions on stdin.
 
 use super::shared::Shared;
-use super::updates::Updates;
+use super::throttle::Updates;
 use jupyter_protocol::{
     ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
     StreamContent,

@@ -1,8 +1,8 @@
 //! Questions of a cell to the person, over the stdin channel.
 
-use super::connection::receive;
 use super::request::Request;
 use super::shared::{Shared, lock};
+use super::sockets::receive;
 use jupyter_protocol::{InputRequest, JupyterMessage, JupyterMessageContent};
 use jupyter_zmq_client::RouterRecvConnection;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The kernel from its start to its end.
 
-use super::connection::{self, Sockets};
 use super::outbox::{CELL_LANE, Lane, Outbox};
 use super::shared::Shared;
-use super::{control, evaluation, lifecycle, prompts, shell};
+use super::sockets::{self, Sockets};
+use super::{control, evaluation_thread, lifecycle, prompts, shell};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub fn serve(
     outside: Option<Outside>,
     start: impl FnOnce() -> Result<Box<dyn Evaluator>> + Send + 'static,
 ) -> Result<()> {
-    let info = connection::read(connection_file)?;
+    let info = sockets::read(connection_file)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -78,9 +78,9 @@ pub(super) async fn run(
         shared.clone(),
     );
     let outbox = tokio::spawn(outbox.run(prompt, cell));
-    let evaluation = evaluation::spawn(start, queue, Lane::Cell(cell_lane), shared.clone());
+    let evaluation = evaluation_thread::spawn(start, queue, Lane::Cell(cell_lane), shared.clone());
     let readers = [
-        tokio::spawn(connection::beat(sockets.heartbeat, shared.clone())),
+        tokio::spawn(sockets::beat(sockets.heartbeat, shared.clone())),
         tokio::spawn(prompts::read(stdin_answers, shared.clone())),
         tokio::spawn(control::run(
             sockets.control,
@@ -106,7 +106,7 @@ pub(super) async fn run(
 }
 
 /// Waits for the evaluation thread, pressing harder each time; gives up after [`PATIENCE`].
-async fn end_evaluation(mut ended: evaluation::Ended, shared: &Shared) {
+async fn end_evaluation(mut ended: evaluation_thread::Ended, shared: &Shared) {
     if !shared.started() {
         return;
     }

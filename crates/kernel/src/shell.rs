@@ -1,11 +1,11 @@
 //! The shell channel: what needs the evaluator queues for it, the rest is answered at once.
 
 use super::answers::answer;
-use super::connection::receive;
-use super::evaluation::Job;
+use super::evaluation_thread::Job;
 use super::outbox::Lane;
 use super::request::Request;
 use super::shared::Shared;
+use super::sockets::receive;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use jupyter_zmq_client::RouterRecvConnection;
 use std::sync::Arc;

@@ -17,12 +17,12 @@
 //! not made ([`offer`]). `TAPER_STANDBY=0` switches all of it off.
 
 mod descriptors;
-mod door;
-mod offer;
 mod process;
+mod proxy;
+mod registry;
 
-pub use door::adopt;
 pub use process::{ARGUMENT, run};
+pub use proxy::adopt;
 
 use anyhow::{Context, Result};
 use std::process::{Command, Stdio};

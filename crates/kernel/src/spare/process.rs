@@ -1,6 +1,6 @@
 //! The spare: starts a session, warms it, waits, and becomes the kernel of whoever comes.
 
-use super::offer::{self, Place};
+use super::registry::{self, Place};
 use super::{descriptors, patience};
 use crate::serve::{self, Outside};
 use anyhow::{Context, Result};
@@ -77,7 +77,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let key = image_key()?;
-    let name = offer::name(&key)?;
+    let name = registry::name(&key)?;
     let place = Place::open()?;
     let Some(mut right) = place.take(&name)? else {
         return Ok(ExitCode::SUCCESS);

@@ -1,7 +1,7 @@
 //! Running cells.
 
 use super::evaluator::fake;
-use super::front::{FakeFront, connect};
+use super::front_end::{FakeFront, connect};
 use super::limited;
 use anyhow::bail;
 use jupyter_protocol::{

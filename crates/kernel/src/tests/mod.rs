@@ -1,10 +1,10 @@
 //! The kernel over real sockets, between a fake front end and a fake evaluator.
 
 mod cells;
-mod ends;
 mod evaluator;
-mod front;
+mod front_end;
 mod requests;
+mod shutdown;
 
 use std::future::Future;
 use std::time::Duration;

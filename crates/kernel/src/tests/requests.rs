@@ -1,6 +1,6 @@
 //! Requests other than cells, and messages that are none.
 
-use super::front::connect;
+use super::front_end::connect;
 use super::limited;
 use jupyter_protocol::{
     CommId, CommInfoRequest, CommMsg, CommOpen, CompleteRequest, ConnectionInfo, ExecuteRequest,

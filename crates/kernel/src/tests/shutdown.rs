@@ -1,7 +1,7 @@
 //! How the kernel begins and ends.
 
-use super::super::connection::check;
-use super::front::connect;
+use super::super::sockets::check;
+use super::front_end::connect;
 use super::limited;
 use crate::serve;
 use jupyter_protocol::{

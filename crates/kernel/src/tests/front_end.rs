@@ -1,7 +1,7 @@
 //! A fake front end. It fails a test that leaves a message unread, or the kernel running.
 
-use super::super::connection::Sockets;
 use super::super::shared::Shared;
+use super::super::sockets::Sockets;
 use super::evaluator::fake;
 use crate::serve::run;
 use jupyter_protocol::{

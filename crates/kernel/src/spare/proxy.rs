@@ -1,7 +1,7 @@
 //! The process that Jupyter started, when a spare does its work.
 
-use super::offer::{self, Place};
 use super::process::{ENDED, INTERRUPT, TAKEN, Wanted};
+use super::registry::{self, Place};
 use super::{descriptors, patience};
 use anyhow::Result;
 use std::io::Read;
@@ -24,7 +24,7 @@ pub fn adopt(connection_file: &Path) -> Result<Option<ExitCode>> {
     if patience().is_none() {
         return Ok(None);
     }
-    let name = offer::name(&taper_session::image_key()?)?;
+    let name = registry::name(&taper_session::image_key()?)?;
     let Some(spare) = Place::open()?.connect(&name) else {
         return Ok(None);
     };
