@@ -1,31 +1,40 @@
-//! The process that Jupyter started, when a spare does its work.
+//! The proxy: the process that Jupyter started, when a spare serves the kernel.
 
-use super::process::{ENDED, INTERRUPT, TAKEN, Wanted};
-use super::registry::{self, Place};
-use super::{descriptors, patience};
-use anyhow::Result;
-use std::io::Read;
-use std::os::fd::AsRawFd;
+use super::fingerprint::fingerprint;
+use super::handover::{ENDED, INTERRUPT, Launch, SERVING};
+use super::registry::Registry;
+use super::settings::idle_timeout;
+use crate::error::{Error, Result, chain};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
-/// A spare that has not finished starting is still quicker than a new start; but not for ever.
-const WAIT: Duration = Duration::from_secs(30);
+/// How long to wait for a spare that is still starting, which is faster than a new start.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Lets the spare serve this connection and waits until the kernel has ended; `None` when there is
-/// no spare that fits.
+/// no spare that fits, and no thread has been started.
 ///
 /// # Errors
-/// When the spare has ended without saying so.
+/// When the image that a kernel needs cannot be named, or the spare ends without an exit code.
 pub fn adopt(connection_file: &Path) -> Result<Option<ExitCode>> {
-    if patience().is_none() {
+    if idle_timeout().is_none() {
         return Ok(None);
     }
-    let name = registry::name(&taper_session::image_key()?)?;
-    let Some(spare) = Place::open()?.connect(&name) else {
+    let key = taper_session::image_key().map_err(Error::session)?;
+    let fingerprint = fingerprint(&key)?;
+    let registry = match Registry::open() {
+        Ok(registry) => registry,
+        Err(error) => {
+            eprintln!("taper: no spare kernel: {}", chain(&error));
+            return Ok(None);
+        }
+    };
+    let Some(spare) = registry.connect(&fingerprint) else {
         return Ok(None);
     };
     let Some(kernel) = hand_over(spare, connection_file) else {
@@ -34,40 +43,45 @@ pub fn adopt(connection_file: &Path) -> Result<Option<ExitCode>> {
     wait(kernel).map(Some)
 }
 
-/// `None` if the spare ended before it took the work.
+/// Returns `None` if the spare ended before it served the connection.
 fn hand_over(mut spare: UnixStream, connection_file: &Path) -> Option<UnixStream> {
-    let wanted = serde_json::to_vec(&Wanted::from_here(connection_file).ok()?).ok()?;
-    let streams = [libc::STDOUT_FILENO, libc::STDERR_FILENO];
-    descriptors::send(&mut spare, &wanted, streams).ok()?;
-    spare.set_read_timeout(Some(WAIT)).ok()?;
+    let launch = Launch::of_this_process(connection_file).ok()?;
+    launch.send(&mut spare).ok()?;
+    spare.set_read_timeout(Some(HANDOVER_TIMEOUT)).ok()?;
     let mut answer = [0];
     spare.read_exact(&mut answer).ok()?;
     spare.set_read_timeout(None).ok()?;
-    (answer == [TAKEN]).then_some(spare)
+    (answer == [SERVING]).then_some(spare)
 }
 
-fn wait(mut kernel: UnixStream) -> Result<ExitCode> {
-    pass_on_interrupts(&kernel);
-    let mut said = Vec::new();
-    let _ = kernel.read_to_end(&mut said);
-    match said[..] {
+/// Passes interrupts to the kernel until it ends, and returns its exit code.
+fn wait(kernel: UnixStream) -> Result<ExitCode> {
+    let failed = || Error::io("wait for the kernel");
+    let mut reader = kernel.try_clone().map_err(failed())?;
+    let (ended, mut end) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut message = Vec::new();
+        let _ = reader.read_to_end(&mut message);
+        let _ = ended.send(message);
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed())?;
+    let message = runtime.block_on(async {
+        let mut interrupts = signal(SignalKind::interrupt()).map_err(failed())?;
+        loop {
+            tokio::select! {
+                _ = interrupts.recv() => {
+                    // It fails when the kernel has just ended.
+                    let _ = (&kernel).write_all(&[INTERRUPT]);
+                }
+                message = &mut end => return Ok(message.unwrap_or_default()),
+            }
+        }
+    })?;
+    match message[..] {
         [ENDED, code] => Ok(ExitCode::from(code)),
-        _ => anyhow::bail!("the kernel's process has ended unexpectedly"),
+        _ => Err(Error::SpareEnded),
     }
-}
-
-/// Where an interrupt goes.
-static KERNEL: AtomicI32 = AtomicI32::new(-1);
-
-/// The socket stays open as long as this process lives.
-fn pass_on_interrupts(kernel: &UnixStream) {
-    extern "C" fn on_interrupt(_signal: libc::c_int) {
-        let byte = INTERRUPT;
-        // SAFETY: `write` may be called in a signal handler.
-        unsafe { libc::write(KERNEL.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    }
-    KERNEL.store(kernel.as_raw_fd(), Ordering::Relaxed);
-    let handler = on_interrupt as extern "C" fn(libc::c_int);
-    // SAFETY: the handler does one write. `signal` restarts the read that it disturbs.
-    unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
 }

@@ -1,9 +1,8 @@
 //! Running cells.
 
 use super::evaluator::fake;
-use super::front_end::{FakeFront, connect};
+use super::front_end::{FakeFrontEnd, connect};
 use super::limited;
-use anyhow::bail;
 use jupyter_protocol::{
     ExecuteRequest, HistoryEntry, HistoryRequest, InterruptRequest, JupyterMessageContent,
     KernelInfoRequest, ReplyStatus,
@@ -165,7 +164,7 @@ fn with_expressions(code: &str, expressions: &[(&str, &str)]) -> ExecuteRequest 
 }
 
 /// What the reply to a cell says of its expressions.
-async fn values(front: &mut FakeFront, cell: &str) -> Value {
+async fn values(front: &mut FakeFrontEnd, cell: &str) -> Value {
     let reply = to_value(front.reply(cell).await).unwrap();
     reply["user_expressions"].clone()
 }
@@ -347,7 +346,7 @@ fn a_panic_of_the_evaluator_is_an_error_of_the_cell() {
 fn cells_wait_for_the_evaluator_and_other_requests_do_not() {
     limited(async {
         let (open, gate) = channel::<()>();
-        let mut front = FakeFront::connect(move || {
+        let mut front = FakeFrontEnd::connect(move || {
             gate.recv()?;
             Ok(fake().0)
         })
@@ -367,7 +366,7 @@ fn cells_wait_for_the_evaluator_and_other_requests_do_not() {
 #[test]
 fn cells_tell_why_the_evaluator_did_not_start() {
     limited(async {
-        let mut front = FakeFront::connect(|| bail!("no cargo\nrun `taper setup`")).await;
+        let mut front = FakeFrontEnd::connect(|| Err("no cargo\nrun `taper setup`".into())).await;
         for number in 1..=2 {
             let cell = front.execute("out a").await;
             let input = format!("input {number}");

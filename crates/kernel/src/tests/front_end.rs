@@ -1,9 +1,11 @@
 //! A fake front end. It fails a test that leaves a message unread, or the kernel running.
 
-use super::super::shared::Shared;
-use super::super::sockets::Sockets;
 use super::evaluator::fake;
+use crate::error::BoxError;
 use crate::serve::run;
+use crate::shared::Shared;
+use crate::sockets::Sockets;
+use crate::stop::Stop;
 use jupyter_protocol::{
     ConnectionInfo, ExecuteRequest, ExecutionState, InputReply, JupyterMessage,
     JupyterMessageContent, ReplyStatus, ShutdownRequest, Status, Transport,
@@ -22,7 +24,7 @@ use std::sync::mpsc::Sender;
 use taper_evaluator::evaluator::Evaluator;
 use tokio::sync::oneshot;
 
-pub(super) struct FakeFront {
+pub(super) struct FakeFrontEnd {
     pub(super) info: ConnectionInfo,
     shell: ClientShellConnection,
     control: ClientControlConnection,
@@ -35,15 +37,15 @@ pub(super) struct FakeFront {
 }
 
 /// A kernel with the fake evaluator; the sender opens its gates.
-pub(super) async fn connect() -> (FakeFront, Sender<()>) {
+pub(super) async fn connect() -> (FakeFrontEnd, Sender<()>) {
     let (evaluator, gate) = fake();
-    (FakeFront::connect(move || Ok(evaluator)).await, gate)
+    (FakeFrontEnd::connect(move || Ok(evaluator)).await, gate)
 }
 
-impl FakeFront {
+impl FakeFrontEnd {
     /// Starts a kernel and waits until this front end hears it.
     pub(super) async fn connect(
-        start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
+        start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
     ) -> Self {
         let info = free_ports().await;
         let ended = spawn_kernel(info.clone(), start).await;
@@ -201,7 +203,7 @@ impl FakeFront {
     }
 }
 
-impl Drop for FakeFront {
+impl Drop for FakeFrontEnd {
     fn drop(&mut self) {
         let forgotten = self.ended.is_some() && !std::thread::panicking();
         assert!(!forgotten, "the test did not call `finish`");
@@ -228,7 +230,7 @@ async fn free_ports() -> ConnectionInfo {
 /// Runs a kernel on a thread of its own; returns when it listens.
 async fn spawn_kernel(
     info: ConnectionInfo,
-    start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
+    start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
 ) -> oneshot::Receiver<()> {
     let (bound, listens) = oneshot::channel();
     let (ended, end) = oneshot::channel();
@@ -240,7 +242,9 @@ async fn spawn_kernel(
         runtime.block_on(async {
             let sockets = Sockets::bind(&info).await.unwrap();
             bound.send(()).unwrap();
-            run(sockets, Arc::new(Shared::new()), start).await;
+            let stop = Stop::default();
+            let shared = Arc::new(Shared::new(stop.clone()));
+            run(sockets, stop, shared, start).await;
         });
         runtime.shutdown_background();
         ended.send(()).unwrap();
