@@ -7,13 +7,12 @@ use std::path::Path;
 
 /// Reads the file and refuses a connection that is not safe.
 pub(super) fn read(file: &Path) -> Result<ConnectionInfo> {
-    let path = || file.to_owned();
-    let text = std::fs::read_to_string(file).map_err(|source| Error::ReadConnectionFile {
-        path: path(),
-        source,
-    })?;
+    let text = std::fs::read_to_string(file).map_err(Error::io(format!(
+        "read the connection file {}",
+        file.display()
+    )))?;
     let info = serde_json::from_str(&text).map_err(|source| Error::ParseConnectionFile {
-        path: path(),
+        path: file.to_owned(),
         source,
     })?;
     check(&info)?;

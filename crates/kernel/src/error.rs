@@ -16,14 +16,6 @@ pub(crate) const SIGNATURE_SCHEME: &str = "hmac-sha256";
 /// Why a kernel or a spare kernel could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file in which Jupyter describes the connection cannot be read.
-    #[error("cannot read the connection file {}", path.display())]
-    ReadConnectionFile {
-        /// The file.
-        path: PathBuf,
-        /// What the system reported.
-        source: io::Error,
-    },
     /// The file in which Jupyter describes the connection has another content.
     #[error("{} is not a connection file", path.display())]
     ParseConnectionFile {
@@ -82,7 +74,7 @@ pub enum Error {
         /// What the system reported.
         source: io::Error,
     },
-    /// The session, or a crate below it, failed.
+    /// The session, or one of its dependencies, failed.
     #[error(transparent)]
     Session(BoxError),
     /// The spare kernel's folder or socket belongs to another user.
@@ -101,7 +93,7 @@ pub enum Error {
     /// A process asked for the spare kernel and ended before it said what for.
     #[error("the process that asked for the spare kernel has ended")]
     ProxyEnded,
-    /// A process asked for the spare kernel and sent something else than a [launch](crate::spare).
+    /// A process asked for the spare kernel, and what it sent is not a [launch](crate::spare).
     #[error("the request for the spare kernel cannot be read")]
     ParseLaunch(#[source] serde_json::Error),
     /// A message to the spare kernel is longer than any that is sent.
@@ -127,7 +119,7 @@ impl Error {
         }
     }
 
-    /// Wraps an error of a crate below.
+    /// Wraps an error of the session or of the host.
     pub(crate) fn session(error: impl Into<BoxError>) -> Error {
         Error::Session(error.into())
     }

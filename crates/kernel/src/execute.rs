@@ -37,7 +37,14 @@ pub(super) fn execute(
             execution_count: count,
         });
     }
-    let mut front = CellFront::new(request, cell, count, &shared);
+    let mut front = CellFront {
+        request,
+        cell,
+        count,
+        shared: &shared,
+        error: None,
+        result: None,
+    };
     let needs_no_evaluator = is_blank(&cell.code) || is_exit_command(&cell.code);
     let outcome = match (&mut evaluation.evaluator, needs_no_evaluator) {
         (_, true) => Ok(()),
@@ -108,23 +115,7 @@ struct CellFront<'a> {
     result: Option<String>,
 }
 
-impl<'a> CellFront<'a> {
-    fn new(
-        request: &'a Request,
-        cell: &'a ExecuteRequest,
-        count: ExecutionCount,
-        shared: &'a Shared,
-    ) -> Self {
-        Self {
-            request,
-            cell,
-            count,
-            shared,
-            error: None,
-            result: None,
-        }
-    }
-
+impl CellFront<'_> {
     /// Returns the cell's outcome and its value as text. An error is published once: as an event, or
     /// here when the evaluator sent none.
     fn finish(mut self, outcome: Result<(), CellError>) -> (Result<(), CellError>, Option<String>) {

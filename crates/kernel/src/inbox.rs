@@ -13,8 +13,8 @@ use zeromq::{SocketRecv, ZmqMessage};
 /// Separates the sender's identities from the signature.
 const DELIMITER: &[u8] = b"<IDS|MSG>";
 
-/// Receives the messages of all channels: one that was sent on one channel must not be accepted
-/// again on another.
+/// Receives the messages of all channels: a message that was accepted on one channel must not be
+/// accepted again on another.
 pub(super) struct Inbox {
     stop: Stop,
     signatures: Mutex<SeenSignatures>,

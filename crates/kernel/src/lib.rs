@@ -18,12 +18,12 @@
 //!                                        │ outgoing.rs: queues
 //!                                    outbox.rs ──> iopub, shell replies, stdin questions
 //!  control ─> control.rs ──> its own replies;  interrupt and shutdown: shared.rs
-//!  stdin ───> stdin.rs ────> prompts.rs ──> the cell that asked
+//!  stdin ───> stdin.rs ────> prompts.rs ──> the cell that waits
 //! ```
 //!
-//! 1. `inbox` verifies the signature of a message, refuses one that was received before (`signatures`)
-//!    and parses it, with the fields that front ends may omit (`defaults`).
-//! 2. `shell` gives an execute request a ticket (`shared`) and queues it. Requests that need no
+//! 1. `inbox` verifies the signature of a message, refuses a message that was received before
+//!    (`signatures`), and parses it, with the fields that front ends may omit (`defaults`).
+//! 2. `shell` takes a ticket for an execute request (`shared`) and queues it. Requests that need no
 //!    evaluator are answered at once (`answers`, `history`).
 //! 3. `evaluation_thread` takes it from the queue. It is the only place that blocks: everything else
 //!    runs on one thread with an asynchronous runtime.

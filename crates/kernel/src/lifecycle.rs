@@ -75,7 +75,23 @@ impl Jupyter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stop::Stop;
     use std::process::Command;
+
+    #[test]
+    fn the_end_of_the_proxy_stops_the_kernel() {
+        let (proxy, kernel) = UnixStream::pair().unwrap();
+        let stop = Stop::default();
+        follow(kernel, Arc::new(Shared::new(stop.clone())));
+        drop(proxy);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let stopped =
+            async { tokio::time::timeout(Duration::from_secs(10), stop.requested()).await };
+        runtime.block_on(stopped).expect("the kernel stops");
+    }
 
     #[test]
     fn the_end_of_jupyter_is_noticed() {

@@ -4,8 +4,8 @@ use jupyter_protocol::{Media, MediaType};
 use serde_json::Value;
 use taper_evaluator::event::MimeBundle;
 
-/// Converts a bundle. One that the library cannot read, such as an image that is a number, becomes
-/// plain text.
+/// Converts a bundle. If the library cannot read it, for example because an image is a number, it
+/// becomes plain text.
 pub(super) fn media(data: MimeBundle) -> Media {
     let json = Value::Object(data);
     serde_json::from_value(json.clone()).unwrap_or_else(|error| {

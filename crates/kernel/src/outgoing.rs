@@ -58,7 +58,7 @@ impl OutboxSender {
     }
 }
 
-/// Sends a message and returns whether that worked; a front end that has left is no reason to stop.
+/// Sends a message and returns whether that worked; the kernel continues when a front end has left.
 pub(super) async fn deliver<S: SocketSend>(
     connection: &mut Connection<S>,
     message: JupyterMessage,

@@ -121,7 +121,7 @@ pub(super) async fn run(
     tokio::time::sleep(LINGER).await;
 }
 
-/// Interrupts the cell until the evaluation thread ends; gives up after [`CELL_TIMEOUTS`].
+/// Interrupts the cell until the evaluation thread ends, for at most [`CELL_TIMEOUTS`].
 async fn end_evaluation(mut ended: evaluation_thread::Ended, shared: &Shared) {
     if !shared.started() {
         return;

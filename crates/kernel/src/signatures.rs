@@ -1,5 +1,5 @@
-//! Protection against replay. A front end gives each message an id and a date of its own, so two
-//! messages with the same signature are one message that another process recorded and sent again.
+//! Protection against replay. Each message of a front end has its own id and date, so two messages with
+//! the same signature are the same message, which another process recorded and sent again.
 
 use std::collections::{HashSet, VecDeque};
 

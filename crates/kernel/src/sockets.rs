@@ -26,7 +26,7 @@ pub(super) struct Sockets {
 impl Sockets {
     /// Binds all five.
     pub(super) async fn bind(info: &ConnectionInfo) -> Result<Self> {
-        // The library gives each message without a parent a new session id; the kernel has one.
+        // The library creates a new session id for each message without a parent; the kernel has one.
         let session = JupyterMessage::from(Status::starting()).header.session;
         Ok(Self {
             shell: bind("shell", info.shell_port, async || {

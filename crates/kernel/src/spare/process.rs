@@ -28,12 +28,14 @@ use taper_session::{Session, image_key, path_is_real, start_session};
 /// # Errors
 /// When the session cannot be started, or the process that asked for the spare sends no launch.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    match idle_timeout() {
-        Some(timeout) if arguments.iter().any(|argument| argument == DETACHED) => {
-            wait_and_serve(timeout)
-        }
-        _ => start_detached().map(|()| ExitCode::SUCCESS),
+    let Some(timeout) = idle_timeout() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    if arguments.iter().any(|argument| argument == DETACHED) {
+        return wait_and_serve(timeout);
     }
+    start_detached()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {

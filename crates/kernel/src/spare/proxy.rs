@@ -85,3 +85,40 @@ fn wait(kernel: UnixStream) -> Result<ExitCode> {
         _ => Err(Error::SpareEnded),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    #[test]
+    fn interrupts_and_the_exit_code_are_passed_on() {
+        let (proxy, mut kernel) = UnixStream::pair().expect("two sockets");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        // From here on, SIGINT does not end this process.
+        let _handler = runtime.block_on(async { signal(SignalKind::interrupt()) });
+        let waiting = std::thread::spawn(move || wait(proxy));
+        let timeout = Some(Duration::from_millis(20));
+        kernel.set_read_timeout(timeout).expect("it is a socket");
+        let mut byte = [0];
+        let received = (0..500).any(|_| {
+            kill_process(getpid(), Signal::INT).expect("it is this process");
+            kernel.read_exact(&mut byte).is_ok()
+        });
+        assert!(received && byte == [INTERRUPT]);
+        kernel.write_all(&[ENDED, 3]).expect("it is connected");
+        drop(kernel);
+        let code = waiting.join().expect("no panic").expect("an exit code");
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(3)));
+    }
+
+    #[test]
+    fn a_kernel_that_ends_without_an_exit_code_is_an_error() {
+        let (proxy, kernel) = UnixStream::pair().expect("two sockets");
+        drop(kernel);
+        assert!(matches!(wait(proxy), Err(Error::SpareEnded)));
+    }
+}

@@ -1,4 +1,4 @@
-//! A fake front end. It fails a test that leaves a message unread, or the kernel running.
+//! A fake front end. It fails a test that leaves a message unread or the kernel running.
 
 use super::evaluator::fake;
 use crate::error::BoxError;
@@ -30,20 +30,20 @@ pub(super) struct FakeFrontEnd {
     control: ClientControlConnection,
     stdin: ClientStdinConnection,
     iopub: ClientIoPubConnection,
-    /// What was published and not yet asked for, by the request that caused it.
+    /// Descriptions of published messages that no test has read yet, by the id of their request.
     published: HashMap<String, Vec<String>>,
     replies: HashMap<String, Vec<JupyterMessage>>,
     ended: Option<oneshot::Receiver<()>>,
 }
 
-/// A kernel with the fake evaluator; the sender opens its gates.
+/// Starts a kernel with the fake evaluator; the sender opens its gates.
 pub(super) async fn connect() -> (FakeFrontEnd, Sender<()>) {
     let (evaluator, gate) = fake();
     (FakeFrontEnd::connect(move || Ok(evaluator)).await, gate)
 }
 
 impl FakeFrontEnd {
-    /// Starts a kernel and waits until this front end hears it.
+    /// Starts a kernel and waits until this front end receives what it publishes.
     pub(super) async fn connect(
         start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
     ) -> Self {
@@ -71,11 +71,11 @@ impl FakeFrontEnd {
         };
         front.publication().await;
         front.publication().await;
-        assert_eq!(front.without_cause(), ["iopub_welcome", "starting"]);
+        assert_eq!(front.without_request(), ["iopub_welcome", "starting"]);
         front
     }
 
-    /// Sends a request on the shell channel and gives its id.
+    /// Sends a request on the shell channel and returns its id.
     pub(super) async fn send(&mut self, request: impl Into<JupyterMessage>) -> String {
         let message = request.into();
         let id = message.header.msg_id.clone();
@@ -94,7 +94,7 @@ impl FakeFrontEnd {
         self.send(ExecuteRequest::new(code.to_owned())).await
     }
 
-    /// The reply to a request on the shell channel.
+    /// Returns the reply to a request on the shell channel.
     pub(super) async fn reply(&mut self, id: &str) -> JupyterMessageContent {
         while !self.replies.contains_key(id) {
             let message = self.shell.read().await.unwrap();
@@ -111,7 +111,7 @@ impl FakeFrontEnd {
         self.take_reply(id)
     }
 
-    /// The status and the number in the reply to an execute request.
+    /// Returns the status and the execution count in the reply to an execute request.
     pub(super) async fn outcome(&mut self, id: &str) -> (ReplyStatus, usize) {
         match self.reply(id).await {
             JupyterMessageContent::ExecuteReply(reply) => {
@@ -135,7 +135,7 @@ impl FakeFrontEnd {
         reply.content
     }
 
-    /// All that a request published, from `busy` to `idle`.
+    /// Returns all that a request published, from `busy` to `idle`.
     pub(super) async fn outputs(&mut self, id: &str) -> Vec<String> {
         while self.published.get(id).and_then(|all| all.last()) != Some(&"idle".to_owned()) {
             self.publication().await;
@@ -143,7 +143,7 @@ impl FakeFrontEnd {
         self.published.remove(id).unwrap()
     }
 
-    /// Waits for the request's next `count` publications; they stay, for [`Self::outputs`].
+    /// Waits until the request has published `count` messages, which [`Self::outputs`] returns again.
     pub(super) async fn wait_for(&mut self, id: &str, count: usize) -> &[String] {
         while self.published.get(id).is_none_or(|all| all.len() < count) {
             self.publication().await;
@@ -151,21 +151,21 @@ impl FakeFrontEnd {
         &self.published[id]
     }
 
-    /// What was published so far without a request that caused it.
-    pub(super) fn without_cause(&mut self) -> Vec<String> {
+    /// Returns what was published so far without a request.
+    pub(super) fn without_request(&mut self) -> Vec<String> {
         self.published.remove("").unwrap_or_default()
     }
 
     async fn publication(&mut self) {
         let message = self.iopub.read().await.unwrap();
-        let line = in_words(&message.content);
+        let line = describe(&message.content);
         self.published
             .entry(cause(&message))
             .or_default()
             .push(line);
     }
 
-    /// Waits for a question and returns it with its cause.
+    /// Waits for a question.
     pub(super) async fn question(&mut self) -> JupyterMessage {
         self.stdin.read().await.unwrap()
     }
@@ -180,7 +180,7 @@ impl FakeFrontEnd {
         self.stdin.send(reply).await.unwrap();
     }
 
-    /// Drops what a request published that will never end.
+    /// Drops the outputs of a request that does not end.
     pub(super) fn forget(&mut self, id: &str) {
         self.published.remove(id);
     }
@@ -258,8 +258,8 @@ fn cause(message: &JupyterMessage) -> String {
     parent.map_or(String::new(), |parent| parent.msg_id.clone())
 }
 
-/// One line for what a front end shows.
-fn in_words(content: &JupyterMessageContent) -> String {
+/// Describes a message in one line.
+fn describe(content: &JupyterMessageContent) -> String {
     use JupyterMessageContent as Content;
     let json = |data| to_string(data).unwrap();
     match content {

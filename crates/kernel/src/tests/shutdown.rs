@@ -49,7 +49,7 @@ fn a_running_cell_does_not_delay_the_end() {
             }
             front.ended().await;
             assert!(asked.elapsed() < Duration::from_secs(2));
-            front.without_cause();
+            front.without_request();
             if outcome.is_none() {
                 assert_eq!(front.wait_for(&running, 2).await, ["busy", "input 1"]);
                 front.forget(&running);
@@ -75,7 +75,7 @@ fn shutdown_on_the_shell_channel_ends_a_question() {
         assert_eq!(front.outputs(&cell).await[2..], ["stdout none", "idle"]);
         assert_eq!(front.outcome(&cell).await, (ReplyStatus::Ok, 1));
         front.ended().await;
-        front.without_cause();
+        front.without_request();
         front.finish().await;
     });
 }
