@@ -9,6 +9,12 @@ use jupyter_protocol::{
 };
 use taper_host::toolchain;
 
+/// Shown in the help menu of JupyterLab.
+const HELP_LINKS: [(&str, &str); 2] = [
+    ("Rust", "https://doc.rust-lang.org/std/"),
+    ("Candle", "https://docs.rs/candle-core"),
+];
+
 /// Answers a request; one of an unknown type replies with an error when it is dropped.
 pub(super) fn answer(request: Request, shared: &Shared) {
     match request.content() {
@@ -48,13 +54,6 @@ pub(super) fn answer(request: Request, shared: &Shared) {
 fn kernel_info() -> KernelInfoReply {
     let version = env!("CARGO_PKG_VERSION");
     let rust = toolchain::release().unwrap_or(env!("CARGO_PKG_RUST_VERSION"));
-    let links = [
-        // Set in the manifest once the project has a web page.
-        ("Taper", env!("CARGO_PKG_HOMEPAGE")),
-        ("Rust", "https://doc.rust-lang.org/std/"),
-        ("Candle", "https://docs.rs/candle-core"),
-    ];
-    let help = links.iter().filter(|(_, url)| !url.is_empty());
     KernelInfoReply {
         status: ReplyStatus::Ok,
         protocol_version: "5.3".to_owned(),
@@ -70,13 +69,15 @@ fn kernel_info() -> KernelInfoReply {
             nbconvert_exporter: None,
         },
         banner: format!("Taper {version}: deep learning in Rust {rust}, cell by cell"),
-        help_links: help
-            .map(|(text, url)| HelpLink {
-                text: (*text).to_owned(),
-                url: (*url).to_owned(),
-            })
-            .collect(),
+        help_links: HELP_LINKS.map(help_link).to_vec(),
         debugger: false,
         error: None,
+    }
+}
+
+fn help_link((text, url): (&str, &str)) -> HelpLink {
+    HelpLink {
+        text: text.to_owned(),
+        url: url.to_owned(),
     }
 }

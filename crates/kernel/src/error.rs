@@ -4,9 +4,13 @@ use jupyter_protocol::Transport;
 use jupyter_zmq_client::RuntimeError;
 use std::path::PathBuf;
 use std::{error, io};
+use taper_evaluator::Evaluator;
 
 /// An error of any type: of a session, or of an evaluator that could not be started.
 pub type BoxError = Box<dyn error::Error + Send + Sync>;
+
+/// What the start of an evaluator returns.
+pub type StartResult = std::result::Result<Box<dyn Evaluator>, BoxError>;
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 

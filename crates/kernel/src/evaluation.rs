@@ -1,6 +1,6 @@
 //! The evaluator, or the error with which its start failed, and calls that survive a panic.
 
-use super::error::{BoxError, chain};
+use super::error::{StartResult, chain};
 use super::shared::Shared;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,10 +18,7 @@ pub(super) struct Evaluation {
 
 impl Evaluation {
     /// Starts the evaluator.
-    pub(super) fn start(
-        start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError>,
-        shared: Arc<Shared>,
-    ) -> Self {
+    pub(super) fn start(start: impl FnOnce() -> StartResult, shared: Arc<Shared>) -> Self {
         let evaluator = caught(start).and_then(|started| {
             started.map_err(|error| cell_error("StartError", chain(error.as_ref())))
         });

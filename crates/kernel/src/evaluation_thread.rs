@@ -1,6 +1,6 @@
 //! The evaluation thread: it owns the evaluator and handles one request after the other.
 
-use super::error::BoxError;
+use super::error::StartResult;
 use super::evaluation::Evaluation;
 use super::outgoing::OutboxSender;
 use super::request::Request;
@@ -9,7 +9,6 @@ use super::{execute, introspect};
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use taper_evaluator::evaluator::Evaluator;
 use tokio::sync::oneshot;
 
 /// As large as a main thread's stack: the evaluator analyses code by deep recursion.
@@ -26,7 +25,7 @@ pub(super) type Ended = oneshot::Receiver<()>;
 
 /// Starts the thread, which first starts the evaluator. It ends when the queue is closed.
 pub(super) fn spawn(
-    start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
+    start: impl FnOnce() -> StartResult + Send + 'static,
     queue: Receiver<Job>,
     outbox: OutboxSender,
     shared: Arc<Shared>,

@@ -61,12 +61,32 @@ pub(super) fn execute(
         lock(&shared.history).push(evaluation.count, &cell.code, result);
         evaluation.count += 1;
     }
+    reply(cell, count, outcome, values)
+}
+
+fn reply(
+    cell: &ExecuteRequest,
+    execution_count: ExecutionCount,
+    outcome: Result<(), CellError>,
+    values: HashMap<String, ExpressionResult>,
+) -> ExecuteReply {
+    let exit = is_exit_command(&cell.code).then_some(Payload::AskExit { keepkernel: false });
+    let status = match outcome {
+        Ok(()) => ReplyStatus::Ok,
+        Err(_) => ReplyStatus::Error,
+    };
     ExecuteReply {
-        payload: is_exit_command(&cell.code)
-            .then_some(Payload::AskExit { keepkernel: false })
-            .into_iter()
-            .collect(),
-        ..reply(outcome, count, values)
+        status,
+        execution_count,
+        payload: exit.into_iter().collect(),
+        user_expressions: Some(values),
+        error: outcome.err().map(|error| {
+            Box::new(ReplyError {
+                ename: error.name,
+                evalue: error.message,
+                traceback: error.traceback,
+            })
+        }),
     }
 }
 
@@ -78,30 +98,6 @@ fn is_blank(code: &str) -> bool {
 /// Returns whether a cell ends a console, as in Python's.
 fn is_exit_command(code: &str) -> bool {
     matches!(code.trim(), "exit" | "quit")
-}
-
-fn reply(
-    outcome: Result<(), CellError>,
-    count: ExecutionCount,
-    values: HashMap<String, ExpressionResult>,
-) -> ExecuteReply {
-    let (status, error) = match outcome {
-        Ok(()) => (ReplyStatus::Ok, None),
-        Err(error) => (ReplyStatus::Error, Some(error)),
-    };
-    ExecuteReply {
-        status,
-        execution_count: count,
-        user_expressions: Some(values),
-        error: error.map(|error| {
-            Box::new(ReplyError {
-                ename: error.name,
-                evalue: error.message,
-                traceback: error.traceback,
-            })
-        }),
-        ..Default::default()
-    }
 }
 
 /// Publishes the events of one cell.

@@ -80,5 +80,5 @@ mod throttle;
 #[cfg(test)]
 mod tests;
 
-pub use error::{BoxError, Error};
+pub use error::{BoxError, Error, StartResult};
 pub use serve::serve;

@@ -1,7 +1,7 @@
 //! The kernel from its start to its end.
 
 use super::connection_file;
-use super::error::{BoxError, Error, Result};
+use super::error::{Error, Result, StartResult};
 use super::inbox::Inbox;
 use super::outbox::{EVALUATION_QUEUE, Outbox};
 use super::outgoing::OutboxSender;
@@ -13,7 +13,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use taper_evaluator::Evaluator;
 use tokio::sync::mpsc;
 
 /// How long to wait at shutdown for the running cell: after an interrupt, then after a second one,
@@ -39,7 +38,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// the loopback interface, or when a port is in use.
 pub fn serve(
     connection_file: &Path,
-    start: impl FnOnce() -> std::result::Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
+    start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> Result<()> {
     serve_for(None, connection_file, start)
 }
@@ -48,7 +47,7 @@ pub fn serve(
 pub(crate) fn serve_for(
     proxy: Option<UnixStream>,
     connection_file: &Path,
-    start: impl FnOnce() -> std::result::Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
+    start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> Result<()> {
     let info = connection_file::read(connection_file)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -75,7 +74,7 @@ pub(super) async fn run(
     sockets: Sockets,
     stop: Stop,
     shared: Arc<Shared>,
-    start: impl FnOnce() -> std::result::Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
+    start: impl FnOnce() -> StartResult + Send + 'static,
 ) {
     let (shell_replies, shell_requests) = sockets.shell.split();
     let (stdin_questions, stdin_answers) = sockets.stdin.split();

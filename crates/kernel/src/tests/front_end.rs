@@ -1,7 +1,7 @@
 //! A fake front end. It fails a test that leaves a message unread or the kernel running.
 
 use super::evaluator::fake;
-use crate::error::BoxError;
+use crate::error::StartResult;
 use crate::serve::run;
 use crate::shared::Shared;
 use crate::sockets::Sockets;
@@ -21,7 +21,6 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use taper_evaluator::evaluator::Evaluator;
 use tokio::sync::oneshot;
 
 pub(super) struct FakeFrontEnd {
@@ -44,9 +43,7 @@ pub(super) async fn connect() -> (FakeFrontEnd, Sender<()>) {
 
 impl FakeFrontEnd {
     /// Starts a kernel and waits until this front end receives what it publishes.
-    pub(super) async fn connect(
-        start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
-    ) -> Self {
+    pub(super) async fn connect(start: impl FnOnce() -> StartResult + Send + 'static) -> Self {
         let info = free_ports().await;
         let ended = spawn_kernel(info.clone(), start).await;
         let session = "front";
@@ -230,7 +227,7 @@ async fn free_ports() -> ConnectionInfo {
 /// Runs a kernel on a thread of its own; returns when it listens.
 async fn spawn_kernel(
     info: ConnectionInfo,
-    start: impl FnOnce() -> Result<Box<dyn Evaluator>, BoxError> + Send + 'static,
+    start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> oneshot::Receiver<()> {
     let (bound, listens) = oneshot::channel();
     let (ended, end) = oneshot::channel();
