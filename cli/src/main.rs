@@ -64,7 +64,7 @@ fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         return ended;
     }
     match arguments.get(1) {
-        Some(first) if first == spare::ARGUMENT => spare::run(&arguments[2..]),
+        Some(first) if first == spare::ARGUMENT => Ok(spare::run(&arguments[2..])?),
         _ => run_command(&Taper::parse()),
     }
 }

@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() }?;
     let folder = work.path();
-    serve(&arguments.connection_file, None, move || {
+    serve(&arguments.connection_file, move || {
         let session = taper_session::start_session(work, &mut Console::new())?;
         spare::start_later();
         Ok(Box::new(session))

@@ -1,14 +1,21 @@
-//! Requests that are answered without the evaluator, on the shell or on the control channel.
+//! Replies that need no evaluator, on the shell or the control channel.
 
+use super::mutex::lock;
 use super::request::Request;
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use jupyter_protocol::{
     CodeMirrorMode, CommClose, CommInfoReply, HelpLink, InterruptReply, IsCompleteReply,
     JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
 };
 use taper_host::toolchain;
 
-/// Answers what it knows; anything else gets the request's own answer, an error.
+/// Shown in the help menu of JupyterLab.
+const HELP_LINKS: [(&str, &str); 2] = [
+    ("Rust", "https://doc.rust-lang.org/std/"),
+    ("Candle", "https://docs.rs/candle-core"),
+];
+
+/// Answers a request; one of an unknown type replies with an error when it is dropped.
 pub(super) fn answer(request: Request, shared: &Shared) {
     match request.content() {
         JupyterMessageContent::KernelInfoRequest(_) => request.reply(kernel_info()),
@@ -19,7 +26,7 @@ pub(super) fn answer(request: Request, shared: &Shared) {
         JupyterMessageContent::IsCompleteRequest(_) => request.reply(IsCompleteReply::unknown()),
         JupyterMessageContent::CommInfoRequest(_) => request.reply(CommInfoReply::default()),
         JupyterMessageContent::CommOpen(open) => {
-            // No target is known here; the protocol wants a comm closed that nobody takes.
+            // The protocol requires that a comm with an unknown target is closed; all are unknown.
             let comm_id = open.comm_id.clone();
             request.publish(CommClose {
                 comm_id,
@@ -42,18 +49,11 @@ pub(super) fn answer(request: Request, shared: &Shared) {
     }
 }
 
-/// Who we are. The version of Rust is that of the compiler, which the evaluator asks for as well;
-/// without one, cells say what is wrong, and the version is the one the project is made for.
-pub(super) fn kernel_info() -> KernelInfoReply {
+/// Describes the kernel. The version of Rust is the compiler's; without a compiler, cells report what
+/// is wrong, and the version is the oldest supported one.
+fn kernel_info() -> KernelInfoReply {
     let version = env!("CARGO_PKG_VERSION");
     let rust = toolchain::release().unwrap_or(env!("CARGO_PKG_RUST_VERSION"));
-    let links = [
-        // Set in the manifest once the project has a page.
-        ("Taper", env!("CARGO_PKG_HOMEPAGE")),
-        ("Rust", "https://doc.rust-lang.org/std/"),
-        ("Candle", "https://docs.rs/candle-core"),
-    ];
-    let help = links.iter().filter(|(_, url)| !url.is_empty());
     KernelInfoReply {
         status: ReplyStatus::Ok,
         protocol_version: "5.3".to_owned(),
@@ -69,13 +69,15 @@ pub(super) fn kernel_info() -> KernelInfoReply {
             nbconvert_exporter: None,
         },
         banner: format!("Taper {version}: deep learning in Rust {rust}, cell by cell"),
-        help_links: help
-            .map(|(text, url)| HelpLink {
-                text: (*text).to_owned(),
-                url: (*url).to_owned(),
-            })
-            .collect(),
+        help_links: HELP_LINKS.map(help_link).to_vec(),
         debugger: false,
         error: None,
+    }
+}
+
+fn help_link((text, url): (&str, &str)) -> HelpLink {
+    HelpLink {
+        text: text.to_owned(),
+        url: url.to_owned(),
     }
 }

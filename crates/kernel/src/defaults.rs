@@ -1,10 +1,10 @@
-//! What front ends may leave out of a request, though the protocol's library reads it as required.
+//! Defaults of fields that front ends may omit, although the protocol's library requires them.
 
 use serde_json::{Value, json};
 
-/// Fills in the fields that are missing or null.
+/// Sets the fields that are missing or null.
 pub(super) fn fill_in(kind: &str, content: &mut Value) {
-    let (Some(content), Value::Object(defaults)) = (content.as_object_mut(), of(kind)) else {
+    let (Some(content), Value::Object(defaults)) = (content.as_object_mut(), defaults(kind)) else {
         return;
     };
     for (name, value) in defaults {
@@ -15,7 +15,7 @@ pub(super) fn fill_in(kind: &str, content: &mut Value) {
     }
 }
 
-fn of(kind: &str) -> Value {
+fn defaults(kind: &str) -> Value {
     match kind {
         "execute_request" => json!({ "silent": false, "store_history": true }),
         // The cursor is at the end.
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays() {
+    fn fields_that_are_set_stay() {
         let mut content = json!({"code": "1", "silent": true});
         fill_in("execute_request", &mut content);
         let expected = json!({"code": "1", "silent": true, "store_history": true});

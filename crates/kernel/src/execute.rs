@@ -1,135 +1,119 @@
-//! Running a cell: its number, its events, its reply.
+//! Execution of a cell: its number, its events, its reply.
 
 use super::evaluation::{Evaluation, caught};
+use super::expressions::evaluate;
+use super::media::media;
+use super::mutex::lock;
 use super::request::Request;
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use jupyter_protocol::{
     ClearOutput, DisplayData, ErrorOutput, ExecuteInput, ExecuteReply, ExecuteRequest,
-    ExecuteResult, ExecutionCount, ExpressionResult, Media, Payload, ReplyError, ReplyStatus,
-    Transient, UpdateDisplayData,
+    ExecuteResult, ExecutionCount, ExpressionResult, InputRequest, Payload, ReplyError,
+    ReplyStatus, Transient, UpdateDisplayData,
 };
-use serde_json::Value;
 use std::collections::HashMap;
 use taper_evaluator::evaluator::Front;
 use taper_evaluator::event::{CellError, Event, MimeBundle};
 
-impl Evaluation {
-    /// Runs a cell, unless one before it has failed; its outputs go out through `request`.
-    pub(super) fn execute(
-        &mut self,
-        request: &Request,
-        cell: &ExecuteRequest,
-        ticket: u64,
-    ) -> ExecuteReply {
-        let count = ExecutionCount::new(self.count);
-        if !self.shared.begin_cell(ticket) {
-            // Without a number: front ends show it as a cell that was not run.
-            return ExecuteReply {
-                status: ReplyStatus::Aborted,
-                ..Default::default()
-            };
-        }
-        if !cell.silent {
-            request.publish(ExecuteInput {
-                code: cell.code.clone(),
-                execution_count: count,
-            });
-        }
-        let mut front = CellFront::new(request, cell, count, &self.shared);
-        let needs_no_evaluator = is_blank(&cell.code) || is_farewell(&cell.code);
-        let outcome = match (&mut self.evaluator, needs_no_evaluator) {
-            (_, true) => Ok(()),
-            (Err(error), _) => Err(error.clone()),
-            (Ok(evaluator), _) => {
-                caught(|| evaluator.execute(&cell.code, &mut front)).and_then(|outcome| outcome)
-            }
+/// Runs a cell, unless an earlier cell has failed. Its outputs are published through `request`.
+pub(super) fn execute(
+    evaluation: &mut Evaluation,
+    request: &Request,
+    cell: &ExecuteRequest,
+    ticket: u64,
+) -> ExecuteReply {
+    let count = ExecutionCount::new(evaluation.count);
+    let shared = evaluation.shared.clone();
+    if !shared.begin_cell(ticket) {
+        // Without a number: front ends show it as a cell that was not run.
+        return ExecuteReply {
+            status: ReplyStatus::Aborted,
+            ..Default::default()
         };
-        let (outcome, result) = front.finish(outcome);
-        let values = match &outcome {
-            Ok(()) => self.evaluate(cell.user_expressions.iter().flatten()),
-            Err(_) => HashMap::new(),
-        };
-        self.shared.end_cell(outcome.is_err() && cell.stop_on_error);
-        if cell.store_history && !cell.silent && !is_blank(&cell.code) {
-            lock(&self.shared.history).push(self.count, &cell.code, result);
-            self.count += 1;
-        }
-        ExecuteReply {
-            payload: is_farewell(&cell.code).then(leave).into_iter().collect(),
-            ..reply(outcome, count, values)
-        }
     }
-}
-
-/// Such a cell runs without the evaluator and without a number.
-fn is_blank(code: &str) -> bool {
-    code.trim().is_empty()
-}
-
-/// What a person types into a console to leave it, as in Python's.
-fn is_farewell(code: &str) -> bool {
-    matches!(code.trim(), "exit" | "quit")
-}
-
-/// Asks the front end to end, and the kernel with it.
-fn leave() -> Payload {
-    Payload::AskExit { keepkernel: false }
+    if !cell.silent {
+        request.publish(ExecuteInput {
+            code: cell.code.clone(),
+            execution_count: count,
+        });
+    }
+    let mut front = CellFront {
+        request,
+        cell,
+        count,
+        shared: &shared,
+        error: None,
+        result: None,
+    };
+    let needs_no_evaluator = is_blank(&cell.code) || is_exit_command(&cell.code);
+    let outcome = match (&mut evaluation.evaluator, needs_no_evaluator) {
+        (_, true) => Ok(()),
+        (Err(error), _) => Err(error.clone()),
+        (Ok(evaluator), _) => caught(|| evaluator.execute(&cell.code, &mut front)).flatten(),
+    };
+    let (outcome, result) = front.finish(outcome);
+    let values = match &outcome {
+        Ok(()) => evaluate(evaluation, cell.user_expressions.iter().flatten()),
+        Err(_) => HashMap::new(),
+    };
+    shared.end_cell(outcome.is_err() && cell.stop_on_error);
+    if cell.store_history && !cell.silent && !is_blank(&cell.code) {
+        lock(&shared.history).push(evaluation.count, &cell.code, result);
+        evaluation.count += 1;
+    }
+    reply(cell, count, outcome, values)
 }
 
 fn reply(
+    cell: &ExecuteRequest,
+    execution_count: ExecutionCount,
     outcome: Result<(), CellError>,
-    count: ExecutionCount,
     values: HashMap<String, ExpressionResult>,
 ) -> ExecuteReply {
-    let (status, error) = match outcome {
-        Ok(()) => (ReplyStatus::Ok, None),
-        Err(error) => (ReplyStatus::Error, Some(error)),
+    let exit = is_exit_command(&cell.code).then_some(Payload::AskExit { keepkernel: false });
+    let status = match outcome {
+        Ok(()) => ReplyStatus::Ok,
+        Err(_) => ReplyStatus::Error,
     };
     ExecuteReply {
         status,
-        execution_count: count,
+        execution_count,
+        payload: exit.into_iter().collect(),
         user_expressions: Some(values),
-        error: error.map(|error| {
+        error: outcome.err().map(|error| {
             Box::new(ReplyError {
                 ename: error.name,
                 evalue: error.message,
                 traceback: error.traceback,
             })
         }),
-        ..Default::default()
     }
 }
 
-/// Turns the events of one cell into messages.
+/// Returns whether a cell runs without the evaluator and without a number.
+fn is_blank(code: &str) -> bool {
+    code.trim().is_empty()
+}
+
+/// Returns whether a cell ends a console, as in Python's.
+fn is_exit_command(code: &str) -> bool {
+    matches!(code.trim(), "exit" | "quit")
+}
+
+/// Publishes the events of one cell.
 struct CellFront<'a> {
     request: &'a Request,
     cell: &'a ExecuteRequest,
     count: ExecutionCount,
     shared: &'a Shared,
     error: Option<CellError>,
-    /// The text of the cell's value, for the history.
+    /// The cell's value as text, for the history.
     result: Option<String>,
 }
 
-impl<'a> CellFront<'a> {
-    fn new(
-        request: &'a Request,
-        cell: &'a ExecuteRequest,
-        count: ExecutionCount,
-        shared: &'a Shared,
-    ) -> Self {
-        Self {
-            request,
-            cell,
-            count,
-            shared,
-            error: None,
-            result: None,
-        }
-    }
-
-    /// The cell's outcome and the text of its value. An error is shown once: as an event, or here
-    /// when the evaluator could not tell.
+impl CellFront<'_> {
+    /// Returns the cell's outcome and its value as text. An error is published once: as an event, or
+    /// here when the evaluator sent none.
     fn finish(mut self, outcome: Result<(), CellError>) -> (Result<(), CellError>, Option<String>) {
         if let (Err(error), None) = (outcome, &self.error) {
             self.event(Event::Error(error));
@@ -154,7 +138,13 @@ impl Front for CellFront<'_> {
         if !self.cell.allow_stdin {
             return None;
         }
-        self.shared.prompts.ask(self.request, prompt, password)
+        let question = self.request.question(InputRequest {
+            prompt: prompt.to_owned(),
+            password,
+        });
+        let answer = self.shared.prompts.open(&question)?;
+        self.request.ask(question);
+        answer.recv().ok()
     }
 }
 
@@ -198,15 +188,6 @@ fn transient(display_id: String) -> Transient {
     Transient {
         display_id: Some(display_id),
     }
-}
-
-/// A bundle that the library cannot read, an image that is a number for instance, is shown as it is.
-pub(super) fn media(data: MimeBundle) -> Media {
-    let json = Value::Object(data);
-    serde_json::from_value(json.clone()).unwrap_or_else(|error| {
-        eprintln!("taper: an output is not a MIME bundle: {error}");
-        jupyter_protocol::MediaType::Plain(json.to_string()).into()
-    })
 }
 
 fn plain_text(data: &MimeBundle) -> Option<String> {

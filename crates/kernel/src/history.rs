@@ -1,12 +1,12 @@
-//! The cells that were run in this session.
+//! The history of the session.
 
 use jupyter_protocol::{HistoryEntry, HistoryReply, HistoryRequest};
 use std::collections::HashSet;
 
-/// A kernel is one session; this is its number.
+/// The number of the session: a kernel has one.
 const SESSION: usize = 1;
 
-/// What was run, in order.
+/// The cells that were run, in order.
 #[derive(Default)]
 pub(super) struct History(Vec<Cell>);
 
@@ -17,6 +17,7 @@ struct Cell {
 }
 
 impl History {
+    /// Adds a cell with its value as text.
     pub(super) fn push(&mut self, count: usize, input: &str, output: Option<String>) {
         self.0.push(Cell {
             count,
@@ -25,6 +26,7 @@ impl History {
         });
     }
 
+    /// Returns the cells that a request selects.
     pub(super) fn answer(&self, request: &HistoryRequest) -> HistoryReply {
         let (cells, output) = match request {
             HistoryRequest::Tail { n, output, .. } => (last(self.0.iter().collect(), *n), output),
@@ -46,7 +48,8 @@ impl History {
         HistoryReply::new(cells.iter().map(|cell| cell.entry(*output)).collect())
     }
 
-    /// Cells from `start` up to but without `stop`; session 0 is this one. There are no others.
+    /// Returns the cells from `start` to before `stop`; session 0 is the current session, the only
+    /// one.
     fn range(&self, session: i32, start: i32, stop: i32) -> Vec<&Cell> {
         let ours = session == 0 || session == SESSION as i32;
         let (start, stop) = (start.max(0) as usize, stop.max(0) as usize);
@@ -54,8 +57,8 @@ impl History {
         self.0.iter().filter(asked).collect()
     }
 
-    /// Cells that fit a pattern in which `*` stands for any text and `?` for any character; with
-    /// `unique`, the last of those with the same text.
+    /// Returns the cells that match a pattern in which `*` matches any text and `?` any character;
+    /// with `unique`, the last of those with the same text.
     fn search(&self, pattern: &str, unique: bool) -> Vec<&Cell> {
         let pattern: Vec<char> = pattern.chars().collect();
         let mut seen = HashSet::new();
@@ -63,7 +66,7 @@ impl History {
             .0
             .iter()
             .rev()
-            .filter(|cell| fits(&pattern, &cell.input.chars().collect::<Vec<_>>()))
+            .filter(|cell| matches(&pattern, &cell.input.chars().collect::<Vec<_>>()))
             .filter(|cell| !unique || seen.insert(&cell.input))
             .collect();
         found.reverse();
@@ -83,15 +86,15 @@ impl Cell {
     }
 }
 
-/// The last `n`.
+/// Returns the last `n` cells.
 fn last(mut cells: Vec<&Cell>, n: i32) -> Vec<&Cell> {
     let n = usize::try_from(n).unwrap_or(0);
     cells.split_off(cells.len().saturating_sub(n))
 }
 
-/// Whether all of `text` fits `pattern`. Linear but for the last `*`, which takes one more
-/// character each time the rest does not fit.
-fn fits(pattern: &[char], text: &[char]) -> bool {
+/// Returns whether all of `text` matches `pattern`. At a mismatch, only the last `*` is tried again,
+/// with one more character.
+fn matches(pattern: &[char], text: &[char]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {

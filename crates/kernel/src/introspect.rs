@@ -1,9 +1,9 @@
-//! Completion, documentation and whether code is complete. Jupyter counts characters, the
-//! evaluator counts bytes.
+//! Completion, documentation, and whether code is complete. Positions are characters in Jupyter and
+//! bytes in the evaluator.
 
+use super::cursor::inspected;
 use super::evaluation::{Evaluation, caught};
-use super::execute::media;
-use super::subject::subject;
+use super::media::media;
 use jupyter_protocol::{
     CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
     IsCompleteRequest,
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Map;
 use taper_evaluator::evaluator::{Completeness, Completion, Completions};
 
-/// Where JupyterLab looks for what each proposal is.
+/// The metadata in which JupyterLab finds the kind of each proposal.
 const TYPES: &str = "_jupyter_types_experimental";
 
 /// One proposal in [`TYPES`].
@@ -25,45 +25,46 @@ struct TypedMatch<'a> {
     end: usize,
 }
 
-impl Evaluation {
-    pub(super) fn complete(&mut self, asked: &CompleteRequest) -> CompleteReply {
-        let cursor = byte_offset(&asked.code, asked.cursor_pos);
-        let nothing = Completions {
-            start: cursor,
-            end: cursor,
-            items: Vec::new(),
-        };
-        let found = match &mut self.evaluator {
-            Ok(evaluator) => caught(|| evaluator.complete(&asked.code, cursor)).unwrap_or(nothing),
-            Err(_) => nothing,
-        };
-        complete_reply(&asked.code, &found)
-    }
+/// Returns proposals for the text at the cursor.
+pub(super) fn complete(evaluation: &mut Evaluation, asked: &CompleteRequest) -> CompleteReply {
+    let cursor = byte_offset(&asked.code, asked.cursor_pos);
+    let nothing = Completions {
+        start: cursor,
+        end: cursor,
+        items: Vec::new(),
+    };
+    let found = match &mut evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.complete(&asked.code, cursor)).unwrap_or(nothing),
+        Err(_) => nothing,
+    };
+    complete_reply(&asked.code, &found)
+}
 
-    pub(super) fn inspect(&mut self, asked: &InspectRequest) -> InspectReply {
-        let cursor = subject(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
-        let found = match &mut self.evaluator {
-            Ok(evaluator) => caught(|| evaluator.inspect(&asked.code, cursor)).unwrap_or(None),
-            Err(_) => None,
-        };
-        InspectReply {
-            found: found.is_some(),
-            data: found.map(media).unwrap_or_default(),
-            ..Default::default()
-        }
+/// Returns documentation of the name at the cursor.
+pub(super) fn inspect(evaluation: &mut Evaluation, asked: &InspectRequest) -> InspectReply {
+    let cursor = inspected(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
+    let found = match &mut evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.inspect(&asked.code, cursor)).unwrap_or(None),
+        Err(_) => None,
+    };
+    InspectReply {
+        found: found.is_some(),
+        data: found.map(media).unwrap_or_default(),
+        ..Default::default()
     }
+}
 
-    pub(super) fn is_complete(&self, asked: &IsCompleteRequest) -> IsCompleteReply {
-        let answer = match &self.evaluator {
-            Ok(evaluator) => caught(|| evaluator.is_complete(&asked.code)).ok(),
-            Err(_) => None,
-        };
-        match answer {
-            Some(Completeness::Complete) => IsCompleteReply::complete(),
-            Some(Completeness::Incomplete { indent }) => IsCompleteReply::incomplete(indent),
-            Some(Completeness::Invalid) => IsCompleteReply::invalid(),
-            None => IsCompleteReply::unknown(),
-        }
+/// Returns whether code can be run as it is.
+pub(super) fn is_complete(evaluation: &Evaluation, asked: &IsCompleteRequest) -> IsCompleteReply {
+    let answer = match &evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.is_complete(&asked.code)).ok(),
+        Err(_) => None,
+    };
+    match answer {
+        Some(Completeness::Complete) => IsCompleteReply::complete(),
+        Some(Completeness::Incomplete { indent }) => IsCompleteReply::incomplete(indent),
+        Some(Completeness::Invalid) => IsCompleteReply::invalid(),
+        None => IsCompleteReply::unknown(),
     }
 }
 
@@ -89,7 +90,7 @@ fn complete_reply(code: &str, found: &Completions) -> CompleteReply {
     }
 }
 
-/// The evaluator's own words, but for the parameters that it leaves out of them.
+/// Returns the evaluator's label, or the text where the label leaves out the parameters.
 fn signature(item: &Completion) -> &str {
     if item.label.ends_with("(…)") {
         &item.text
@@ -98,14 +99,14 @@ fn signature(item: &Completion) -> &str {
     }
 }
 
-/// The byte at which the `chars`-th character begins; the end where there are fewer.
+/// Returns the byte at which the `chars`-th character begins; the length if there are fewer.
 fn byte_offset(code: &str, chars: usize) -> usize {
     code.char_indices()
         .nth(chars)
         .map_or(code.len(), |(byte, _)| byte)
 }
 
-/// How many characters begin before `byte`.
+/// Returns how many characters begin before `byte`.
 fn char_offset(code: &str, byte: usize) -> usize {
     code.char_indices()
         .take_while(|(start, _)| *start < byte)

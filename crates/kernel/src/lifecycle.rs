@@ -1,34 +1,31 @@
-//! What the kernel hears from outside the protocol: signals, and that Jupyter is gone.
+//! What ends or interrupts the kernel from outside the protocol: signals, and the end of Jupyter.
 
-use super::serve::Outside;
+use super::error::{Error, Result};
 use super::shared::Shared;
-use anyhow::{Context, Result};
+use rustix::io::Errno;
+use rustix::process::{Pid, getppid, test_kill_process};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How often to look whether Jupyter lives.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often to check that Jupyter is running.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel.
-pub(super) fn watch(shared: Arc<Shared>, outside: Option<Outside>) -> Result<()> {
-    if let Some(outside) = outside {
-        let (interrupted, ended) = (shared.clone(), shared.clone());
-        outside(
-            Box::new(move || interrupted.interrupt()),
-            Box::new(move || ended.stop()),
-        )?;
-    }
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
+pub(super) fn watch(shared: Arc<Shared>) -> Result<()> {
+    let listen = |kind, name: &str| signal(kind).map_err(Error::io(format!("listen for {name}")));
+    let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
+    let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;
     let jupyter = Jupyter::from_environment();
-    let mut look = tokio::time::interval(LOOK);
+    let mut check = tokio::time::interval(INTERVAL);
     tokio::spawn(async move {
         loop {
             tokio::select! {
                 _ = interrupt.recv() => shared.interrupt(),
                 _ = terminate.recv() => shared.stop(),
-                _ = look.tick() => if jupyter.as_ref().is_some_and(Jupyter::is_gone) {
+                _ = check.tick() => if jupyter.as_ref().is_some_and(Jupyter::has_ended) {
                     shared.stop();
                 },
             }
@@ -37,62 +34,84 @@ pub(super) fn watch(shared: Arc<Shared>, outside: Option<Outside>) -> Result<()>
     Ok(())
 }
 
-/// The process that wants this kernel.
+/// Follows the process that Jupyter started, when it is not this one: each byte from it interrupts
+/// the cell, and its end ends the kernel.
+pub(super) fn follow(mut proxy: UnixStream, shared: Arc<Shared>) {
+    std::thread::spawn(move || {
+        while proxy.read_exact(&mut [0]).is_ok() {
+            shared.interrupt();
+        }
+        shared.stop();
+    });
+}
+
+/// The process for which this kernel runs.
 struct Jupyter {
-    pid: libc::pid_t,
-    /// It started us itself, not through `cargo` for instance.
-    parent: bool,
+    pid: Pid,
+    /// Whether it started this process itself, not through `cargo` for instance.
+    is_parent: bool,
 }
 
 impl Jupyter {
     fn from_environment() -> Option<Self> {
         let pid = std::env::var("JPY_PARENT_PID").ok()?.parse().ok()?;
+        let pid = Pid::from_raw(pid)?;
         Some(Self {
             pid,
-            parent: parent() == pid,
+            is_parent: getppid() == Some(pid),
         })
     }
 
-    /// A child learns of its parent's end by getting another one, even when nobody has collected
-    /// the dead one yet; anybody else can only ask whether the process exists.
-    fn is_gone(&self) -> bool {
-        if self.parent {
-            return parent() != self.pid;
+    /// A child gets another parent when its own has ended, even before the old one was waited for.
+    /// Other processes can only ask whether the process exists.
+    fn has_ended(&self) -> bool {
+        if self.is_parent {
+            return getppid() != Some(self.pid);
         }
-        // SAFETY: signal 0 is sent to nobody, only the possibility is checked.
-        let exists = unsafe { libc::kill(self.pid, 0) } == 0;
-        !exists && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+        test_kill_process(self.pid) == Err(Errno::SRCH)
     }
-}
-
-fn parent() -> libc::pid_t {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::getppid() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stop::Stop;
     use std::process::Command;
 
     #[test]
-    fn the_end_of_jupyter_is_seen() {
-        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
-        let jupyter = Jupyter {
-            pid: process.id().try_into().unwrap(),
-            parent: false,
-        };
-        assert!(!jupyter.is_gone());
-        process.kill().unwrap();
-        process.wait().unwrap();
-        assert!(jupyter.is_gone());
+    fn the_end_of_the_proxy_stops_the_kernel() {
+        let (proxy, kernel) = UnixStream::pair().unwrap();
+        let stop = Stop::default();
+        follow(kernel, Arc::new(Shared::new(stop.clone())));
+        drop(proxy);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let stopped =
+            async { tokio::time::timeout(Duration::from_secs(10), stop.requested()).await };
+        runtime.block_on(stopped).expect("the kernel stops");
     }
 
     #[test]
-    fn a_child_sees_that_it_has_another_parent() {
-        let pid = parent();
-        assert!(!Jupyter { pid, parent: true }.is_gone());
-        let pid = pid + 1;
-        assert!(Jupyter { pid, parent: true }.is_gone());
+    fn the_end_of_jupyter_is_noticed() {
+        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
+        let jupyter = Jupyter {
+            pid: Pid::from_child(&process),
+            is_parent: false,
+        };
+        assert!(!jupyter.has_ended());
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert!(jupyter.has_ended());
+    }
+
+    #[test]
+    fn a_child_notices_that_it_has_another_parent() {
+        let is_parent = true;
+        let pid = getppid().unwrap();
+        assert!(!Jupyter { pid, is_parent }.has_ended());
+        let pid = Pid::from_raw(pid.as_raw_nonzero().get() + 1).unwrap();
+        assert!(Jupyter { pid, is_parent }.has_ended());
     }
 }

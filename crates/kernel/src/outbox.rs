@@ -1,76 +1,29 @@
 //! The one task that sends: outputs, replies to shell requests, questions on stdin.
 
+use super::outgoing::{Outgoing, deliver};
 use super::shared::Shared;
-use super::updates::Updates;
+use super::throttle::UpdateThrottle;
 use jupyter_protocol::{
     ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
     StreamContent,
 };
 use jupyter_zmq_client::{
-    Connection, KernelIoPubXPubConnection, Result, RouterSendConnection, SubscriptionEvent,
+    KernelIoPubXPubConnection, Result, RouterSendConnection, SubscriptionEvent,
 };
 use std::sync::Arc;
 use std::time::Duration;
 use taper_evaluator::event::Stream;
-use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver};
 use tokio::time::Instant;
-use zeromq::SocketSend;
 
-/// So many things of a cell may wait to be sent; then the cell waits.
-pub(super) const CELL_LANE: usize = 256;
+/// The length of the evaluation thread's queue; when it is full, the cell waits.
+pub(super) const EVALUATION_QUEUE: usize = 256;
 
-/// Text waits so long for more of its kind before it is sent.
+/// How long text waits for more text of the same stream before it is sent.
 const TEXT_DELAY: Duration = Duration::from_millis(50);
 
-/// Or until there is so much of it.
+/// Text of this length is sent without waiting.
 const TEXT_BYTES: usize = 64 * 1024;
-
-/// One thing to be sent.
-pub(super) enum Outgoing {
-    Iopub(JupyterMessage),
-    Text {
-        cause: Arc<JupyterMessage>,
-        stream: Stream,
-        text: String,
-    },
-    Reply(JupyterMessage),
-    Question(JupyterMessage),
-}
-
-/// A way to the outbox; what goes through one lane stays in order.
-#[derive(Clone)]
-pub(super) enum Lane {
-    /// Of the evaluation thread. A cell that prints faster than a front end reads waits here,
-    /// rather than fill the memory.
-    Cell(Sender<Outgoing>),
-    /// Of shell requests that are answered at once. It never waits.
-    Prompt(UnboundedSender<Outgoing>),
-    /// Of control requests. Their replies do not pass through the outbox: an interrupt is to be
-    /// answered even when a front end has stopped reading its outputs.
-    Control {
-        iopub: UnboundedSender<Outgoing>,
-        replies: UnboundedSender<JupyterMessage>,
-    },
-}
-
-impl Lane {
-    /// Sends; at the end of the kernel, when nobody takes it any more, it is lost.
-    pub(super) fn send(&self, outgoing: Outgoing) {
-        let _ = match self {
-            Lane::Cell(lane) => lane.blocking_send(outgoing).ok(),
-            Lane::Prompt(lane) | Lane::Control { iopub: lane, .. } => lane.send(outgoing).ok(),
-        };
-    }
-
-    pub(super) fn reply(&self, reply: JupyterMessage) {
-        match self {
-            Lane::Control { replies, .. } => {
-                let _ = replies.send(reply);
-            }
-            Lane::Cell(_) | Lane::Prompt(_) => self.send(Outgoing::Reply(reply)),
-        }
-    }
-}
 
 /// Text of one stream that waits for more.
 struct Pending {
@@ -80,16 +33,17 @@ struct Pending {
     due: Instant,
 }
 
+/// Sends the messages of all queues.
 pub(super) struct Outbox {
     iopub: KernelIoPubXPubConnection,
     shell: RouterSendConnection,
     stdin: RouterSendConnection,
     shared: Arc<Shared>,
     text: Option<Pending>,
-    updates: Updates,
-    /// Whether the first status, `starting`, is out.
+    updates: UpdateThrottle,
+    /// Whether the first status, `starting`, has been sent.
     announced: bool,
-    /// Whether the evaluation thread is busy, as far as the front ends have been told.
+    /// Whether the last status of the evaluation thread that front ends received is `busy`.
     busy: bool,
 }
 
@@ -106,17 +60,17 @@ impl Outbox {
             stdin,
             shared,
             text: None,
-            updates: Updates::default(),
+            updates: UpdateThrottle::default(),
             announced: false,
             busy: false,
         }
     }
 
-    /// Sends until all lanes are closed.
+    /// Sends until all queues are closed.
     pub(super) async fn run(
         mut self,
-        mut prompt: UnboundedReceiver<Outgoing>,
-        mut cell: Receiver<Outgoing>,
+        mut immediate: UnboundedReceiver<Outgoing>,
+        mut evaluation: Receiver<Outgoing>,
     ) {
         loop {
             let due = self.text.as_ref().map(|text| text.due);
@@ -126,9 +80,9 @@ impl Outbox {
                 event = self.iopub.recv_subscription() => self.subscribed(event).await,
                 () = sleep_until(due), if due.is_some() => self.flush_text().await,
                 () = sleep_until(update), if update.is_some() => self.flush_updates().await,
-                next = next(&mut prompt, &mut cell) => match next {
-                    Some(Next::Prompt(outgoing)) => self.send_aside(outgoing).await,
-                    Some(Next::Cell(outgoing)) => self.send_of_cell(outgoing).await,
+                next = next(&mut immediate, &mut evaluation) => match next {
+                    Some(Next::Immediate(outgoing)) => self.send_immediate(outgoing).await,
+                    Some(Next::Evaluation(outgoing)) => self.send_evaluation(outgoing).await,
                     None => break,
                 },
             }
@@ -136,7 +90,7 @@ impl Outbox {
         self.flush().await;
     }
 
-    /// Welcomes a front end: what is published from now on reaches it.
+    /// Welcomes a front end, which receives what is published from now on.
     async fn subscribed(&mut self, event: Result<SubscriptionEvent>) {
         let topic = match event {
             Ok(SubscriptionEvent::Subscribe(topic)) => topic,
@@ -149,7 +103,7 @@ impl Outbox {
         self.announce().await;
     }
 
-    /// `starting` comes before any other status, and only once.
+    /// Publishes `starting` before any other status, and only once.
     async fn announce(&mut self) {
         if !self.announced {
             self.announced = true;
@@ -163,8 +117,8 @@ impl Outbox {
         deliver(&mut self.iopub, message).await;
     }
 
-    /// Sends what the evaluation thread gave.
-    async fn send_of_cell(&mut self, outgoing: Outgoing) {
+    /// Sends a message of the evaluation thread.
+    async fn send_evaluation(&mut self, outgoing: Outgoing) {
         if let Outgoing::Text {
             cause,
             stream,
@@ -173,14 +127,16 @@ impl Outbox {
         {
             return self.add_text(cause, stream, text).await;
         }
-        // Neither waits for the other: an update shows where its display stands.
+        // Updates and text do not wait for each other: an update is shown in the place of its display.
         match outgoing {
-            Outgoing::Iopub(message) if Updates::is_one(&message) => self.updates.hold(message),
+            Outgoing::Iopub(message) if UpdateThrottle::accepts(&message) => {
+                self.updates.hold(message)
+            }
             outgoing => self.send_in_order(outgoing).await,
         }
     }
 
-    /// Sends after all that has waited.
+    /// Sends a message after the text and the updates that are waiting.
     async fn send_in_order(&mut self, outgoing: Outgoing) {
         self.flush().await;
         if let Some(state) = status(&outgoing) {
@@ -189,10 +145,10 @@ impl Outbox {
         self.send(outgoing).await;
     }
 
-    /// Sends what an answer beside the evaluation gave. Front ends believe the last status they
-    /// saw, whatever it belongs to: when this was an `idle` while a cell still runs, they are told
-    /// again that the kernel is busy, as a message that belongs to no request.
-    async fn send_aside(&mut self, outgoing: Outgoing) {
+    /// Sends a message of a request that was answered without the evaluator. Front ends show the
+    /// last status, whichever request it belongs to: after such an `idle` while a cell still runs,
+    /// `busy` is published again, without a request.
+    async fn send_immediate(&mut self, outgoing: Outgoing) {
         let idle = status(&outgoing) == Some(&ExecutionState::Idle);
         self.send(outgoing).await;
         if idle && self.busy {
@@ -215,7 +171,7 @@ impl Outbox {
                 deliver(&mut self.shell, message).await;
             }
             Outgoing::Question(message) => {
-                // The cell must not wait for somebody who was never asked.
+                // The cell must not wait for the answer to a question that was not sent.
                 if !deliver(&mut self.stdin, message).await {
                     self.shared.prompts.cancel();
                 }
@@ -265,18 +221,18 @@ impl Outbox {
 }
 
 enum Next {
-    Prompt(Outgoing),
-    Cell(Outgoing),
+    Immediate(Outgoing),
+    Evaluation(Outgoing),
 }
 
 async fn next(
-    prompt: &mut UnboundedReceiver<Outgoing>,
-    cell: &mut Receiver<Outgoing>,
+    immediate: &mut UnboundedReceiver<Outgoing>,
+    evaluation: &mut Receiver<Outgoing>,
 ) -> Option<Next> {
     tokio::select! {
         biased;
-        Some(outgoing) = prompt.recv() => Some(Next::Prompt(outgoing)),
-        Some(outgoing) = cell.recv() => Some(Next::Cell(outgoing)),
+        Some(outgoing) = immediate.recv() => Some(Next::Immediate(outgoing)),
+        Some(outgoing) = evaluation.recv() => Some(Next::Evaluation(outgoing)),
         else => None,
     }
 }
@@ -294,20 +250,5 @@ fn status(outgoing: &Outgoing) -> Option<&ExecutionState> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// Whether the message could be sent; a front end that has gone away is no reason to stop.
-pub(super) async fn deliver<S: SocketSend>(
-    connection: &mut Connection<S>,
-    message: JupyterMessage,
-) -> bool {
-    let kind = message.header.msg_type.clone();
-    match connection.send(message).await {
-        Ok(()) => true,
-        Err(error) => {
-            eprintln!("taper: could not send `{kind}`: {error}");
-            false
-        }
     }
 }

@@ -1,84 +1,68 @@
-//! Questions of a cell to the person, over the stdin channel.
+//! The question that a cell has asked the user.
 
-use super::connection::receive;
-use super::request::Request;
-use super::shared::{Shared, lock};
-use jupyter_protocol::{InputRequest, JupyterMessage, JupyterMessageContent};
-use jupyter_zmq_client::RouterRecvConnection;
-use std::sync::Arc;
+use super::mutex::lock;
+use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Mutex;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// At most one question is open: there is one evaluation thread.
+/// At most one question is open, because one cell runs at a time.
 #[derive(Default)]
 pub(super) struct Prompts(Mutex<State>);
 
 #[derive(Default)]
 enum State {
     #[default]
-    Quiet,
-    Asked {
+    Idle,
+    Open {
         question: String,
         answer: Sender<String>,
     },
-    /// The kernel ends: nobody will answer.
+    /// The kernel is ending: there will be no answer.
     Closed,
 }
 
 impl Prompts {
-    /// Asks whoever sent `request`, and waits. `None` when the question was cancelled.
-    pub(super) fn ask(&self, request: &Request, prompt: &str, password: bool) -> Option<String> {
-        let question = request.question(InputRequest {
-            prompt: prompt.to_owned(),
-            password,
-        });
-        let (answer, answered) = channel();
-        {
-            let mut state = lock(&self.0);
-            if matches!(*state, State::Closed) {
-                return None;
-            }
-            *state = State::Asked {
-                question: question.header.msg_id.clone(),
-                answer,
-            };
+    /// Opens a question, which is to be sent next. The receiver returns the answer, or an error when
+    /// the question is cancelled. Returns `None` when the kernel is ending.
+    pub(super) fn open(&self, question: &JupyterMessage) -> Option<Receiver<String>> {
+        let (answer, receiver) = channel();
+        let mut state = lock(&self.0);
+        if matches!(*state, State::Closed) {
+            return None;
         }
-        request.ask(question);
-        answered.recv().ok()
+        *state = State::Open {
+            question: question.header.msg_id.clone(),
+            answer,
+        };
+        Some(receiver)
     }
 
-    /// Hands an answer to the cell that waits. One that names another question is too late; some
-    /// front ends do not say which question they answer.
-    fn answer(&self, message: &JupyterMessage) {
+    /// Passes an answer to the waiting cell. An answer that names another question is late and
+    /// dropped; some front ends do not name the question.
+    pub(super) fn answer(&self, message: &JupyterMessage) {
         let JupyterMessageContent::InputReply(reply) = &message.content else {
             return;
         };
         let parent = message.parent_header.as_ref();
         let mut state = lock(&self.0);
-        if let State::Asked { question, answer } = &*state
+        if let State::Open { question, answer } = &*state
             && parent.is_none_or(|parent| parent.msg_id == *question)
         {
             let _ = answer.send(reply.value.clone());
-            *state = State::Quiet;
+            *state = State::Idle;
         }
     }
 
-    /// Lets the cell that waits go without an answer.
+    /// Lets the waiting cell continue without an answer.
     pub(super) fn cancel(&self) {
         let mut state = lock(&self.0);
-        if matches!(*state, State::Asked { .. }) {
-            *state = State::Quiet;
+        if matches!(*state, State::Open { .. }) {
+            *state = State::Idle;
         }
     }
 
+    /// Cancels the open question and refuses all later ones.
     pub(super) fn close(&self) {
         *lock(&self.0) = State::Closed;
-    }
-}
-
-/// Reads the stdin channel until the kernel stops.
-pub(super) async fn read(mut answers: RouterRecvConnection, shared: Arc<Shared>) {
-    while let Some(message) = receive(&mut answers, &shared).await {
-        shared.prompts.answer(&message);
     }
 }

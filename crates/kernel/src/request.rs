@@ -1,6 +1,6 @@
-//! A request under way: it ends with exactly one reply and one `idle`, whatever happens.
+//! A request being handled. It ends with exactly one reply and one `idle`, whatever happens.
 
-use super::outbox::{Lane, Outgoing};
+use super::outgoing::{OutboxSender, Outgoing};
 use jupyter_protocol::{
     InputRequest, JupyterMessage, JupyterMessageContent, ReplyError, ReplyStatus, Status,
     UnknownMessage,
@@ -9,65 +9,68 @@ use serde::Serialize;
 use std::sync::Arc;
 use taper_evaluator::event::Stream;
 
-/// Announces `busy` when it begins and `idle` when it is dropped; where the reply is missing by
-/// then, it answers with an error.
+/// Publishes `busy` when it begins and `idle` when it is dropped. If there is no reply by then, it
+/// replies with an error.
 pub(super) struct Request {
     message: Arc<JupyterMessage>,
-    lane: Lane,
+    outbox: OutboxSender,
     answered: bool,
 }
 
 impl Request {
-    pub(super) fn begin(message: Arc<JupyterMessage>, lane: Lane) -> Self {
+    /// Begins to handle a message, whose replies and outputs go through `outbox`.
+    pub(super) fn begin(message: Arc<JupyterMessage>, outbox: OutboxSender) -> Self {
         let request = Self {
             message,
-            lane,
+            outbox,
             answered: false,
         };
         request.publish(Status::busy());
         request
     }
 
+    /// Returns what is requested.
     pub(super) fn content(&self) -> &JupyterMessageContent {
         &self.message.content
     }
 
-    /// Shows `content` to everybody, as caused by this request.
+    /// Publishes `content` to all front ends, with this request as the parent.
     pub(super) fn publish(&self, content: impl Into<JupyterMessageContent>) {
         let message = JupyterMessage::new(content, Some(&self.message));
-        self.lane.send(Outgoing::Iopub(message));
+        self.outbox.send(Outgoing::Iopub(message));
     }
 
-    /// Shows a piece of text; adjacent ones may travel together.
+    /// Publishes text; adjacent pieces may be sent as one message.
     pub(super) fn text(&self, stream: Stream, text: String) {
-        self.lane.send(Outgoing::Text {
+        self.outbox.send(Outgoing::Text {
             cause: self.message.clone(),
             stream,
             text,
         });
     }
 
-    /// A question to whoever sent this request; [`Request::ask`] sends it.
+    /// Creates a question to the sender of this request; [`Request::ask`] sends it.
     pub(super) fn question(&self, question: InputRequest) -> JupyterMessage {
         question.as_child_of(&self.message)
     }
 
+    /// Sends a question.
     pub(super) fn ask(&self, question: JupyterMessage) {
-        self.lane.send(Outgoing::Question(question));
+        self.outbox.send(Outgoing::Question(question));
     }
 
-    /// Answers the request, which ends with it.
+    /// Replies, which ends the request.
     pub(super) fn reply(mut self, content: impl Into<JupyterMessageContent>) {
         self.send_reply(content.into());
     }
 
     fn send_reply(&mut self, content: JupyterMessageContent) {
         self.answered = true;
-        self.lane
+        self.outbox
             .reply(JupyterMessage::new(content, Some(&self.message)));
     }
 
-    /// Only what is called a request waits for a reply: a `comm_msg` for instance does not.
+    /// Returns the type of the reply; `None` for messages that get none, such as `comm_msg`.
     fn reply_type(&self) -> Option<String> {
         let name = self.message.header.msg_type.strip_suffix("_request")?;
         Some(format!("{name}_reply"))
@@ -85,7 +88,7 @@ impl Drop for Request {
     }
 }
 
-/// The reply to a request of any type that could not be answered.
+/// Creates the reply to a request of any type that could not be answered.
 fn failure(msg_type: String) -> JupyterMessageContent {
     #[derive(Serialize)]
     struct Failure {

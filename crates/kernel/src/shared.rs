@@ -1,46 +1,42 @@
-//! What the tasks and the evaluation thread know together.
+//! The state that the tasks and the evaluation thread share.
 
 use super::history::History;
+use super::mutex::lock;
 use super::prompts::Prompts;
-use super::signatures::Signatures;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use super::stop::Stop;
+use std::sync::{Arc, Mutex, OnceLock};
 use taper_evaluator::evaluator::Interrupt;
-use tokio::sync::watch;
 
-/// The state of the kernel that more than one task has to do with.
+/// The state of the kernel.
+#[derive(Default)]
 pub(super) struct Shared {
     pub(super) history: Mutex<History>,
     pub(super) prompts: Prompts,
-    /// Of all channels: a message is not to be sent again on another one either.
-    pub(super) signatures: Mutex<Signatures>,
-    turns: Mutex<Turns>,
+    queue: Mutex<Queue>,
     interrupter: OnceLock<Arc<dyn Interrupt>>,
-    stopping: watch::Sender<bool>,
+    stop: Stop,
 }
 
-/// Whose turn it is on the evaluation thread. Tickets are numbered from 1 in order of arrival.
+/// The queue of the evaluation thread. Requests get tickets, numbered from 1 in order of arrival.
 #[derive(Default)]
-struct Turns {
+struct Queue {
     received: u64,
     done: u64,
-    /// Cells with a ticket up to this one are not run any more.
+    /// Cells with a ticket up to this one are not run.
     aborted: u64,
     running: bool,
 }
 
 impl Shared {
-    pub(super) fn new() -> Self {
+    /// Creates the state of a kernel that `stop` ends.
+    pub(super) fn new(stop: Stop) -> Self {
         Self {
-            history: Mutex::default(),
-            prompts: Prompts::default(),
-            signatures: Mutex::default(),
-            turns: Mutex::default(),
-            interrupter: OnceLock::new(),
-            stopping: watch::Sender::new(false),
+            stop,
+            ..Self::default()
         }
     }
 
-    /// The evaluator is there, and this is how to interrupt it.
+    /// Sets how to interrupt the evaluator, which has started.
     pub(super) fn set_started(&self, interrupter: Arc<dyn Interrupt>) {
         let _ = self.interrupter.set(interrupter);
     }
@@ -49,76 +45,61 @@ impl Shared {
         self.interrupter.get().is_some()
     }
 
-    /// Counts a request for the evaluation thread and gives it its ticket.
+    /// Counts a request for the evaluation thread and returns its ticket.
     pub(super) fn take_ticket(&self) -> u64 {
-        let mut turns = lock(&self.turns);
-        turns.received += 1;
-        turns.received
+        let mut queue = lock(&self.queue);
+        queue.received += 1;
+        queue.received
     }
 
-    /// A request of the evaluation thread has ended.
+    /// Counts a request that the evaluation thread has finished.
     pub(super) fn done(&self) {
-        lock(&self.turns).done += 1;
+        lock(&self.queue).done += 1;
     }
 
-    /// Whether the evaluator is there and has nothing to do.
+    /// Returns whether the evaluator has started and has nothing to do.
     pub(super) fn idle(&self) -> bool {
-        let turns = lock(&self.turns);
-        self.started() && turns.done == turns.received
+        let queue = lock(&self.queue);
+        self.started() && queue.done == queue.received
     }
 
-    /// Whether the cell with this ticket may run; if so it counts as running until
+    /// Returns whether the cell with this ticket may run; if so, it counts as running until
     /// [`Shared::end_cell`].
     pub(super) fn begin_cell(&self, ticket: u64) -> bool {
-        let mut turns = lock(&self.turns);
-        turns.running = ticket > turns.aborted;
-        turns.running
+        let mut queue = lock(&self.queue);
+        queue.running = ticket > queue.aborted;
+        queue.running
     }
 
-    /// The cell has ended; with `abort`, those that wait already shall not run.
+    /// Ends the running cell; with `abort`, the cells that are waiting will not run.
     pub(super) fn end_cell(&self, abort: bool) {
-        let mut turns = lock(&self.turns);
-        turns.running = false;
+        let mut queue = lock(&self.queue);
+        queue.running = false;
         if abort {
-            turns.aborted = turns.aborted.max(turns.received);
+            queue.aborted = queue.aborted.max(queue.received);
         }
     }
 
-    /// Stops the running cell; where none runs, those that wait shall not run.
+    /// Interrupts the running cell. If no cell is running, the cells that are waiting will not run.
     pub(super) fn interrupt(&self) {
         let running = {
-            let mut turns = lock(&self.turns);
-            if !turns.running {
-                turns.aborted = turns.aborted.max(turns.received);
+            let mut queue = lock(&self.queue);
+            if !queue.running {
+                queue.aborted = queue.aborted.max(queue.received);
             }
-            turns.running
+            queue.running
         };
         if running && let Some(interrupter) = self.interrupter.get() {
-            // First the cell, then its question: else it would go on for a moment, unanswered.
+            // The cell before its question: otherwise it would continue for a moment, unanswered.
             interrupter.interrupt();
             self.prompts.cancel();
         }
     }
 
-    /// Asks everybody to come to an end.
+    /// Ends the kernel: no waiting cell runs, no question is answered, all tasks end.
     pub(super) fn stop(&self) {
-        lock(&self.turns).aborted = u64::MAX;
+        lock(&self.queue).aborted = u64::MAX;
         self.prompts.close();
-        self.stopping.send_replace(true);
+        self.stop.request();
     }
-
-    /// Waits until somebody calls [`Shared::stop`].
-    pub(super) async fn stopped(&self) {
-        // It fails when the sender is gone, which is ours.
-        let _ = self
-            .stopping
-            .subscribe()
-            .wait_for(|stopping| *stopping)
-            .await;
-    }
-}
-
-/// Locks; data that a panic left is as good as any here, each change being one assignment.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! The shell channel: what needs the evaluator queues for it, the rest is answered at once.
+//! The shell channel: requests for the evaluator are queued, the others are answered at once.
 
 use super::answers::answer;
-use super::connection::receive;
-use super::evaluation::Job;
-use super::outbox::Lane;
+use super::evaluation_thread::Job;
+use super::inbox::Inbox;
+use super::outgoing::OutboxSender;
 use super::request::Request;
 use super::shared::Shared;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
@@ -14,26 +14,28 @@ use std::sync::mpsc::Sender;
 /// Reads requests until the kernel stops.
 pub(super) async fn run(
     mut requests: RouterRecvConnection,
-    lane: Lane,
+    outbox: OutboxSender,
     jobs: Sender<Job>,
+    inbox: Arc<Inbox>,
     shared: Arc<Shared>,
 ) {
-    while let Some(message) = receive(&mut requests, &shared).await {
+    while let Some(message) = inbox.receive(&mut requests).await {
         let message = Arc::new(message);
         if !needs_evaluator(&message, &shared) {
-            answer(Request::begin(message, lane.clone()), &shared);
+            answer(Request::begin(message, outbox.clone()), &shared);
             continue;
         }
         let ticket = shared.take_ticket();
         if jobs.send(Job { ticket, message }).is_err() {
-            eprintln!("taper: the evaluation thread is gone, the kernel ends");
-            shared.stop();
+            eprintln!("taper: the evaluation thread has ended unexpectedly, the kernel ends");
+            break;
         }
     }
+    shared.stop();
 }
 
-/// Whether a piece of code is complete is asked at each line typed in a console: while the
-/// evaluator has other things to do, "unknown" at once is better than the truth later.
+/// Returns whether a request waits for the evaluator. A console asks at each line whether the code is
+/// complete: while the evaluator is busy, "unknown" at once is better than the right answer later.
 fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
     match message.content {
         JupyterMessageContent::ExecuteRequest(_)

@@ -1,73 +1,32 @@
-//! A spare kernel that waits, warmed, until somebody starts or restarts a kernel.
+//! A spare kernel, started and warmed before it is needed.
 //!
 //! ```text
-//!  Jupyter ── starts ──> taper kernel          taper __standby
-//!                         door.rs ── socket ──> process.rs
+//!  Jupyter ── starts ──> taper kernel           taper __standby
+//!                         proxy.rs ── socket ──> process.rs
 //!                           │  connection file, folder, environment, output streams
-//!                           └─ lives as long as the spare does, and the other way round
+//!                           └─ when one of the two processes ends, so does the other
 //! ```
 //!
-//! A start of a session is seconds of rust-analyzer. The spare has them behind it. The process that
-//! Jupyter started becomes its *door*: it hands over what it was started with and waits; when one of
-//! the two ends, the connection between them does, and so does the other. A spare serves one kernel
-//! in its life, so nothing of an earlier use is in it.
+//! To start a session takes rust-analyzer several seconds, which the spare has already spent. The
+//! process that Jupyter started becomes a *proxy*: it sends the spare what it was started with
+//! (handover.rs) and waits. A spare serves one kernel in its life, so no state of an earlier kernel is
+//! in it.
 //!
-//! There is one spare at most, held by a lock. It is started by `taper lab` and by each kernel once
-//! that stands, leaves when nobody wanted it for a while, and never serves a kernel for which it was
-//! not made ([`offer`]). `TAPER_STANDBY=0` switches all of it off.
+//! There is one spare at most, which holds a lock in a folder that only its user can open
+//! (registry.rs). `taper lab` starts it, and so does each kernel after its own start (launch.rs). It
+//! ends when it has not been needed for a while (settings.rs), and serves only kernels for which it
+//! was started: same image, program, tools and variables (fingerprint.rs). `TAPER_STANDBY=0` disables
+//! it.
 
-mod descriptors;
-mod door;
-mod offer;
+mod fingerprint;
+mod handover;
+mod launch;
+mod peer;
 mod process;
+mod proxy;
+mod registry;
+mod settings;
 
-pub use door::adopt;
-pub use process::{ARGUMENT, run};
-
-use anyhow::{Context, Result};
-use std::process::{Command, Stdio};
-use std::time::Duration;
-use taper_session::workspace;
-
-/// `0`: no spare. Another number: so many minutes a spare waits.
-const VARIABLE: &str = "TAPER_STANDBY";
-const MINUTES: f64 = 10.0;
-
-/// How long a spare waits to be wanted; `None` when switched off.
-fn patience() -> Option<Duration> {
-    let minutes = std::env::var(VARIABLE).ok();
-    let minutes = minutes
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(MINUTES);
-    (minutes > 0.0).then(|| Duration::from_secs_f64(60.0 * minutes))
-}
-
-/// Starts a spare, unless there is one; it belongs to nobody.
-pub fn start() -> Result<()> {
-    if patience().is_none() {
-        return Ok(());
-    }
-    let mut command = Command::new(taper_host::process::program()?);
-    workspace::leave(&mut command);
-    command
-        .arg(ARGUMENT)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // It starts itself a second time and ends, so that it is nobody's child.
-    command.status().context("starting a spare kernel")?;
-    Ok(())
-}
-
-/// Starts a spare a little later: the student's first cells go first.
-pub fn start_later() {
-    if patience().is_none() {
-        return;
-    }
-    std::thread::spawn(|| {
-        std::thread::sleep(Duration::from_secs(2));
-        if let Err(error) = start() {
-            eprintln!("taper: {error:#}");
-        }
-    });
-}
+pub use launch::{ARGUMENT, start, start_later};
+pub use process::run;
+pub use proxy::adopt;

@@ -1,9 +1,8 @@
-//! Running cells.
+//! Execution of cells.
 
 use super::evaluator::fake;
-use super::front::{FakeFront, connect};
+use super::front_end::{FakeFrontEnd, connect};
 use super::limited;
-use anyhow::bail;
 use jupyter_protocol::{
     ExecuteRequest, HistoryEntry, HistoryRequest, InterruptRequest, JupyterMessageContent,
     KernelInfoRequest, ReplyStatus,
@@ -56,13 +55,13 @@ fn text_is_shown_while_the_cell_runs() {
 }
 
 #[test]
-fn what_waits_behind_a_failed_cell_is_not_run() {
+fn cells_queued_after_a_failed_cell_are_not_run() {
     limited(async {
         let (mut front, gate) = connect().await;
         let failing = front.execute("gate\nfail").await;
         front.wait_for(&failing, 2).await;
         let waiting = front.execute("out never").await;
-        // It is answered when it has been read, so those before it have been, too.
+        // When this request is answered, the earlier ones have been read.
         let barrier = front.send(KernelInfoRequest {}).await;
         front.reply(&barrier).await;
         gate.send(()).unwrap();
@@ -76,7 +75,11 @@ fn what_waits_behind_a_failed_cell_is_not_run() {
         assert_eq!(front.outputs(&waiting).await, ["busy", "idle"]);
         assert_eq!(front.outcome(&waiting).await, (ReplyStatus::Aborted, 0));
         assert_eq!(front.outputs(&barrier).await, ["busy", "idle"]);
-        assert_eq!(front.without_cause(), ["busy"], "a cell was still running");
+        assert_eq!(
+            front.without_request(),
+            ["busy"],
+            "a cell was still running"
+        );
 
         let later = front.execute("out again").await;
         let expected = ["busy", "input 2", "stdout again", "idle"];
@@ -104,7 +107,7 @@ fn without_stop_on_error_the_next_cell_runs() {
         assert_eq!(front.outcome(&next).await, (ReplyStatus::Ok, 2));
         front.outputs(&failing).await;
         front.outputs(&barrier).await;
-        assert_eq!(front.without_cause(), ["busy"]);
+        assert_eq!(front.without_request(), ["busy"]);
         let expected = ["busy", "input 2", "stdout b", "idle"];
         assert_eq!(front.outputs(&next).await, expected);
         front.finish().await;
@@ -164,14 +167,14 @@ fn with_expressions(code: &str, expressions: &[(&str, &str)]) -> ExecuteRequest 
     }
 }
 
-/// What the reply to a cell says of its expressions.
-async fn values(front: &mut FakeFront, cell: &str) -> Value {
+/// Returns the values of expressions in the reply to a cell.
+async fn values(front: &mut FakeFrontEnd, cell: &str) -> Value {
     let reply = to_value(front.reply(cell).await).unwrap();
     reply["user_expressions"].clone()
 }
 
 #[test]
-fn user_expressions_are_evaluated_and_not_shown() {
+fn user_expressions_are_evaluated_and_not_published() {
     limited(async {
         let (mut front, _gate) = connect().await;
         let asked = [
@@ -197,7 +200,7 @@ fn user_expressions_are_evaluated_and_not_shown() {
         let published = ["busy", "input 1", "stdout a", "idle"];
         assert_eq!(front.outputs(&cell).await, published);
 
-        // As debuggers and widgets do it: no cell at all, and nobody else hears of it.
+        // As debuggers and widgets do it: without a cell, and nothing is published.
         let silent = ExecuteRequest {
             silent: true,
             ..with_expressions("", &asked[..1])
@@ -223,7 +226,7 @@ fn user_expressions_of_a_failed_cell_are_not_evaluated() {
 }
 
 #[test]
-fn a_console_is_asked_to_end() {
+fn exit_commands_end_the_console() {
     limited(async {
         let (mut front, _gate) = connect().await;
         for (code, payload) in [
@@ -256,7 +259,7 @@ fn an_interrupt_ends_the_running_cell() {
         assert_eq!(front.outcome(&cell).await, (ReplyStatus::Error, 1));
         assert_eq!(front.outputs(&interrupt).await, ["busy", "idle"]);
         // The `idle` of the interrupt may come before that of the cell or after it.
-        let repeated = front.without_cause();
+        let repeated = front.without_request();
         assert!(repeated.iter().all(|state| state == "busy") && repeated.len() < 2);
         front.finish().await;
     });
@@ -311,9 +314,9 @@ fn an_interrupt_ends_a_question() {
         assert_eq!(outputs[2], "stdout none");
         assert_eq!(front.outcome(&cell).await.0, ReplyStatus::Error);
         front.outputs(&interrupt).await;
-        front.without_cause();
+        front.without_request();
 
-        // An answer to the old question is not one to the next.
+        // An answer to the old question does not answer the next one.
         let cell = ExecuteRequest {
             allow_stdin: true,
             ..ExecuteRequest::new("ask Name:".to_owned())
@@ -347,7 +350,7 @@ fn a_panic_of_the_evaluator_is_an_error_of_the_cell() {
 fn cells_wait_for_the_evaluator_and_other_requests_do_not() {
     limited(async {
         let (open, gate) = channel::<()>();
-        let mut front = FakeFront::connect(move || {
+        let mut front = FakeFrontEnd::connect(move || {
             gate.recv()?;
             Ok(fake().0)
         })
@@ -365,9 +368,9 @@ fn cells_wait_for_the_evaluator_and_other_requests_do_not() {
 }
 
 #[test]
-fn cells_tell_why_the_evaluator_did_not_start() {
+fn cells_report_why_the_evaluator_did_not_start() {
     limited(async {
-        let mut front = FakeFront::connect(|| bail!("no cargo\nrun `taper setup`")).await;
+        let mut front = FakeFrontEnd::connect(|| Err("no cargo\nrun `taper setup`".into())).await;
         for number in 1..=2 {
             let cell = front.execute("out a").await;
             let input = format!("input {number}");

@@ -8,7 +8,7 @@ use taper_evaluator::evaluator::{
 };
 use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 
-/// Makes a fake and what opens its `gate`s.
+/// Creates a fake evaluator, and a sender that opens its `gate`s.
 pub(super) fn fake() -> (Box<dyn Evaluator>, Sender<()>) {
     let (open, gate) = channel();
     let interrupts = Arc::default();
@@ -129,7 +129,7 @@ impl Fake {
             "stuck" => self.interrupts.wait_for(usize::MAX),
             "gate" => self.gate.recv().unwrap(),
             "fail" => return Err(error("Failure")),
-            // An evaluator that fails and forgets to say so.
+            // A bug in the evaluator.
             "panic" => panic!("{argument}"),
             unknown => panic!("the fake does not know `{unknown}`"),
         }

@@ -1,15 +1,15 @@
 //! The kernel over real sockets, between a fake front end and a fake evaluator.
 
 mod cells;
-mod ends;
 mod evaluator;
-mod front;
+mod front_end;
 mod requests;
+mod shutdown;
 
 use std::future::Future;
 use std::time::Duration;
 
-/// Runs a test; one that hangs fails.
+/// Runs a test with a time limit.
 fn limited(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -18,6 +18,6 @@ fn limited(test: impl Future<Output = ()>) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(20), test)
             .await
-            .expect("the test took too long");
+            .expect("the test ends within 20 seconds");
     });
 }

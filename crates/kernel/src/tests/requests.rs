@@ -1,6 +1,6 @@
-//! Requests other than cells, and messages that are none.
+//! Requests other than cells, and malformed messages.
 
-use super::front::connect;
+use super::front_end::connect;
 use super::limited;
 use jupyter_protocol::{
     CommId, CommInfoRequest, CommMsg, CommOpen, CompleteRequest, ConnectionInfo, ExecuteRequest,
@@ -77,7 +77,7 @@ fn comms_are_closed() {
 }
 
 #[test]
-fn the_kernel_says_who_it_is_on_both_channels() {
+fn kernel_info_is_answered_on_both_channels() {
     limited(async {
         let (mut front, _gate) = connect().await;
         let shell = front.send(KernelInfoRequest {}).await;
@@ -154,16 +154,16 @@ fn completeness_is_unknown_while_a_cell_runs() {
                 gate.send(()).unwrap();
                 front.outputs(&running).await;
                 front.reply(&running).await;
-                assert_eq!(front.without_cause(), ["busy"]);
+                assert_eq!(front.without_request(), ["busy"]);
             }
         }
         front.finish().await;
     });
 }
 
-/// Neither is run, and the kernel goes on.
+/// Neither is run, and the kernel continues.
 #[test]
-fn unsigned_messages_and_rubbish_are_dropped() {
+fn unsigned_and_malformed_messages_are_dropped() {
     limited(async {
         let (mut front, _gate) = connect().await;
         let wrong = ConnectionInfo {
@@ -177,21 +177,21 @@ fn unsigned_messages_and_rubbish_are_dropped() {
                 .unwrap();
         let cell = JupyterMessage::from(ExecuteRequest::new("out stolen".to_owned()));
         stranger.send(cell).await.unwrap();
-        let rubbish: [&[&str]; 4] = [
+        let malformed: [&[&str]; 4] = [
             &["rubbish"],
             &["<IDS|MSG>"],
             &["<IDS|MSG>", "xyz", "{}", "{}", "{}", "{}"],
             &["<IDS|MSG>", "", "{", "{", "{"],
         ];
-        for frames in rubbish {
+        for frames in malformed {
             let mut message = ZmqMessage::from(frames[0]);
             for frame in &frames[1..] {
                 message.push_back(frame.to_string().into());
             }
             stranger.socket.send(message).await.unwrap();
         }
-        // What a stranger sent is read before the answer to what it sends last, and the one with
-        // the right key is the last to come.
+        // The kernel reads in order: when the last message, signed with the right key, is answered,
+        // all earlier messages have been read.
         let right = Connection::new(DealerSocket::new(), &front.info.key, "stranger");
         stranger.mac = right.mac;
         let last = JupyterMessage::from(KernelInfoRequest {});
@@ -209,9 +209,9 @@ fn unsigned_messages_and_rubbish_are_dropped() {
     });
 }
 
-/// Somebody who listens on the way may know messages without knowing the key.
+/// A process that records the traffic has messages without having the key.
 #[test]
-fn a_message_that_comes_again_is_dropped() {
+fn a_replayed_message_is_dropped() {
     limited(async {
         let (mut front, _gate) = connect().await;
         let cell = JupyterMessage::from(ExecuteRequest::new("out once".to_owned()));
@@ -228,13 +228,13 @@ fn a_message_that_comes_again_is_dropped() {
         let expected = ["busy", "input 2", "stdout last", "idle"];
         assert_eq!(front.outputs(&last).await, expected);
         assert_eq!(front.outcome(&last).await, (ReplyStatus::Ok, 2));
-        front.without_cause();
+        front.without_request();
         front.finish().await;
     });
 }
 
 #[test]
-fn the_heart_beats() {
+fn heartbeats_are_answered() {
     limited(async {
         let (front, _gate) = connect().await;
         let mut heart = create_client_heartbeat_connection(&front.info)

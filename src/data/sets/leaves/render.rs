@@ -1,7 +1,7 @@
 //! One leaf.
 
 use crate::data::sets::drawing::{Color, Dice, mix, ramp};
-use crate::image::Pixels;
+use crate::image::RgbImage;
 use std::f32::consts::PI;
 
 const WIDTH: usize = 256;
@@ -34,7 +34,7 @@ struct Mark {
     rim: Option<(Color, f32)>,
 }
 
-pub(super) fn draw(dice: &mut Dice, diseased: bool) -> Pixels {
+pub(super) fn draw(dice: &mut Dice, diseased: bool) -> RgbImage {
     let mut leaf = Leaf {
         middle: (
             WIDTH as f32 / 2.0 + dice.between(-12.0, 12.0),
@@ -54,7 +54,7 @@ pub(super) fn draw(dice: &mut Dice, diseased: bool) -> Pixels {
     };
     leaf.marks = if diseased { spots(dice) } else { drops(dice) };
 
-    let mut pixels = Pixels::filled(WIDTH, HEIGHT, [0; 3]);
+    let mut pixels = RgbImage::filled(WIDTH, HEIGHT, [0; 3]);
     for (i, pixel) in pixels.rgb.chunks_mut(3).enumerate() {
         let (x, y) = ((i % WIDTH) as f32, (i / WIDTH) as f32);
         // One grain for the three colours: light, not confetti.

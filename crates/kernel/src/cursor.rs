@@ -1,8 +1,8 @@
-//! What a person means who asks for documentation with the cursor somewhere in the code.
+//! Which name a request for documentation means.
 
-/// The end of the name that the cursor touches; else of the function whose arguments it stands in;
-/// else the cursor. All are byte offsets.
-pub(super) fn subject(code: &str, cursor: usize) -> usize {
+/// Returns the end of the name that the cursor touches; else of the function whose arguments
+/// surround it; else the cursor. All are byte offsets.
+pub(super) fn inspected(code: &str, cursor: usize) -> usize {
     if let Some(end) = touched(code, cursor) {
         return end;
     }
@@ -16,11 +16,11 @@ pub(super) fn subject(code: &str, cursor: usize) -> usize {
     cursor
 }
 
-/// The end of the name before, behind or around `cursor`.
+/// Returns the end of the name before, after or around `cursor`.
 fn touched(code: &str, cursor: usize) -> Option<usize> {
     let before = code[..cursor].trim_end_matches(is_part).len();
-    let behind = &code[cursor..];
-    let end = cursor + behind.len() - behind.trim_start_matches(is_part).len();
+    let after = &code[cursor..];
+    let end = cursor + after.len() - after.trim_start_matches(is_part).len();
     let name = &code[before..end];
     let is_name = name.starts_with(|c: char| !c.is_numeric());
     is_name.then_some(end)
@@ -30,7 +30,7 @@ fn is_part(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// Where the last parenthesis stands that is still open.
+/// Returns the position of the last open parenthesis.
 fn enclosing(code: &str) -> Option<usize> {
     let mut closed = 0;
     for (at, c) in code.char_indices().rev() {
@@ -48,11 +48,11 @@ fn enclosing(code: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// `|` is the cursor, and what is found ends at `expected`.
+    /// In `marked`, `|` is the cursor; the inspected name ends with `expected`.
     fn check(marked: &str, expected: &str) {
         let cursor = marked.find('|').unwrap();
         let code = marked.replace('|', "");
-        let end = subject(&code, cursor);
+        let end = inspected(&code, cursor);
         assert_eq!(&code[..end], expected, "{marked}");
     }
 

@@ -1,27 +1,27 @@
-//! Updates of displays, thinned out: a board that is drawn a thousand times a second would make the
-//! page stand still.
+//! A throttle for updates of displays: a plot that is redrawn a thousand times a second would block
+//! the front end.
 
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Front ends get updates so often at most, and always the last one.
+/// The shortest time between two updates. The last update is always sent.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Updates that wait; of each display the newest only.
+/// Holds the newest update of each display until it is due.
 #[derive(Default)]
-pub(super) struct Updates {
+pub(super) struct UpdateThrottle {
     held: Vec<JupyterMessage>,
     sent: Option<Instant>,
 }
 
-impl Updates {
-    /// Whether this is a message that may be replaced by a later one of its kind.
-    pub(super) fn is_one(message: &JupyterMessage) -> bool {
+impl UpdateThrottle {
+    /// Returns whether a later message of the same kind can replace this message.
+    pub(super) fn accepts(message: &JupyterMessage) -> bool {
         display_id(message).is_some()
     }
 
-    /// Holds an update, in the place of an older one of the same display.
+    /// Holds an update, in place of an older update of the same display.
     pub(super) fn hold(&mut self, message: JupyterMessage) {
         let id = display_id(&message);
         match self.held.iter_mut().find(|held| display_id(held) == id) {
@@ -30,13 +30,13 @@ impl Updates {
         }
     }
 
-    /// When to send what is held; the first one after a while goes at once.
+    /// Returns when to send what is held: at once, if the last update was sent long enough ago.
     pub(super) fn due(&self) -> Option<Instant> {
         let sent = self.sent;
         (!self.held.is_empty()).then(|| sent.map_or_else(Instant::now, |sent| sent + INTERVAL))
     }
 
-    /// What is to be sent now.
+    /// Returns the updates to send now.
     pub(super) fn take(&mut self) -> Vec<JupyterMessage> {
         if !self.held.is_empty() {
             self.sent = Some(Instant::now());
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn of_each_display_the_newest_is_kept_in_order_of_their_first() {
-        let mut updates = Updates::default();
+        let mut updates = UpdateThrottle::default();
         assert_eq!(updates.due(), None);
         for (id, text) in [("a", "a1"), ("b", "b1"), ("a", "a2"), ("a", "a3")] {
             updates.hold(update(id, text));
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_first_goes_at_once_and_the_next_after_the_interval() {
-        let mut updates = Updates::default();
+        let mut updates = UpdateThrottle::default();
         updates.hold(update("a", "1"));
         assert!(updates.due().expect("something is held") <= Instant::now());
         updates.take();

@@ -1,9 +1,11 @@
-//! A fake front end. It fails a test that leaves a message unread, or the kernel running.
+//! A fake front end. It fails a test that leaves a message unread or the kernel running.
 
-use super::super::connection::Sockets;
-use super::super::shared::Shared;
 use super::evaluator::fake;
+use crate::error::StartResult;
 use crate::serve::run;
+use crate::shared::Shared;
+use crate::sockets::Sockets;
+use crate::stop::Stop;
 use jupyter_protocol::{
     ConnectionInfo, ExecuteRequest, ExecutionState, InputReply, JupyterMessage,
     JupyterMessageContent, ReplyStatus, ShutdownRequest, Status, Transport,
@@ -19,32 +21,29 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use taper_evaluator::evaluator::Evaluator;
 use tokio::sync::oneshot;
 
-pub(super) struct FakeFront {
+pub(super) struct FakeFrontEnd {
     pub(super) info: ConnectionInfo,
     shell: ClientShellConnection,
     control: ClientControlConnection,
     stdin: ClientStdinConnection,
     iopub: ClientIoPubConnection,
-    /// What was published and not yet asked for, by the request that caused it.
+    /// Descriptions of published messages that no test has read yet, by the id of their request.
     published: HashMap<String, Vec<String>>,
     replies: HashMap<String, Vec<JupyterMessage>>,
     ended: Option<oneshot::Receiver<()>>,
 }
 
-/// A kernel with the fake evaluator; the sender opens its gates.
-pub(super) async fn connect() -> (FakeFront, Sender<()>) {
+/// Starts a kernel with the fake evaluator; the sender opens its gates.
+pub(super) async fn connect() -> (FakeFrontEnd, Sender<()>) {
     let (evaluator, gate) = fake();
-    (FakeFront::connect(move || Ok(evaluator)).await, gate)
+    (FakeFrontEnd::connect(move || Ok(evaluator)).await, gate)
 }
 
-impl FakeFront {
-    /// Starts a kernel and waits until this front end hears it.
-    pub(super) async fn connect(
-        start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
-    ) -> Self {
+impl FakeFrontEnd {
+    /// Starts a kernel and waits until this front end receives what it publishes.
+    pub(super) async fn connect(start: impl FnOnce() -> StartResult + Send + 'static) -> Self {
         let info = free_ports().await;
         let ended = spawn_kernel(info.clone(), start).await;
         let session = "front";
@@ -69,11 +68,11 @@ impl FakeFront {
         };
         front.publication().await;
         front.publication().await;
-        assert_eq!(front.without_cause(), ["iopub_welcome", "starting"]);
+        assert_eq!(front.without_request(), ["iopub_welcome", "starting"]);
         front
     }
 
-    /// Sends a request on the shell channel and gives its id.
+    /// Sends a request on the shell channel and returns its id.
     pub(super) async fn send(&mut self, request: impl Into<JupyterMessage>) -> String {
         let message = request.into();
         let id = message.header.msg_id.clone();
@@ -92,7 +91,7 @@ impl FakeFront {
         self.send(ExecuteRequest::new(code.to_owned())).await
     }
 
-    /// The reply to a request on the shell channel.
+    /// Returns the reply to a request on the shell channel.
     pub(super) async fn reply(&mut self, id: &str) -> JupyterMessageContent {
         while !self.replies.contains_key(id) {
             let message = self.shell.read().await.unwrap();
@@ -109,7 +108,7 @@ impl FakeFront {
         self.take_reply(id)
     }
 
-    /// The status and the number in the reply to an execute request.
+    /// Returns the status and the execution count in the reply to an execute request.
     pub(super) async fn outcome(&mut self, id: &str) -> (ReplyStatus, usize) {
         match self.reply(id).await {
             JupyterMessageContent::ExecuteReply(reply) => {
@@ -133,7 +132,7 @@ impl FakeFront {
         reply.content
     }
 
-    /// All that a request published, from `busy` to `idle`.
+    /// Returns all that a request published, from `busy` to `idle`.
     pub(super) async fn outputs(&mut self, id: &str) -> Vec<String> {
         while self.published.get(id).and_then(|all| all.last()) != Some(&"idle".to_owned()) {
             self.publication().await;
@@ -141,7 +140,7 @@ impl FakeFront {
         self.published.remove(id).unwrap()
     }
 
-    /// Waits for the request's next `count` publications; they stay, for [`Self::outputs`].
+    /// Waits until the request has published `count` messages, which [`Self::outputs`] returns again.
     pub(super) async fn wait_for(&mut self, id: &str, count: usize) -> &[String] {
         while self.published.get(id).is_none_or(|all| all.len() < count) {
             self.publication().await;
@@ -149,21 +148,21 @@ impl FakeFront {
         &self.published[id]
     }
 
-    /// What was published so far without a request that caused it.
-    pub(super) fn without_cause(&mut self) -> Vec<String> {
+    /// Returns what was published so far without a request.
+    pub(super) fn without_request(&mut self) -> Vec<String> {
         self.published.remove("").unwrap_or_default()
     }
 
     async fn publication(&mut self) {
         let message = self.iopub.read().await.unwrap();
-        let line = in_words(&message.content);
+        let line = describe(&message.content);
         self.published
             .entry(cause(&message))
             .or_default()
             .push(line);
     }
 
-    /// Waits for a question and returns it with its cause.
+    /// Waits for a question.
     pub(super) async fn question(&mut self) -> JupyterMessage {
         self.stdin.read().await.unwrap()
     }
@@ -178,7 +177,7 @@ impl FakeFront {
         self.stdin.send(reply).await.unwrap();
     }
 
-    /// Drops what a request published that will never end.
+    /// Drops the outputs of a request that does not end.
     pub(super) fn forget(&mut self, id: &str) {
         self.published.remove(id);
     }
@@ -201,7 +200,7 @@ impl FakeFront {
     }
 }
 
-impl Drop for FakeFront {
+impl Drop for FakeFrontEnd {
     fn drop(&mut self) {
         let forgotten = self.ended.is_some() && !std::thread::panicking();
         assert!(!forgotten, "the test did not call `finish`");
@@ -228,7 +227,7 @@ async fn free_ports() -> ConnectionInfo {
 /// Runs a kernel on a thread of its own; returns when it listens.
 async fn spawn_kernel(
     info: ConnectionInfo,
-    start: impl FnOnce() -> anyhow::Result<Box<dyn Evaluator>> + Send + 'static,
+    start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> oneshot::Receiver<()> {
     let (bound, listens) = oneshot::channel();
     let (ended, end) = oneshot::channel();
@@ -240,7 +239,9 @@ async fn spawn_kernel(
         runtime.block_on(async {
             let sockets = Sockets::bind(&info).await.unwrap();
             bound.send(()).unwrap();
-            run(sockets, Arc::new(Shared::new()), start).await;
+            let stop = Stop::default();
+            let shared = Arc::new(Shared::new(stop.clone()));
+            run(sockets, stop, shared, start).await;
         });
         runtime.shutdown_background();
         ended.send(()).unwrap();
@@ -254,8 +255,8 @@ fn cause(message: &JupyterMessage) -> String {
     parent.map_or(String::new(), |parent| parent.msg_id.clone())
 }
 
-/// One line for what a front end shows.
-fn in_words(content: &JupyterMessageContent) -> String {
+/// Describes a message in one line.
+fn describe(content: &JupyterMessageContent) -> String {
     use JupyterMessageContent as Content;
     let json = |data| to_string(data).unwrap();
     match content {
