@@ -8,12 +8,13 @@ mod backend;
 mod cuda_tests;
 mod errors;
 mod gpu_info;
+#[cfg(any(feature = "cuda", test))]
 mod memory;
 
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 
-use crate::error::explain;
+use crate::error::{self, Problem};
 use candle_core::{Device, DeviceLocation, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -52,13 +53,16 @@ pub fn gpu(index: usize) -> Result<Device> {
         return Ok(device.clone());
     }
     match backend::count()? {
-        0 => Err(explain(
-            format!("there is no GPU {index}: this machine shows none"),
-            format!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
+        0 => Err(error::gpu(
+            format_args!("there is no GPU {index}: this machine shows none"),
+            format_args!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
         )),
-        count if index >= count => Err(explain(
-            format!("there is no GPU {index}: this machine has {count}, counted from 0"),
-            format!("Use gpu({}), or a lower number", count - 1),
+        count if index >= count => Err(error::index(
+            "gpu",
+            "GPU",
+            index as i64,
+            count,
+            format_args!("Use gpu({}), or a lower index", count - 1),
         )),
         _ => {
             let device = backend::open(index)?;
@@ -154,10 +158,13 @@ pub fn synchronize(device: &Device) -> Result<()> {
 }
 
 fn unknown_device(name: &str) -> candle_core::Error {
-    explain(
-        format!("there is no device named {name:?}"),
-        r#"Write "cpu", "cuda", "cuda:1", "gpu", "gpu:1" or "metal""#,
-    )
+    let known = ["cpu", "cuda", "cuda:1", "gpu", "gpu:1", "metal"];
+    Problem::Name {
+        kind: "device".to_owned(),
+        name: name.to_owned(),
+        known: known.map(str::to_owned).to_vec(),
+    }
+    .with_advice(r#"Write "cpu", "cuda", "cuda:1", "gpu", "gpu:1" or "metal""#)
 }
 
 /// What Taper adds to Candle's [`Device`].

@@ -46,7 +46,7 @@ pub mod bench;
 pub mod data;
 pub mod device;
 mod erased;
-mod error;
+pub mod error;
 mod image;
 pub mod nn;
 pub mod notebook;

@@ -1,6 +1,6 @@
 //! Examples by number.
 
-use crate::error::explain;
+use crate::error;
 use crate::notebook::Show;
 use crate::tensor::moved;
 use candle_core::{Device, Result, Tensor};
@@ -195,7 +195,7 @@ impl TensorDataset {
     /// let error = TensorDataset::new(zeros((4, 2), &cpu())?, zeros(5, &cpu())?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "TensorDataset: x has the shape [4, 2] and y the shape [5]\n\
+    ///     "TensorDataset: expected y with the first dimension of x, whose shape is [4, 2], found shape [5]\n\
     ///      Give both the same first dimension: the number of examples"
     /// );
     /// # Ok::<(), Error>(())
@@ -203,8 +203,10 @@ impl TensorDataset {
     pub fn new(x: Tensor, y: Tensor) -> Result<Self> {
         if x.dims().is_empty() || x.dims().first() != y.dims().first() {
             let (x, y) = (x.dims(), y.dims());
-            return Err(explain(
-                format_args!("TensorDataset: x has the shape {x:?} and y the shape {y:?}"),
+            return Err(error::shape(
+                "TensorDataset",
+                format_args!("y with the first dimension of x, whose shape is {x:?}"),
+                y,
                 "Give both the same first dimension: the number of examples",
             ));
         }
@@ -241,9 +243,12 @@ fn rows(tensor: &Tensor, indices: &[usize]) -> Result<Tensor> {
 pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
     match indices.iter().find(|&&index| index >= len) {
         None => Ok(()),
-        Some(index) => Err(explain(
-            format_args!("there is no example {index}: the data set has {len}"),
-            "Numbers begin with 0 and end below the data set's len()",
+        Some(index) => Err(error::index(
+            "get",
+            "example",
+            *index as i64,
+            len,
+            format_args!("Use indices from 0 to {}", len.saturating_sub(1)),
         )),
     }
 }
@@ -274,7 +279,9 @@ mod tests {
     fn a_number_without_an_example_is_an_error() {
         let data = TensorDataset::new(zeros((3, 2), &CPU).unwrap(), zeros(3, &CPU).unwrap());
         let message = data.unwrap().get(&[0, 3]).unwrap_err().to_string();
-        assert!(message.starts_with("there is no example 3: the data set has 3\n"));
+        assert!(
+            message.starts_with("get: example 3 is out of range: there are 3, counted from 0\n")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod tests;
 pub use batches::Batches;
 
 use super::{Batch, Dataset};
-use crate::error::explain;
+use crate::error;
 use crate::notebook::Show;
 use crate::tensor::{draw_seed, permutation, with_seed};
 use candle_core::{Device, Result};
@@ -181,23 +181,25 @@ impl DataLoader {
     fn check(&self) -> Result<()> {
         let examples = self.dataset.len();
         if self.batch_size == 0 {
-            return Err(explain(
-                "DataLoader: the batch size is 0",
-                "Ask for at least one example in a batch: .batch_size(32)",
+            return Err(error::argument(
+                "DataLoader",
+                "a batch size of at least 1",
+                0,
+                "Set the number of examples in a batch: .batch_size(32)",
             ));
         }
         if examples == 0 {
-            return Err(explain(
-                "DataLoader: the data set is empty",
+            return Err(error::state(
+                "DataLoader",
+                "the data set is empty",
                 "Give it at least one example",
             ));
         }
         if self.num_batches() == 0 {
-            return Err(explain(
-                format_args!(
-                    "DataLoader: {examples} examples do not fill a batch of {}, and drop_last leaves out smaller ones",
-                    self.batch_size
-                ),
+            return Err(error::argument(
+                "DataLoader with drop_last",
+                format_args!("a batch size of at most {examples}, the number of examples"),
+                self.batch_size,
                 "Choose a smaller batch size, or .drop_last(false)",
             ));
         }

@@ -11,7 +11,7 @@ mod geometry;
 pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 
-use crate::error::explain;
+use crate::error;
 use candle_core::{DType, Device, Result, Tensor};
 use std::fmt;
 
@@ -150,11 +150,16 @@ impl Picture {
                     device: image.device().clone(),
                 })
             }
-            dims => Err(explain(
-                format_args!(
-                    "{step} takes a picture (height, width, 3) of u8, not {dims:?} of {}",
-                    image.dtype().as_str()
-                ),
+            _ if image.dtype() != DType::U8 => Err(error::dtype(
+                step,
+                "an image (height, width, 3) of u8",
+                image.dtype(),
+                "Put it before ToTensor, which changes shape and type",
+            )),
+            dims => Err(error::shape(
+                step,
+                "an image (height, width, 3) of u8",
+                dims,
                 "Put it before ToTensor, which changes shape and type",
             )),
         }

@@ -2,7 +2,7 @@
 
 pub(super) use kind::{count, open};
 
-use crate::error::explain;
+use crate::error;
 use candle_core::{Device, Result};
 
 /// Refuses a kind of GPU (`"cuda"`, `"metal"`) other than the one this build supports.
@@ -10,16 +10,16 @@ pub(super) fn require(wanted: &str) -> Result<()> {
     if kind::NAME.is_none_or(|name| name == wanted) {
         return Ok(());
     }
-    Err(explain(
-        format!("this build of Taper has no support for {wanted} devices"),
-        format!("Build it with `features = [\"{wanted}\"]`, or use try_gpu(0)"),
+    Err(error::gpu(
+        format_args!("this build of Taper has no support for {wanted} devices"),
+        format_args!("Build it with `features = [\"{wanted}\"]`, or use try_gpu(0)"),
     ))
 }
 
 #[cfg(feature = "cuda")]
 mod kind {
     use super::*;
-    use crate::device::errors::{explain_gpu, meaning};
+    use crate::device::errors::{explain_gpu, explained};
     use candle_core::cuda_backend::CudaDevice;
     use candle_core::cuda_backend::cudarc::driver::{CudaContext, sys};
 
@@ -28,14 +28,16 @@ mod kind {
     pub(in super::super) fn count() -> Result<usize> {
         CudaContext::device_count()
             .map(|count| count.max(0) as usize)
-            .map_err(|error| {
+            .map_err(|driver| {
                 let unknown = || {
-                    explain(
-                        format!("no GPU can be used: the NVIDIA driver does not answer ({error})"),
+                    error::gpu(
+                        format_args!(
+                            "no GPU can be used: the NVIDIA driver does not answer ({driver})"
+                        ),
                         "Run `nvidia-smi` in a terminal to see the driver's state, or use cpu()",
                     )
                 };
-                meaning(&error.to_string(), None, || None).unwrap_or_else(unknown)
+                explained(driver).unwrap_or_else(unknown)
             })
     }
 
@@ -95,7 +97,7 @@ mod kind {
     pub(super) const NAME: Option<&str> = None;
 
     pub(in super::super) fn count() -> Result<usize> {
-        Err(explain(
+        Err(error::gpu(
             "no GPU can be used: this build of Taper is for the CPU only",
             "Build it with `features = [\"cuda\"]` (\"metal\" on a Mac), \
              or use try_gpu(0), which falls back to the CPU",

@@ -1,6 +1,6 @@
 //! What NVIDIA's driver tells about the GPUs of this machine.
 
-use crate::error::explain;
+use crate::error;
 use candle_core::{Error, Result};
 use std::fmt;
 use std::io::ErrorKind;
@@ -87,9 +87,11 @@ fn parse_line(line: &str) -> Result<GpuInfo> {
 }
 
 fn unreadable(line: &str) -> Error {
-    explain(
-        format!("nvidia-smi answered in a form that Taper does not know: {line:?}"),
-        "nvidia_smi()? shows its table as it is",
+    error::parse(
+        "nvidia-smi",
+        "a line of 5 values, the first an integer",
+        format_args!("{line:?}"),
+        "nvidia_smi()? shows its table unchanged",
     )
 }
 
@@ -102,8 +104,8 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
                 ErrorKind::NotFound => "there is no command nvidia-smi".to_owned(),
                 _ => format!("nvidia-smi cannot be started ({error})"),
             };
-            explain(
-                format!("no NVIDIA driver found: {why}"),
+            error::gpu(
+                format_args!("no NVIDIA driver found: {why}"),
                 "On a machine with an NVIDIA GPU, install its driver; else stay on cpu()",
             )
         })?;
@@ -114,8 +116,8 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
     let complaint = String::from_utf8_lossy(&output.stderr);
     let lines = text.lines().chain(complaint.lines());
     let complaint: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty()).collect();
-    Err(explain(
-        format!("nvidia-smi failed: {}", complaint.join(" ")),
+    Err(error::gpu(
+        format_args!("nvidia-smi failed: {}", complaint.join(" ")),
         "Restart the machine if the driver was just installed or updated; cpu() works meanwhile",
     ))
 }

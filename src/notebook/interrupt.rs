@@ -1,6 +1,6 @@
 //! Interrupts: noted when they come, looked at by long work.
 
-use crate::error::{Result, explain};
+use crate::error::{self, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -40,10 +40,7 @@ pub fn interrupted() -> bool {
 /// ```
 pub fn check_interrupt() -> Result<()> {
     if interrupted() {
-        return Err(explain(
-            "interrupted: the reader asked to stop",
-            "Run the cell again to begin anew; what earlier cells made is still there",
-        ));
+        return Err(error::interrupted());
     }
     Ok(())
 }

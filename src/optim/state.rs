@@ -1,6 +1,6 @@
 //! What an optimiser remembers of each parameter.
 
-use crate::error::explain;
+use crate::error;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Device, Result, Tensor, Var};
@@ -79,9 +79,10 @@ impl<const N: usize> OptimizerState<N> {
         }
         match found || self.parameters.is_empty() {
             true => Ok(()),
-            false => Err(explain(
-                "the optimiser's parameters have no gradients: the loss does not depend on them",
-                "Make the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
+            false => Err(error::state(
+                "the optimiser's parameters have no gradients",
+                "the loss does not depend on them",
+                "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
             )),
         }
     }
@@ -172,8 +173,9 @@ fn missing(name: &str) -> candle_core::Error {
 }
 
 fn foreign(what: String) -> candle_core::Error {
-    explain(
-        format!("the state of the optimiser does not fit: {what}"),
+    error::state(
+        "the state of the optimiser does not fit",
+        what,
         "Load it into the same kind of optimiser, made for the same model",
     )
 }

@@ -1,7 +1,7 @@
 //! Tensors from numbers and from rules.
 
 use crate::device::explain_gpu;
-use crate::error::explain;
+use crate::error;
 use crate::tensor::moved;
 use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 
@@ -106,7 +106,12 @@ pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor>
 /// ```
 pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<Tensor> {
     let Some(last) = steps.checked_sub(1) else {
-        return Err(explain("linspace: steps is 0", "Ask for at least one step"));
+        return Err(error::argument(
+            "linspace",
+            "at least 1 step",
+            0,
+            "Choose a number of steps above 0",
+        ));
     };
     let distance = (end - start) / last.max(1) as f64;
     let numbers = (0..steps).map(|i| match i {

@@ -3,7 +3,7 @@
 //! One ChaCha generator serves the whole program. Numbers are drawn on the CPU and then moved, so a
 //! seed gives the same tensors on the CPU and on a GPU. Without a seed, they differ in each run.
 
-use crate::error::explain;
+use crate::error;
 use crate::tensor::moved;
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
@@ -209,9 +209,11 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
         Rule::Normal { mean, std } => {
             let distribution = Normal::new(mean as f32, std as f32).ok();
             let Some(distribution) = distribution.filter(|_| std >= 0.0) else {
-                return Err(explain(
-                    format!("normal: {std} is no standard deviation"),
-                    "Give a finite number that is not negative",
+                return Err(error::argument(
+                    "normal",
+                    "a standard deviation of at least 0",
+                    std,
+                    "Give a finite value that is not negative",
                 ));
             };
             draw::<f32>(distribution, shape)?
@@ -267,9 +269,11 @@ fn empty_range(
     low: &dyn std::fmt::Display,
     high: &dyn std::fmt::Display,
 ) -> candle_core::Error {
-    explain(
-        format!("{function}: there are no numbers from {low} up to {high}"),
-        "Give the lower bound first, and make both finite",
+    error::argument(
+        function,
+        "a lower bound below the upper one, both finite",
+        format_args!("{low} and {high}"),
+        "Give the lower bound first",
     )
 }
 

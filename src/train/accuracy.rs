@@ -1,6 +1,6 @@
 //! How many predictions are right.
 
-use crate::error::explain;
+use crate::error;
 use crate::nn::same_device;
 use candle_core::{D, DType, Result, Tensor};
 
@@ -26,14 +26,20 @@ pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 
 /// How many are right, as a number on the device.
 fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    if y_hat.rank() != 2 || y.dims() != [y_hat.dims()[0]] {
-        return Err(explain(
-            format!(
-                "accuracy: scores of shape {:?} do not fit classes of shape {:?}",
-                y_hat.dims(),
-                y.dims()
-            ),
-            "Give it (batch, classes) scores and (batch,) class numbers",
+    let &[batch, _] = y_hat.dims() else {
+        return Err(error::shape(
+            "accuracy",
+            "logits (batch, classes)",
+            y_hat.dims(),
+            "Pass one row of logits for each example",
+        ));
+    };
+    if y.dims() != [batch] {
+        return Err(error::shape(
+            "accuracy",
+            format_args!("one class for each of {batch} examples"),
+            y.dims(),
+            format_args!("Pass classes of shape ({batch},)"),
         ));
     }
     same_device("accuracy", y_hat, y)?;
@@ -93,13 +99,11 @@ impl Accuracy {
     /// ```
     pub fn update(&mut self, labels: &[Tensor], outputs: &[Tensor]) -> Result<()> {
         if labels.len() != outputs.len() {
-            return Err(explain(
-                format!(
-                    "accuracy: {} lists of labels for {} of outputs",
-                    labels.len(),
-                    outputs.len()
-                ),
-                "Give one tensor of labels for each tensor of outputs",
+            return Err(error::argument(
+                "accuracy",
+                format_args!("as many tensors of outputs as of labels, {}", labels.len()),
+                outputs.len(),
+                "Pass one tensor of labels for each tensor of outputs",
             ));
         }
         for (i, (y, y_hat)) in labels.iter().zip(outputs).enumerate() {
@@ -132,8 +136,9 @@ impl Accuracy {
     /// ```
     pub fn get(&self) -> Result<f64> {
         if self.total == 0 {
-            return Err(explain(
-                "accuracy: nothing was counted yet",
+            return Err(error::state(
+                "accuracy",
+                "no predictions were counted yet",
                 "Call update(&labels, &outputs)? first",
             ));
         }

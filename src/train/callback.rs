@@ -1,6 +1,7 @@
 //! Those who look on while a model trains.
 
 use super::{Epoch, History, Interval};
+use crate::error;
 use crate::nn::Parameters;
 use crate::optim::Optimizer;
 use candle_core::Result;
@@ -172,11 +173,7 @@ impl Callback for EarlyStopping {
     // It remembers nothing itself: after a checkpoint it waits as if training had never stopped.
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
         if end.epoch.metric(&self.name).is_none() {
-            let names: Vec<&str> = end.epoch.metrics.keys().map(String::as_str).collect();
-            return Err(crate::error::explain(
-                format!("EarlyStopping: there is no number named {:?}", self.name),
-                format!("Choose one of: {}", names.join(", ")),
-            ));
+            return Err(error::name("metric", &self.name, end.epoch.metrics.keys()));
         }
         let sign = if self.larger_is_better { 1.0 } else { -1.0 };
         let (mut best, mut waited) = (f64::NEG_INFINITY, 0);

@@ -1,7 +1,7 @@
 //! Training that can be taken up again.
 
 use super::{Callback, EpochEnd, Flow, History};
-use crate::error::explain;
+use crate::error;
 use crate::nn::{files, state_of};
 use crate::optim::Optimizer;
 use crate::tensor::{generator_state, restore_generator};
@@ -158,9 +158,11 @@ fn bytes<const N: usize>(of: &HashMap<String, Tensor>, name: &str) -> Result<[u8
 }
 
 fn no_checkpoint(missing: &str) -> candle_core::Error {
-    explain(
-        format!("the file is no checkpoint: it has no {missing}"),
-        "Give a file that the callback Checkpoint has written; load_parameters(…) reads a model alone",
+    error::parse(
+        "the checkpoint",
+        format_args!("an entry {missing:?}"),
+        "none",
+        "Pass a file that the callback Checkpoint has written; load_parameters(…) reads only a model",
     )
 }
 
@@ -217,7 +219,10 @@ mod tests {
         let short = path.with_extension("short");
         files::save(&short, &cut)?;
         let message = load(&short, &cpu, &other, &mut adam(&other)).err().unwrap();
-        assert!(message.to_string().contains("has no seed"), "{message}");
+        assert!(
+            message.to_string().contains("an entry \"seed\""),
+            "{message}"
+        );
         untouched()?;
 
         load(&path, &cpu, &other, &mut adam(&other))?;

@@ -6,7 +6,7 @@ use super::recorder::{Fetched, Note, Recorder, listen};
 use super::{Epoch, EpochEnd, Flow, Interval, Trainer, checkpoint};
 use crate::data::{Batch, DataLoader, DataModule};
 use crate::device::explain_gpu;
-use crate::error::explain;
+use crate::error;
 use crate::nn::ParametersExt;
 use crate::notebook::{check_interrupt, progress};
 use crate::optim::{Optimizer, clip_gradients};
@@ -225,11 +225,10 @@ impl<'a> Fit<'a> {
         self.fetched.extend(fetched);
         if let Some((position, loss)) = wrong {
             let step = self.step - steps + position + 1;
-            return Err(explain(
-                format!(
-                    "the loss is {loss} at step {step}, in epoch {}",
-                    self.epoch + 1
-                ),
+            return Err(error::loss(
+                loss,
+                step,
+                self.epoch + 1,
                 match self.trainer.in_use[0].is_cpu() {
                     true => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
@@ -304,9 +303,10 @@ impl<'a> Fit<'a> {
 fn refuse_empty(name: &str, loader: &DataLoader) -> Result<()> {
     match loader.dataset().is_empty() {
         false => Ok(()),
-        true => Err(explain(
-            format!("the {name} set is empty"),
-            "Give it examples; without a validation set, val_dataloader gives None",
+        true => Err(error::state(
+            "Trainer",
+            format_args!("the {name} set is empty"),
+            "Add examples; without a validation set, val_dataloader returns None",
         )),
     }
 }

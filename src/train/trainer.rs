@@ -5,7 +5,7 @@ use super::module::Model;
 use super::{Callback, History, Module, split_and_load};
 use crate::data::{Batch, DataModule};
 use crate::device::{DeviceExt, gpu, num_gpus};
-use crate::error::explain;
+use crate::error;
 use crate::nn::{Parameter, ParametersExt};
 use crate::notebook::Show;
 use crate::optim::Schedule;
@@ -263,8 +263,8 @@ impl Trainer {
             }
             ([], n) if n > num_gpus() => {
                 let have = num_gpus();
-                return Err(explain(
-                    format!("num_gpus({n}): this machine has {have} that can be used"),
+                return Err(error::gpu(
+                    format_args!("num_gpus({n}): this machine has {have} that can be used"),
                     "Ask for fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
                 ));
             }
@@ -290,8 +290,9 @@ impl Trainer {
     /// ```
     pub fn prepare_batch(&self, batch: &Batch) -> Result<Vec<Batch>> {
         if self.in_use.is_empty() {
-            return Err(explain(
-                "prepare_batch: the trainer has no device yet",
+            return Err(error::state(
+                "prepare_batch",
+                "the trainer has no device yet",
                 "Call .prepare_model(&mut model) first",
             ));
         }

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::data::Batch;
-use crate::error::explain;
+use crate::error;
 use crate::notebook::check_interrupt;
 use candle_core::Result;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -116,9 +116,10 @@ impl Ahead {
             .as_ref()
             .and_then(|batches| batches.recv().ok());
         received.unwrap_or_else(|| {
-            Err(explain(
+            Err(error::state(
+                "DataLoader",
                 "the data set panicked while it made a batch",
-                "The panic's own message stands above; .prefetch(0) makes it the cell's",
+                "The panic's own message is printed above; with .prefetch(0) it is the cell's",
             ))
         })
     }

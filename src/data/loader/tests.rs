@@ -156,7 +156,7 @@ fn a_loop_without_batches_says_why() {
     );
     assert_eq!(
         message(loader.batch_size(8).drop_last(true)),
-        "DataLoader: 5 examples do not fill a batch of 8, and drop_last leaves out smaller ones\n\
+        "DataLoader with drop_last: expected a batch size of at most 5, the number of examples, found 8\n\
          Choose a smaller batch size, or .drop_last(false)"
     );
     let nothing = zeros((0, 1), &CPU).unwrap();

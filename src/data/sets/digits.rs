@@ -2,7 +2,7 @@
 
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
-use crate::error::explain;
+use crate::error;
 use crate::tensor::{permutation, with_seed};
 use candle_core::{Device, Result, Tensor};
 
@@ -155,7 +155,7 @@ data_module!(Digits);
 /// Cuts the sheet into images, `(1797, 1, 8, 8)`, and reads their labels, `(1797,)`.
 fn read() -> Result<(Tensor, Tensor)> {
     let sheet = crate::image::Pixels::decode(SHEET)
-        .map_err(|error| explain(format_args!("Digits: {error}"), "Build Taper anew"))?;
+        .map_err(|problem| error::state("Digits", problem, "Build Taper again"))?;
     let ink = |image: usize, y: usize, x: usize| {
         let (row, column) = (image / COLUMNS * SIDE + y, image % COLUMNS * SIDE + x);
         f32::from(sheet.rgb[(row * sheet.width + column) * 3]) / BRIGHTEST

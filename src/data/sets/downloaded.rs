@@ -3,9 +3,8 @@
 use super::location::data_folder;
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
-use crate::error::explain;
+use crate::error;
 use candle_core::{DType, Device, Error, Result, Tensor, safetensors};
-use std::fmt::Display;
 use std::path::Path;
 
 /// Defines a data set that is downloaded: its name in Rust and on the command line, one picture's
@@ -140,26 +139,25 @@ downloaded! {
 /// One part of a set, from the data folder.
 fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDataset> {
     let folder = data_folder()?.join(name);
+    // The second line is what to type, and nothing else.
+    let command = format!("cargo taper data get {name}");
     let file = folder.join(part).with_extension("safetensors");
     if !file.exists() {
-        let folder = folder.display();
-        return Err(get(
-            name,
-            format_args!("{set} is not in {folder} yet. Type this in a terminal:"),
+        return Err(error::file(
+            &format!("read {set} in"),
+            &folder,
+            "it is not there yet. Type this in a terminal:",
+            command,
         ));
     }
     read(&file, shape).map_err(|error| {
-        let file = file.display();
-        get(
-            name,
-            format_args!("{file} is damaged ({error}). Get it anew, in a terminal:"),
+        error::file(
+            "read",
+            &file,
+            format_args!("{error}. Download it again, in a terminal:"),
+            command,
         )
     })
-}
-
-/// The second line is what to type, and nothing else.
-fn get(name: &str, what: impl Display) -> Error {
-    explain(what, format_args!("cargo taper data get {name}"))
 }
 
 /// Reads a file with `images`, `(n, channels, height, width)`, and `labels`, `(n,)`, both `u8`.

@@ -2,7 +2,7 @@
 
 use crate::data::transforms::{ToTensor, Transform};
 use crate::data::{Batch, Dataset, dataset::check_indices};
-use crate::error::explain;
+use crate::error;
 use crate::image::Pixels;
 use crate::notebook::Show;
 use candle_core::{Device, Result, Tensor};
@@ -63,9 +63,11 @@ impl ImageFolder {
         let root = root.as_ref();
         let folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|p| p.is_dir()).collect();
         if folders.is_empty() {
-            return Err(explain(
-                format_args!("there are no class folders in {}", root.display()),
-                "Put the pictures of each class into a folder with its name",
+            return Err(error::file(
+                "find class folders in",
+                root,
+                "it has none",
+                "Put the images of each class into a folder with its name",
             ));
         }
         let mut found = ImageFolder {
@@ -78,8 +80,10 @@ impl ImageFolder {
             let before = found.files.len();
             found.add_pictures(folder, class as u32)?;
             if found.files.len() == before {
-                return Err(explain(
-                    format_args!("there are no pictures in {}", folder.display()),
+                return Err(error::file(
+                    "find images in",
+                    folder,
+                    "it has none",
                     "Put .png, .jpg or .jpeg files there, or delete the folder",
                 ));
             }
@@ -177,12 +181,10 @@ impl Dataset for ImageFolder {
         let labels: Vec<u32> = indices.iter().map(|&i| self.files[i].1).collect();
         if let Some(odd) = images.iter().position(|i| i.dims() != images[0].dims()) {
             let [first, other] = [0, odd].map(|i| self.files[indices[i]].0.display());
-            return Err(explain(
-                format_args!(
-                    "{first} gives {:?}, but {other} gives {:?}",
-                    images[0].dims(),
-                    images[odd].dims()
-                ),
+            return Err(error::shape(
+                format_args!("ImageFolder, {other}"),
+                format_args!("the shape {:?}, as of {first}", images[0].dims()),
+                images[odd].dims(),
                 "Bring them to one size: Resize::new(n) and CenterCrop::new(n), or Resize::exact(h, w)",
             ));
         }
@@ -213,9 +215,11 @@ impl Show for ImageFolder {
 
 /// What is in a folder, by name; nothing hidden.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |error: std::io::Error| {
-        explain(
-            format_args!("cannot read the folder {}: {error}", folder.display()),
+    let unreadable = |reason: std::io::Error| {
+        error::file(
+            "read the folder",
+            folder,
+            reason,
             "Check its name; a path that does not begin with / starts at the current folder",
         )
     };
@@ -237,10 +241,12 @@ fn is_picture(path: &Path) -> bool {
         .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-fn unreadable(path: &Path, error: &dyn fmt::Display) -> candle_core::Error {
-    explain(
-        format_args!("cannot read the picture {}: {error}", path.display()),
-        "Delete the file, or put a sound PNG or JPEG in its place",
+fn unreadable(path: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
+    error::file(
+        "read the image",
+        path,
+        reason,
+        "Delete the file, or replace it by an intact PNG or JPEG",
     )
 }
 

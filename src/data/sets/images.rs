@@ -2,7 +2,7 @@
 
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
-use crate::error::explain;
+use crate::error;
 use candle_core::{DType, Result, Tensor};
 use std::fmt;
 use std::sync::Arc;
@@ -40,24 +40,34 @@ impl ImageDataset {
     /// let error = ImageDataset::new(zeros((4, 28, 28), &cpu())?, zeros(4, &cpu())?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "ImageDataset: the images are [4, 28, 28] of f32\n\
-    ///      Give (n, channels, height, width) of u8, from 0 to 255"
+    ///     "ImageDataset: expected images (n, channels, height, width), found shape [4, 28, 28]\n\
+    ///      Add a dimension for the channels: images.unsqueeze(1)?"
     /// );
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(images: Tensor, labels: Tensor) -> Result<Self> {
-        if images.rank() != 4 || images.dtype() != DType::U8 {
-            let (dims, dtype) = (images.dims(), images.dtype().as_str());
-            return Err(explain(
-                format_args!("ImageDataset: the images are {dims:?} of {dtype}"),
-                "Give (n, channels, height, width) of u8, from 0 to 255",
+        let &[n, _, _, _] = images.dims() else {
+            return Err(error::shape(
+                "ImageDataset",
+                "images (n, channels, height, width)",
+                images.dims(),
+                "Add a dimension for the channels: images.unsqueeze(1)?",
+            ));
+        };
+        if images.dtype() != DType::U8 {
+            return Err(error::dtype(
+                "ImageDataset",
+                "images of u8, from 0 to 255",
+                images.dtype(),
+                "Convert them first: images.to_dtype(DType::U8)?",
             ));
         }
-        if labels.dims() != [images.dims()[0]] {
-            let (images, labels) = (images.dims(), labels.dims());
-            return Err(explain(
-                format_args!("ImageDataset: the images are {images:?} and the labels {labels:?}"),
-                "Give one label for each image: (n,)",
+        if labels.dims() != [n] {
+            return Err(error::shape(
+                "ImageDataset",
+                format_args!("one label for each image, ({n},)"),
+                labels.dims(),
+                "Give a tensor with one label for each image",
             ));
         }
         let labels = labels.to_dtype(DType::U32)?;
@@ -174,7 +184,7 @@ mod tests {
         let labels = Tensor::zeros(2, DType::U32, &Device::Cpu).unwrap();
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         assert!(
-            message.contains("the images are [3, 1, 2, 2] and the labels [2]\nGive one label"),
+            message.contains("expected one label for each image, (3,), found shape [2]\n"),
             "{message}"
         );
     }

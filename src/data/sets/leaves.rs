@@ -10,7 +10,7 @@ use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
 use crate::data::{DataLoader, DataModule, ImageFolder};
-use crate::error::explain;
+use crate::error;
 use candle_core::Result;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -197,11 +197,10 @@ impl Leaves {
     fn make(&self, folder: &Path) -> Result<()> {
         let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         if folder.exists() && !is_empty {
-            return Err(explain(
-                format_args!(
-                    "{} holds something else than these leaves",
-                    folder.display()
-                ),
+            return Err(error::file(
+                "write the leaves to",
+                folder,
+                "it holds other files",
                 "Name another folder, or delete this one",
             ));
         }
@@ -365,9 +364,11 @@ impl DataModule for Leaves {
     }
 }
 
-fn unwritable(folder: &Path, error: &dyn fmt::Display) -> candle_core::Error {
-    explain(
-        format_args!("cannot write the leaves to {}: {error}", folder.display()),
+fn unwritable(folder: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
+    error::file(
+        "write the leaves to",
+        folder,
+        reason,
         "Name a folder that you may write to: .folder(\"leaves\")",
     )
 }

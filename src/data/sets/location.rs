@@ -1,6 +1,6 @@
 //! Where data sets lie.
 
-use crate::error::explain;
+use crate::error;
 use candle_core::Result;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,9 +8,10 @@ use std::path::PathBuf;
 /// `$TAPER_DATA`, else `data` in Taper's cache: the folder into which `taper data get` writes.
 pub(super) fn data_folder() -> Result<PathBuf> {
     folder_in(|name| std::env::var_os(name)).ok_or_else(|| {
-        explain(
-            "there is no folder for data sets: neither TAPER_DATA nor HOME is set",
-            "Set TAPER_DATA to a folder of yours",
+        error::state(
+            "there is no folder for data sets",
+            "neither TAPER_DATA nor HOME is set",
+            "Set TAPER_DATA to a folder that you may write to",
         )
     })
 }

@@ -1,7 +1,7 @@
 //! Steps that change colours, and the one that makes numbers of them.
 
 use super::{Picture, Transform};
-use crate::error::explain;
+use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
@@ -176,25 +176,9 @@ impl Normalize {
 
 impl Transform for Normalize {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        let channels = self.mean.len();
-        let &[found, _, _] = image.dims() else {
-            return Err(self.misfit(image));
-        };
-        if found != channels || self.std.len() != channels || !image.dtype().is_float() {
-            return Err(self.misfit(image));
-        }
-        if let Some(std) = self
-            .std
-            .iter()
-            .find(|std| !(std.is_finite() && **std > 0.0))
-        {
-            return Err(explain(
-                format_args!("Normalize: {std} is no standard deviation"),
-                "Give finite numbers above 0",
-            ));
-        }
-        let row = |numbers: &[f64]| {
-            Tensor::new(numbers, image.device())?
+        let channels = self.check(image)?;
+        let row = |values: &[f64]| {
+            Tensor::new(values, image.device())?
                 .to_dtype(image.dtype())?
                 .reshape((channels, 1, 1))
         };
@@ -204,16 +188,46 @@ impl Transform for Normalize {
 }
 
 impl Normalize {
-    fn misfit(&self, image: &Tensor) -> candle_core::Error {
-        explain(
-            format_args!(
-                "Normalize has {} means and {} standard deviations, but gets {:?} of {}",
-                self.mean.len(),
-                self.std.len(),
+    /// Returns the number of channels of an image that fits the means and standard deviations.
+    fn check(&self, image: &Tensor) -> Result<usize> {
+        let &[channels, _, _] = image.dims() else {
+            return Err(error::shape(
+                "Normalize",
+                "an image (channels, height, width)",
                 image.dims(),
-                image.dtype().as_str(),
-            ),
-            "Give one of each per channel, and put it after ToTensor",
-        )
+                "Put it after ToTensor",
+            ));
+        };
+        if !image.dtype().is_float() {
+            return Err(error::dtype(
+                "Normalize",
+                "an image of floating-point numbers",
+                image.dtype(),
+                "Put it after ToTensor",
+            ));
+        }
+        for (what, len) in [
+            ("means", self.mean.len()),
+            ("standard deviations", self.std.len()),
+        ] {
+            if len != channels {
+                return Err(error::argument(
+                    "Normalize",
+                    format_args!("{channels} {what}, one for each channel"),
+                    len,
+                    "Give one of each per channel, and put it after ToTensor",
+                ));
+            }
+        }
+        let is_valid = |std: &&f64| std.is_finite() && **std > 0.0;
+        match self.std.iter().find(|std| !is_valid(std)) {
+            None => Ok(channels),
+            Some(std) => Err(error::argument(
+                "Normalize",
+                "standard deviations above 0",
+                std,
+                "Give finite values above 0",
+            )),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Steps that move pixels.
 
 use super::{Picture, Transform};
-use crate::error::explain;
+use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
@@ -77,9 +77,11 @@ impl Transform for Resize {
         let (height, width, channels) = (image.height, image.width, image.channels);
         let (new_height, new_width) = self.target(height, width);
         if new_height == 0 || new_width == 0 {
-            return Err(explain(
-                "Resize: the size is 0",
-                "Ask for at least one pixel",
+            return Err(error::argument(
+                "Resize",
+                "a size of at least 1 pixel",
+                0,
+                "Choose a size above 0",
             ));
         }
         if (new_height, new_width) == (height, width) {
@@ -152,7 +154,7 @@ impl CenterCrop {
     /// let error = CenterCrop::new(64).apply(&small).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "CenterCrop: the picture of 100 by 60 pixels is smaller than 64 by 64\n\
+    ///     "CenterCrop: expected an image of at least 64 by 64 pixels, found shape [100, 60, 3]\n\
     ///      Put Resize::new(64) before it"
     /// );
     /// # Ok::<(), Error>(())
@@ -167,16 +169,18 @@ impl Transform for CenterCrop {
         let Picture { height, width, .. } = Picture::of("CenterCrop", image)?;
         let size = self.size;
         if size == 0 {
-            return Err(explain(
-                "CenterCrop: the size is 0",
-                "Ask for at least one pixel",
+            return Err(error::argument(
+                "CenterCrop",
+                "a size of at least 1 pixel",
+                0,
+                "Choose a size above 0",
             ));
         }
         if size > height || size > width {
-            return Err(explain(
-                format_args!(
-                    "CenterCrop: the picture of {height} by {width} pixels is smaller than {size} by {size}"
-                ),
+            return Err(error::shape(
+                "CenterCrop",
+                format_args!("an image of at least {size} by {size} pixels"),
+                image.dims(),
                 format_args!("Put Resize::new({size}) before it"),
             ));
         }

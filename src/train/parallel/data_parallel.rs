@@ -1,9 +1,9 @@
 //! One step on several devices at once.
 
-use super::split_and_load;
+use super::split::{no_devices, split_and_load};
 use crate::data::Batch;
 use crate::device::explain_gpu;
-use crate::error::explain;
+use crate::error::{self, Problem};
 use crate::nn::{Parameter, ParametersExt, state_of};
 use crate::tensor::{draw_seed, with_seed};
 use crate::train::Module;
@@ -197,10 +197,7 @@ pub(in crate::train) fn replicate(
     devices: &[Device],
 ) -> Result<Vec<Box<dyn Model>>> {
     let [first, others @ ..] = devices else {
-        return Err(explain(
-            "there are no devices to train on",
-            "Give at least one: try_all_gpus() is never empty",
-        ));
+        return Err(no_devices("DataParallel"));
     };
     model.to_device(first)?;
     let model = &*model;
@@ -225,9 +222,11 @@ pub(in crate::train) fn backward(
     parts: &[Batch],
 ) -> Result<(Gradients, Vec<Note>)> {
     let Some((first, rest)) = parts.split_first() else {
-        return Err(explain(
-            "the batch is empty",
-            "Give it at least one example",
+        return Err(error::argument(
+            "DataParallel::backward",
+            "at least one example",
+            "none",
+            "Pass a batch with examples",
         ));
     };
     let examples: usize = parts.iter().map(Batch::len).sum();
@@ -270,17 +269,19 @@ pub(in crate::train) fn backward(
     Ok((Gradients { loss, gradients }, notes))
 }
 
-/// A layer may refuse a single example, of which the reader sees none in the batch.
+/// A layer may refuse the shape of a single example although the user's batch has more of them.
 fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
-    match error {
-        Error::Msg(message) if part.len() == 1 && examples > 1 => explain(
-            message,
-            format!(
+    let problem = error::of(&error).map(|error| &error.problem);
+    match problem {
+        Some(problem @ (Problem::Shape { .. } | Problem::Other { .. }))
+            if part.len() == 1 && examples > 1 =>
+        {
+            problem.clone().with_advice(format_args!(
                 "One device had only this one of the batch's {examples} examples: train on fewer devices, or leave \
                  out the last, smaller batch (.drop_last(true))"
-            ),
-        ),
-        error => error,
+            ))
+        }
+        _ => error,
     }
 }
 
@@ -288,9 +289,11 @@ fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
 fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
     let (loss, notes) = recorder::listen(part.len(), || model.step(part))?;
     if loss.elem_count() != 1 {
-        return Err(explain(
-            format!("training_step gives a loss of shape {:?}", loss.dims()),
-            "A loss is one number: take the mean, loss.mean_all()?",
+        return Err(error::shape(
+            "training_step",
+            "a loss of one element",
+            loss.dims(),
+            "Return the mean: loss.mean_all()?",
         ));
     }
     let loss = match share {

@@ -1,7 +1,7 @@
 //! A batch shared out to devices.
 
 use crate::data::Batch;
-use crate::error::explain;
+use crate::error;
 use crate::tensor::TensorExt;
 use candle_core::{Device, Result, Tensor};
 
@@ -37,9 +37,11 @@ pub trait Split: Sized {
 impl Split for Tensor {
     fn num_examples(&self) -> Result<usize> {
         self.dims().first().copied().ok_or_else(|| {
-            explain(
-                "split_and_load: a single number cannot be split",
-                "Give it a tensor whose first dimension is the batch",
+            error::shape(
+                "split_and_load",
+                "a tensor whose first dimension is the batch",
+                self.dims(),
+                "Add a dimension: x.unsqueeze(0)?",
             )
         })
     }
@@ -85,10 +87,7 @@ impl Split for Batch {
 /// ```
 pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> {
     if devices.is_empty() {
-        return Err(explain(
-            "split_and_load: there are no devices",
-            "Give it at least one: try_all_gpus() is never empty",
-        ));
+        return Err(no_devices("split_and_load"));
     }
     let examples = data.num_examples()?;
     let parts = devices.len().min(examples.max(1));
@@ -101,6 +100,16 @@ pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> 
         part
     };
     devices[..parts].iter().enumerate().map(part).collect()
+}
+
+/// An empty list of devices.
+pub(super) fn no_devices(operation: &str) -> candle_core::Error {
+    error::argument(
+        operation,
+        "at least one device",
+        "none",
+        "Pass at least one: the list of try_all_gpus() is never empty",
+    )
 }
 
 #[cfg(test)]
@@ -128,7 +137,10 @@ mod tests {
     fn what_cannot_be_split_is_explained() {
         let x = arange(0, 2, &CPU).unwrap();
         let message = split_and_load(&x, &[]).unwrap_err().to_string();
-        assert!(message.contains("no devices"), "{message}");
+        assert!(
+            message.contains("at least one device, found none"),
+            "{message}"
+        );
         let number = tensor(1.0, &CPU).unwrap();
         assert!(split_and_load(&number, &[CPU]).is_err());
     }
