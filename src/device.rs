@@ -19,7 +19,7 @@ use candle_core::{Device, DeviceLocation, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The CPU: all of its cores, and the main memory.
+/// Returns the CPU: all of its cores, and the main memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -30,7 +30,7 @@ pub fn cpu() -> Device {
     Device::Cpu
 }
 
-/// GPU number `index`, counted from 0.
+/// Returns the GPU with this index, counted from 0.
 ///
 /// Every call gives the same device, so tensors made in different cells can meet.
 ///
@@ -42,8 +42,8 @@ pub fn cpu() -> Device {
 /// use taper::prelude::*;
 ///
 /// match gpu(0) {
-///     Ok(device) => println!("found {}", device.label()),
-///     Err(error) => println!("{error}"),
+///     Ok(device) => assert!(!device.is_cpu()),
+///     Err(error) => println!("{error}"), // the reason, and what to do
 /// }
 /// ```
 pub fn gpu(index: usize) -> Result<Device> {
@@ -72,7 +72,7 @@ pub fn gpu(index: usize) -> Result<Device> {
     }
 }
 
-/// How many GPUs this program can use; 0 when it was built without GPU support.
+/// Returns how many GPUs this program can use; 0 if it was built without GPU support.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -83,19 +83,20 @@ pub fn num_gpus() -> usize {
     backend::count().unwrap_or(0)
 }
 
-/// GPU number `index` if there is one, else the CPU.
+/// Returns the GPU with this index if there is one, else the CPU.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let x = zeros((2, 3), &try_gpu(0))?; // runs on every machine
+/// assert_eq!(x.device().is_cpu(), num_gpus() == 0);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn try_gpu(index: usize) -> Device {
     gpu(index).unwrap_or_else(|_| cpu())
 }
 
-/// All GPUs, or the CPU alone when there is none; never empty.
+/// Returns all GPUs, or the CPU alone if there is none; never empty.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -107,7 +108,8 @@ pub fn try_all_gpus() -> Vec<Device> {
     if gpus.is_empty() { vec![cpu()] } else { gpus }
 }
 
-/// The device with this name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"gpu"`, `"gpu:1"` or `"metal"`.
+/// Returns the device with this name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"gpu"`, `"gpu:1"` or
+/// `"metal"`.
 ///
 /// `"gpu"` stands for whichever kind of GPU this build supports; without a number it is the first.
 ///
@@ -149,8 +151,9 @@ pub fn device(name: &str) -> Result<Device> {
 /// use taper::prelude::*;
 ///
 /// let device = try_gpu(0);
-/// let y = ones((8, 8), &device)?.exp()?;
+/// let y = zeros((8, 8), &device)?.exp()?;
 /// synchronize(&device)?; // now y is computed
+/// assert_eq!(y.mean_all()?.to_scalar::<f32>()?, 1.0);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn synchronize(device: &Device) -> Result<()> {
@@ -169,7 +172,7 @@ fn unknown_device(name: &str) -> candle_core::Error {
 
 /// What Taper adds to Candle's [`Device`].
 pub trait DeviceExt {
-    /// The device's short name: `"cpu"`, `"cuda:0"`, `"metal:0"`.
+    /// Returns the device's short name: `"cpu"`, `"cuda:0"`, `"metal:0"`.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -52,7 +52,7 @@ pub trait Optimizer: Send {
     /// ```
     fn step(&mut self, gradients: &GradStore) -> Result<()>;
 
-    /// The learning rate.
+    /// Returns the learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,7 +72,7 @@ pub trait Optimizer: Send {
     /// ```
     fn set_lr(&mut self, lr: f64);
 
-    /// What it remembers from step to step, by name, for a checkpoint.
+    /// Returns the state that is kept from step to step, by name, for a checkpoint.
     ///
     /// # Errors
     /// If the device cannot be reached.
@@ -94,7 +94,9 @@ pub trait Optimizer: Send {
     /// use taper::prelude::*;
     ///
     /// let state = Adam::new(vec![], 0.001).state()?.into_iter().collect();
-    /// Adam::new(vec![], 0.001).load_state(&state)?;
+    /// let mut optimizer = Adam::new(vec![], 0.1);
+    /// optimizer.load_state(&state)?;
+    /// assert_eq!(optimizer.lr(), 0.001);
     /// # Ok::<(), Error>(())
     /// ```
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;

@@ -24,7 +24,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// How many examples there are: the first dimension of the inputs.
+    /// Returns the number of examples: the first dimension of the inputs.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -37,7 +37,7 @@ impl Batch {
         self.x.dims().first().copied().unwrap_or(0)
     }
 
-    /// Whether there are no examples.
+    /// Returns whether there are no examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -59,7 +59,8 @@ impl Batch {
     /// use taper::prelude::*;
     ///
     /// let batch = Batch { x: zeros((2, 3), &cpu())?, y: zeros(2, &cpu())? };
-    /// let batch = batch.to_device(&try_gpu(0))?;
+    /// let device = try_gpu(0);
+    /// assert!(batch.to_device(&device)?.x.device().same_device(&device));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn to_device(&self, device: &Device) -> Result<Batch> {
@@ -104,7 +105,7 @@ impl Show for Batch {
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Dataset: Send + Sync {
-    /// How many examples there are.
+    /// Returns the number of examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -115,7 +116,7 @@ pub trait Dataset: Send + Sync {
     /// ```
     fn len(&self) -> usize;
 
-    /// The examples with these numbers, in this order.
+    /// Returns the examples at these indices, in this order.
     ///
     /// # Errors
     /// If there is no example of such a number, or it cannot be read.
@@ -130,7 +131,7 @@ pub trait Dataset: Send + Sync {
     /// ```
     fn get(&self, indices: &[usize]) -> Result<Batch>;
 
-    /// Whether there are no examples.
+    /// Returns whether there are no examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -184,7 +185,7 @@ pub struct TensorDataset {
 }
 
 impl TensorDataset {
-    /// A data set of inputs `x`, `(n, …)`, and targets `y`, `(n, …)`.
+    /// Creates a data set of inputs `x`, `(n, …)`, and targets `y`, `(n, …)`.
     ///
     /// # Errors
     /// If their first dimensions differ, or one of them has none.
@@ -228,7 +229,7 @@ impl Dataset for TensorDataset {
     }
 }
 
-/// The rows with these numbers; where they follow each other, without a copy.
+/// Returns the rows at these indices; without a copy where they are consecutive.
 fn rows(tensor: &Tensor, indices: &[usize]) -> Result<Tensor> {
     let first = indices.first().copied().unwrap_or(0);
     if indices.iter().enumerate().all(|(i, &n)| n == first + i) {

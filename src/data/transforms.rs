@@ -1,8 +1,8 @@
-//! What happens to a picture on its way into a batch.
+//! What happens to an image on its way into a batch.
 //!
-//! A picture begins as `(height, width, 3)` of `u8`, as it lies in its file; one of a grey data set
+//! An image begins as `(height, width, 3)` of `u8`, as it lies in its file; one of a grey data set
 //! in memory has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
-//! [`ColorJitter`] give such a picture again, [`ToTensor`] makes it `(channels, height, width)` of
+//! [`ColorJitter`] give such an image again, [`ToTensor`] makes it `(channels, height, width)` of
 //! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) makes one of several.
 
 mod color;
@@ -15,7 +15,7 @@ use crate::error;
 use candle_core::{DType, Device, Result, Tensor};
 use std::fmt;
 
-/// A step that makes one picture of another.
+/// A step that makes one image of another.
 ///
 /// What is random in it follows Taper's random numbers; a [`DataLoader`](super::DataLoader) gives
 /// each batch its own.
@@ -39,10 +39,10 @@ use std::fmt;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Transform: Send + Sync {
-    /// The picture after this step. Each step says which shapes it takes and gives.
+    /// Returns the image after this step. Each step documents the shapes of its input and output.
     ///
     /// # Errors
-    /// If the picture has another shape or type than the step takes.
+    /// If the image has another shape or type than the step takes.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -76,12 +76,13 @@ pub struct Compose {
 }
 
 impl Compose {
-    /// These steps in this order.
+    /// Creates a transform of these steps, in this order.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let steps = Compose::new(vec![Box::new(CenterCrop::new(4)), Box::new(ToTensor)]);
+    /// assert_eq!(format!("{steps:?}"), "Compose(2 steps)");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(steps: Vec<Box<dyn Transform>>) -> Self {
@@ -118,6 +119,9 @@ impl fmt::Debug for Compose {
 ///     ToTensor,
 ///     Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
 /// ];
+/// let image = Tensor::zeros((300, 400, 3), DType::U8, &cpu())?; // (height, width, 3)
+/// assert_eq!(training.apply(&image)?.dims(), [3, 128, 128]);
+/// # Ok::<(), Error>(())
 /// ```
 #[macro_export]
 macro_rules! compose {
@@ -126,8 +130,8 @@ macro_rules! compose {
     };
 }
 
-/// A picture on its way, pixel by pixel: red, green and blue, or grey.
-struct Picture {
+/// An image on its way, pixel by pixel: red, green and blue, or grey.
+struct ImageBytes {
     bytes: Vec<u8>,
     height: usize,
     width: usize,
@@ -135,14 +139,14 @@ struct Picture {
     device: Device,
 }
 
-impl Picture {
-    /// The picture that a step is given.
+impl ImageBytes {
+    /// Reads the input of a step.
     fn of(step: &str, image: &Tensor) -> Result<Self> {
         match image.dims() {
             &[height, width, channels @ (1 | 3)]
                 if image.dtype() == DType::U8 && height > 0 && width > 0 =>
             {
-                Ok(Picture {
+                Ok(ImageBytes {
                     bytes: image.flatten_all()?.to_vec1()?,
                     height,
                     width,

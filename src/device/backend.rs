@@ -41,9 +41,9 @@ mod kind {
             })
     }
 
-    /// One stream for all threads. Candle's own choice is one for each thread, and nothing would make
-    /// a thread wait for what another has begun: data loaders and replicas would read numbers that are
-    /// not there yet.
+    /// Opens a GPU with one stream for all threads. Candle's default is one for each thread, and
+    /// nothing would make a thread wait for what another has started: data loaders and replicas
+    /// would read values that are not there yet.
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         let device = explain_gpu(CudaDevice::new_with_stream(index), &Device::Cpu, None)?;
         // SAFETY: there is no second stream whose work would have to be waited for.
@@ -52,8 +52,9 @@ mod kind {
         Ok(Device::Cuda(device))
     }
 
-    /// What tensors gave back stays ours, for the next ones: the driver would return it to the system
-    /// each time that a number is fetched, and asking for it again takes longer than most kernels.
+    /// Keeps the memory of dropped tensors for the next ones: the driver would return it to the
+    /// system each time that a value is fetched, and to request it again takes longer than most
+    /// kernels.
     fn keep_memory(device: &CudaDevice) {
         let stream = device.cuda_stream();
         let mut pool = std::ptr::null_mut();

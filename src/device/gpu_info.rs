@@ -25,7 +25,7 @@ pub struct GpuInfo {
     pub driver: String,
 }
 
-/// The NVIDIA GPUs of this machine, with their memory in MiB.
+/// Returns the NVIDIA GPUs of this machine, with their memory in MiB.
 ///
 /// This asks the driver, so it works in every build, also in one that computes on the CPU only.
 ///
@@ -36,15 +36,16 @@ pub struct GpuInfo {
 /// use taper::prelude::*;
 ///
 /// match gpu_info() {
-///     Ok(gpus) => gpus.iter().for_each(|gpu| println!("{gpu}")),
-///     Err(error) => println!("{error}"),
+///     Ok(gpus) => gpus.iter().enumerate().for_each(|(i, gpu)| assert_eq!(gpu.index, i)),
+///     Err(error) => println!("{error}"), // the reason, and what to do
 /// }
 /// ```
 pub fn gpu_info() -> Result<Vec<GpuInfo>> {
     query(Path::new(NVIDIA_SMI))
 }
 
-/// The table that the command `nvidia-smi` prints: driver, memory, load and programs of each GPU.
+/// Returns the table that the command `nvidia-smi` prints: driver, memory, load and programs of
+/// each GPU.
 ///
 /// # Errors
 /// If `nvidia-smi`, which comes with the driver, is missing or fails.
@@ -53,8 +54,8 @@ pub fn gpu_info() -> Result<Vec<GpuInfo>> {
 /// use taper::prelude::*;
 ///
 /// match nvidia_smi() {
-///     Ok(table) => println!("{table}"),
-///     Err(error) => println!("{error}"),
+///     Ok(table) => assert!(table.to_string().contains("NVIDIA")),
+///     Err(error) => println!("{error}"), // the reason, and what to do
 /// }
 /// ```
 pub fn nvidia_smi() -> Result<NvidiaSmi> {

@@ -87,7 +87,7 @@ impl<const N: usize> OptimizerState<N> {
         }
     }
 
-    /// Copies: the next step changes what is kept.
+    /// Returns copies of the state: the next step changes the original.
     pub(super) fn state(&self, lr: f64) -> Result<Vec<(String, Tensor)>> {
         let scalar = |value: f64| Tensor::new(value, &Device::Cpu);
         let mut state = vec![(format!("{}.lr", self.kind), scalar(lr)?)];
@@ -133,7 +133,8 @@ impl<const N: usize> OptimizerState<N> {
     }
 }
 
-/// What is kept for the parameter under this name. That of a lazy one shows its size at the next step.
+/// Returns the tensor of this name if it fits the parameter. The shape of a lazy parameter is
+/// checked at the next step.
 fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'a Tensor> {
     let tensor = state.get(name).ok_or_else(|| missing(name))?;
     match parameter.form().and_then(|form| form.refusal(tensor)) {
@@ -142,7 +143,8 @@ fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'
     }
 }
 
-/// What is kept for a variable, in memory of its own and on its device: zeros at first.
+/// Takes the state of a variable, in memory of its own and on the variable's device: zeros at
+/// first.
 fn own<const N: usize>(kept: &mut Option<Kept<N>>, var: &Var) -> Result<[Tensor; N]> {
     let mut tensors = kept.iter().flat_map(|kept| kept.tensors.iter());
     if let Some(other) = tensors.find(|tensor| tensor.shape() != var.shape()) {
@@ -180,7 +182,7 @@ fn foreign(what: String) -> candle_core::Error {
     )
 }
 
-/// A number that is part of an optimiser's state.
+/// Reads a scalar of an optimiser's state.
 fn scalar_of(state: &State, name: &str) -> Result<f64> {
     let number = state.get(name).and_then(|t| t.to_scalar().ok());
     number.ok_or_else(|| missing(name))

@@ -4,7 +4,8 @@ use crate::error;
 use crate::nn::same_device;
 use candle_core::{D, DType, Result, Tensor};
 
-/// The share of examples whose highest score is that of the right class, on the scores' device.
+/// Returns the share of examples whose largest logit is that of the right class, on the device of
+/// the logits.
 ///
 /// # Shapes
 /// Scores `(batch, classes)`, class numbers `(batch,)`; the result has none: `()`, `f32`.
@@ -24,7 +25,7 @@ pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     right / y.elem_count().max(1) as f64
 }
 
-/// How many are right, as a number on the device.
+/// Counts the right predictions; the count stays on the device.
 fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     let &[batch, _] = y_hat.dims() else {
         return Err(error::shape(
@@ -72,7 +73,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// One that has counted nothing.
+    /// Creates a metric that has counted nothing.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -121,7 +122,7 @@ impl Accuracy {
         Ok(())
     }
 
-    /// The share of right predictions so far, from 0 to 1.
+    /// Returns the share of right predictions so far, from 0 to 1.
     ///
     /// # Errors
     /// If nothing was counted.
@@ -153,7 +154,10 @@ impl Accuracy {
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
+    /// accuracy.update(&[tensor(&[0], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
     /// accuracy.reset(); // before the next epoch
+    /// assert!(accuracy.get().is_err());
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn reset(&mut self) {
         *self = Self::default();

@@ -13,6 +13,7 @@ use candle_core::Result;
 /// ```
 /// use taper::prelude::*;
 ///
+/// /// Stops as soon as the training loss is below a limit.
 /// struct Until(f64);
 ///
 /// impl Callback for Until {
@@ -22,12 +23,15 @@ use candle_core::Result;
 ///     }
 /// }
 ///
-/// let trainer = Trainer::new(100)
-///     .callback(Until(0.01))
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let mut trainer = Trainer::new(100)
+///     .callback(Until(100.0))
 ///     .callback(|interval: &Interval| println!("{}", interval.show_text()));
+/// assert_eq!(trainer.fit(&mut model, &Digits::new())?.epochs.len(), 1);
+/// # Ok::<(), Error>(())
 /// ```
 pub trait Callback: Send {
-    /// After some steps, when their numbers have been fetched from the device.
+    /// Runs after each interval, when its metrics have been fetched from the device.
     ///
     /// # Errors
     /// Those of a writer, say; they end the training.
@@ -43,13 +47,18 @@ pub trait Callback: Send {
     ///         Ok(())
     ///     }
     /// }
+    ///
+    /// let mut steps = Steps(vec![]);
+    /// steps.on_interval(&Interval { step: 7, ..Interval::default() })?;
+    /// assert_eq!(steps.0, [7]);
+    /// # Ok::<(), Error>(())
     /// ```
     fn on_interval(&mut self, interval: &Interval) -> Result<()> {
         let _ = interval;
         Ok(())
     }
 
-    /// After each epoch and its validation.
+    /// Runs after each epoch and its validation.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval).
@@ -64,13 +73,18 @@ pub trait Callback: Send {
     ///         Ok(Flow::Stop)
     ///     }
     /// }
+    ///
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(10).callback(Once);
+    /// assert_eq!(trainer.fit(&mut model, &Digits::new())?.epochs.len(), 1);
+    /// # Ok::<(), Error>(())
     /// ```
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
         let _ = end;
         Ok(Flow::Continue)
     }
 
-    /// When training has ended: after its last epoch, or by an error or an interrupt.
+    /// Runs when training has ended: after its last epoch, or by an error or an interrupt.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval); if training itself failed, that is what it says.
@@ -78,14 +92,19 @@ pub trait Callback: Send {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// struct Told;
+    /// struct Farewell(String);
     ///
-    /// impl Callback for Told {
+    /// impl Callback for Farewell {
     ///     fn on_fit_end(&mut self) -> Result<()> {
-    ///         println!("That was all.");
+    ///         self.0 = "Training is over.".to_owned();
     ///         Ok(())
     ///     }
     /// }
+    ///
+    /// let mut farewell = Farewell(String::new());
+    /// farewell.on_fit_end()?;
+    /// assert_eq!(farewell.0, "Training is over.");
+    /// # Ok::<(), Error>(())
     /// ```
     fn on_fit_end(&mut self) -> Result<()> {
         Ok(())
@@ -128,7 +147,10 @@ pub struct EpochEnd<'a> {
 /// ```
 /// use taper::prelude::*;
 ///
-/// let trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 3));
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let mut trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 1).min_delta(0.5));
+/// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct EarlyStopping {
@@ -146,6 +168,7 @@ impl EarlyStopping {
     /// use taper::prelude::*;
     ///
     /// let stop = EarlyStopping::new("val_accuracy", 5);
+    /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
     /// ```
     pub fn new(name: &str, patience: usize) -> Self {
         Self {
@@ -156,12 +179,13 @@ impl EarlyStopping {
         }
     }
 
-    /// How much better counts as better.
+    /// Sets how much a metric must improve in order to count as better.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let stop = EarlyStopping::new("val_loss", 5).min_delta(0.001);
+    /// assert!(format!("{stop:?}").contains("min_delta: 0.001"));
     /// ```
     pub fn min_delta(mut self, min_delta: f64) -> Self {
         self.min_delta = min_delta;

@@ -18,8 +18,14 @@ use std::path::{Path, PathBuf};
 /// ```
 /// use taper::prelude::*;
 ///
-/// let path = std::env::temp_dir().join("taper_checkpoint.safetensors");
-/// let trainer = Trainer::new(10).callback(Checkpoint::new(&path).every(5));
+/// # let path = std::env::temp_dir().join(format!("taper_checkpoint_doc_{}", std::process::id()));
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// Trainer::new(2).callback(Checkpoint::new(&path)).fit(&mut model, &Digits::new())?;
+///
+/// let mut resumed = Trainer::new(3).resume_from(&path);
+/// assert_eq!(resumed.fit(&mut model, &Digits::new())?.epochs.len(), 3); // 2 of them from the file
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
@@ -34,6 +40,7 @@ impl Checkpoint {
     /// use taper::prelude::*;
     ///
     /// let checkpoint = Checkpoint::new("lenet.safetensors");
+    /// assert!(format!("{checkpoint:?}").contains("every: 1"));
     /// ```
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
@@ -48,6 +55,7 @@ impl Checkpoint {
     /// use taper::prelude::*;
     ///
     /// let checkpoint = Checkpoint::new("lenet.safetensors").every(10);
+    /// assert!(format!("{checkpoint:?}").contains("every: 10"));
     /// ```
     pub fn every(mut self, epochs: usize) -> Self {
         self.every = epochs.max(1);

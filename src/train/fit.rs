@@ -2,7 +2,7 @@
 
 use super::module::Model;
 use super::parallel::{self, Gradients};
-use super::recorder::{Fetched, Note, Recorder, listen};
+use super::recorder::{Fetched, Metric, Recorder, collect};
 use super::{Epoch, EpochEnd, Flow, Interval, Trainer, checkpoint};
 use crate::data::{Batch, DataLoader, DataModule};
 use crate::device::explain_gpu;
@@ -177,19 +177,19 @@ impl<'a> Fit<'a> {
                 loss,
                 mut gradients,
             },
-            mut notes,
+            mut metrics,
         ) = parallel::backward(self.model, &self.others, &parts)?;
         if self.trainer.clip > 0.0 {
             clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
         }
         self.optimizer.step(&gradients)?;
         parallel::broadcast(self.model, &self.others)?;
-        notes.push(Note {
+        metrics.push(Metric {
             name: STEP_LOSS.to_owned(),
             value: loss,
             weight: batch.len() as f64,
         });
-        self.recorder.add(notes);
+        self.recorder.add(metrics);
         self.speed.interval += batch.len();
         self.step += 1;
         self.batch += 1;
@@ -249,7 +249,7 @@ impl<'a> Fit<'a> {
             .try_for_each(|c| c.on_interval(interval))
     }
 
-    /// The numbers of an epoch, with those of the validation.
+    /// Validates the model and returns the metrics of the epoch.
     fn validated(&mut self, began: Instant) -> Result<Epoch> {
         let mut metrics = means(&self.fetched);
         if let Some(loader) = &self.validate {
@@ -257,8 +257,8 @@ impl<'a> Fit<'a> {
             for batch in loader {
                 check_interrupt()?;
                 let batch = batch?.to_device(&self.trainer.in_use[0])?;
-                let ((), notes) = listen(batch.len(), || self.model.validate(&batch))?;
-                self.recorder.add(notes);
+                let ((), plotted) = collect(batch.len(), || self.model.validate(&batch))?;
+                self.recorder.add(plotted);
             }
             metrics.extend(self.recorder.fetch()?.means());
         }
@@ -329,7 +329,7 @@ fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()
     model.forward(&first).map(drop)
 }
 
-/// The means of what was plotted; the loss of the steps if the model plots none.
+/// Returns the means of the plotted metrics; the loss of the steps if the model plots none.
 fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
     let mut means = fetched.means();
     if let Some(loss) = means.remove(STEP_LOSS) {

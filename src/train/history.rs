@@ -55,7 +55,7 @@ pub struct Interval {
 }
 
 impl History {
-    /// A number over the epochs, `"train_loss"` for instance; epochs without it are left out.
+    /// Returns a metric of all epochs, `"train_loss"` for instance; epochs without it are left out.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -69,7 +69,7 @@ impl History {
             .collect()
     }
 
-    /// A number of the last epoch.
+    /// Returns a metric of the last epoch.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -101,7 +101,7 @@ impl History {
 }
 
 impl Epoch {
-    /// One of its numbers.
+    /// Returns one of the metrics.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -125,7 +125,7 @@ impl Epoch {
 }
 
 impl Interval {
-    /// One of its numbers.
+    /// Returns one of the metrics.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Pictures in memory.
+//! Images in memory.
 
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
@@ -7,7 +7,7 @@ use candle_core::{DType, Result, Tensor};
 use std::fmt;
 use std::sync::Arc;
 
-/// Pictures with their classes, kept as bytes: a quarter of what they take as `f32`.
+/// Images with their classes, kept as bytes: a quarter of what they take as `f32`.
 ///
 /// A batch has inputs `(batch, channels, height, width)` of `f32` from 0 to 1, and targets
 /// `(batch,)`, `u32`.
@@ -29,10 +29,10 @@ pub struct ImageDataset {
 }
 
 impl ImageDataset {
-    /// A data set of pictures, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
+    /// Creates a data set of images, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
     ///
     /// # Errors
-    /// If the pictures have another shape or type, or there are fewer or more classes.
+    /// If the images have another shape or type, or there are fewer or more classes.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -76,8 +76,8 @@ impl ImageDataset {
         Ok(ImageDataset { bytes, transform })
     }
 
-    /// What happens to each picture, which begins as `(height, width, channels)` of `u8`. At first
-    /// it is [`ToTensor`](crate::data::transforms::ToTensor) alone.
+    /// Sets the transform of each image, which begins as `(height, width, channels)` of `u8`. The
+    /// default is [`ToTensor`](crate::data::transforms::ToTensor) alone.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -88,7 +88,8 @@ impl ImageDataset {
     ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
     /// ];
     /// let data = Shapes::new().num_train(8).train()?.transform(steps);
-    /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
+    /// let x = data.get(&[0, 1])?.x; // (2, 3, 32, 32)
+    /// assert!(x.min_all()?.to_scalar::<f32>()? < 0.0); // normalized
     /// # Ok::<(), Error>(())
     /// ```
     pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
@@ -108,9 +109,9 @@ impl Dataset for ImageDataset {
             let x = (x.to_dtype(DType::F32)? / 255.0)?;
             return Ok(Batch { x, y });
         };
-        let pictures = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
-        let pictures = (0..indices.len()).map(|i| transform.apply(&pictures.get(i)?));
-        let x = Tensor::stack(&pictures.collect::<Result<Vec<_>>>()?, 0)?;
+        let images = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
+        let images = (0..indices.len()).map(|i| transform.apply(&images.get(i)?));
+        let x = Tensor::stack(&images.collect::<Result<Vec<_>>>()?, 0)?;
         Ok(Batch { x, y })
     }
 }
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transform_sees_every_picture_grey_or_coloured() -> Result<()> {
+    fn a_transform_sees_every_image_grey_or_coloured() -> Result<()> {
         for channels in [1u8, 3] {
             let pixels: Vec<u8> = (0..2 * channels * 6).map(|i| i * 5).collect();
             let shape = (2, usize::from(channels), 2, 3);

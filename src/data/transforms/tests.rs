@@ -4,7 +4,7 @@ use candle_core::Device;
 
 const CPU: Device = Device::Cpu;
 
-/// A picture whose red grows to the right and green downwards.
+/// An image whose red grows to the right and green downwards.
 fn ramp(height: usize, width: usize) -> Tensor {
     let mut bytes = Vec::new();
     for y in 0..height {
@@ -25,9 +25,9 @@ fn channel(image: &Tensor, number: usize) -> Vec<Vec<u8>> {
         .unwrap()
 }
 
-/// The numbers are those of Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same picture.
+/// The numbers are those of Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same image.
 #[test]
-fn a_smaller_picture_is_smoothed_as_pillow_does() {
+fn a_smaller_image_is_smoothed_as_pillow_does() {
     let small = Resize::exact(2, 3).apply(&ramp(4, 6)).unwrap();
     assert_eq!(channel(&small, 0), [[7, 25, 43]; 2]);
     assert_eq!(channel(&small, 1), [[7; 3], [23; 3]]);
@@ -36,7 +36,7 @@ fn a_smaller_picture_is_smoothed_as_pillow_does() {
 
 /// Likewise: `Image.resize((4, 4), BILINEAR)` of 2 by 2.
 #[test]
-fn a_larger_picture_is_interpolated_as_pillow_does() {
+fn a_larger_image_is_interpolated_as_pillow_does() {
     let large = Resize::new(4).apply(&ramp(2, 2)).unwrap();
     assert_eq!(channel(&large, 0), [[0, 3, 8, 10]; 4]);
 }
@@ -64,7 +64,7 @@ fn the_middle_is_cut_out() {
 }
 
 #[test]
-fn about_half_of_the_pictures_are_mirrored_and_a_seed_says_which() {
+fn about_half_of_the_images_are_mirrored_and_a_seed_says_which() {
     let flips = || -> Vec<bool> {
         let flip = RandomHorizontalFlip::new();
         let mirrored = |_| channel(&flip.apply(&ramp(1, 2)).unwrap(), 0) == [[10, 0]];

@@ -22,7 +22,7 @@ pub(crate) fn explain_gpu<T>(
     })
 }
 
-/// The error of a call of the driver, if it is a known one.
+/// Explains the error of a call of the driver, if it is a known one.
 pub(in crate::device) fn explained(error: DriverError) -> Option<Error> {
     Some(of_driver(error)?.to_error(None, || None))
 }
@@ -78,7 +78,7 @@ fn of_driver(error: DriverError) -> Option<Meaning> {
     })
 }
 
-/// Candle keeps nothing of cuDNN's errors but how they are displayed.
+/// Explains an error of cuDNN, of which Candle keeps only the displayed text.
 #[cfg(feature = "cudnn")]
 fn of_cudnn(error: &Error) -> Option<Meaning> {
     use candle_core::cuda_backend::cudarc::cudnn::CudnnError;

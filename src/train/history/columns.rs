@@ -26,7 +26,8 @@ impl History {
             .collect()
     }
 
-    /// The history that [`to_tensors`](Self::to_tensors) gave; empty if there is none.
+    /// Returns the history from which [`to_tensors`](Self::to_tensors) made these tensors; empty
+    /// without tensors.
     pub(in crate::train) fn of_tensors(tensors: &HashMap<String, Tensor>) -> Result<Self> {
         let epochs = rows("epochs", tensors)?;
         let intervals = rows("intervals", tensors)?;
@@ -96,7 +97,7 @@ fn of(row: &Row, name: &str) -> f64 {
     row.get(name).copied().unwrap_or_default()
 }
 
-/// Every name's numbers; [`MISSING`] in the rows that have none.
+/// Returns the column of each metric, with [`MISSING`] in the rows that do not have it.
 fn columns(table: &str, rows: Vec<Row>) -> BTreeMap<String, Vec<f64>> {
     let mut columns = BTreeMap::new();
     for (i, row) in rows.iter().enumerate() {

@@ -7,7 +7,7 @@ use candle_core::{Device, Result, Tensor};
 
 /// What can be split along its first dimension: a tensor, or a batch.
 pub trait Split: Sized {
-    /// How many examples there are.
+    /// Returns the number of examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -20,7 +20,7 @@ pub trait Split: Sized {
     /// If there is no first dimension.
     fn num_examples(&self) -> Result<usize>;
 
-    /// Some of them, on a device.
+    /// Returns `len` examples from `start` on, on a device.
     ///
     /// # Errors
     /// If there are not so many, or the device has not enough memory.
@@ -102,7 +102,7 @@ pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> 
     devices[..parts].iter().enumerate().map(part).collect()
 }
 
-/// An empty list of devices.
+/// Makes the error of an empty list of devices.
 pub(super) fn no_devices(operation: &str) -> candle_core::Error {
     error::argument(
         operation,

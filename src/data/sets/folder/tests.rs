@@ -40,7 +40,7 @@ fn classes_are_folders_in_the_order_of_their_names() {
         "a/deeper/3.jpg",
         include_bytes!("../../../image/orange.jpg"),
     );
-    folder.write("a/notes.txt", b"not a picture");
+    folder.write("a/notes.txt", b"not an image");
     folder.write(".hidden/4.png", &png(4, 4, 4));
     folder.write("top.png", &png(4, 4, 4));
     let data = ImageFolder::new(&folder.0).unwrap();
@@ -73,7 +73,7 @@ fn a_corrupt_file_is_named_in_the_place_of_its_batch() {
 }
 
 #[test]
-fn pictures_of_two_sizes_need_a_transform() {
+fn images_of_two_sizes_need_a_transform() {
     let folder = Temporary::new("sizes");
     folder.write("a/1.png", &png(4, 4, 1));
     folder.write("a/2.png", &png(6, 5, 1));
@@ -92,7 +92,7 @@ fn pictures_of_two_sizes_need_a_transform() {
 }
 
 #[test]
-fn a_folder_without_pictures_says_what_is_missing() {
+fn a_folder_without_images_says_what_is_missing() {
     let folder = Temporary::new("empty");
     let message = |folder: &Path| ImageFolder::new(folder).unwrap_err().to_string();
     assert!(message(&folder.0).starts_with("cannot find class folders in "));
