@@ -1,7 +1,7 @@
 //! CPU and GPUs: choosing one, asking about it, waiting for it.
 //!
-//! A [`Device`] says where a tensor's numbers are kept and where the work on them is done. Every
-//! tensor that takes part in an operation must be on the same one.
+//! A [`Device`] stores the elements of a tensor and computes with them. All tensors of an operation
+//! must be on the same device.
 
 mod backend;
 #[cfg(all(test, feature = "cuda"))]
@@ -32,7 +32,7 @@ pub fn cpu() -> Device {
 
 /// Returns the GPU with this index, counted from 0.
 ///
-/// Every call gives the same device, so tensors made in different cells can meet.
+/// Every call returns the same device, so tensors of different cells can be combined.
 ///
 /// # Errors
 /// If this build has no GPU support, the driver does not answer, or there are fewer GPUs. The
@@ -139,10 +139,10 @@ pub fn device(name: &str) -> Result<Device> {
     }
 }
 
-/// Waits until the device has finished all work that was given to it.
+/// Waits until the device has finished all of its work.
 ///
-/// A GPU works in the background: an operation returns before its numbers exist. The CPU does not,
-/// and for it this returns at once.
+/// A GPU works in the background: an operation returns before its result exists. The CPU does not, and
+/// for it this function returns at once.
 ///
 /// # Errors
 /// If an earlier operation failed on the GPU.
@@ -170,7 +170,7 @@ fn unknown_device(name: &str) -> candle_core::Error {
     .with_advice(r#"Write "cpu", "cuda", "cuda:1", "gpu", "gpu:1" or "metal""#)
 }
 
-/// What Taper adds to Candle's [`Device`].
+/// Extends Candle's [`Device`].
 pub trait DeviceExt {
     /// Returns the device's short name: `"cpu"`, `"cuda:0"`, `"metal:0"`.
     ///

@@ -19,7 +19,7 @@ use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
 use std::collections::HashMap;
 
-/// What changes the parameters of a model along their gradients.
+/// Changes the parameters of a model along their gradients.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -38,7 +38,7 @@ pub trait Optimizer: Send {
     /// Changes each parameter that has a gradient.
     ///
     /// # Errors
-    /// If no parameter has one: they are those of another model.
+    /// If no parameter has one: the gradients are of another model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -85,10 +85,10 @@ pub trait Optimizer: Send {
     /// ```
     fn state(&self) -> Result<Vec<(String, Tensor)>>;
 
-    /// Puts back what [`state`](Optimizer::state) gave. Where it fails, nothing has changed.
+    /// Restores a state that [`state`](Optimizer::state) returned. If it fails, nothing has changed.
     ///
     /// # Errors
-    /// If the state is that of another kind of optimiser, or of another model.
+    /// If the state is of another kind of optimiser, or of another model.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Examples by number.
+//! Data sets: examples by index.
 
 use crate::error;
 use crate::notebook::Show;
@@ -6,7 +6,7 @@ use crate::tensor::moved;
 use candle_core::{Device, Result, Tensor};
 use std::sync::Arc;
 
-/// Some examples together: inputs and targets, one of each per example.
+/// A minibatch of examples: inputs and targets, one of each per example.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -77,10 +77,10 @@ impl Show for Batch {
     }
 }
 
-/// Examples that can be had by their number, from 0.
+/// Examples that are read by their index, counted from 0.
 ///
-/// A loader asks for a whole batch at once, from a thread of its own, so `get` may read files. What
-/// it draws with Taper's random numbers follows the seed, as the loader gives each batch its own.
+/// A loader requests a whole batch at once, on a thread of its own, so `get` may read files. Random
+/// values follow the seed, because the loader sets a seed for each batch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -119,7 +119,7 @@ pub trait Dataset: Send + Sync {
     /// Returns the examples at these indices, in this order.
     ///
     /// # Errors
-    /// If there is no example of such a number, or it cannot be read.
+    /// If an index is out of range, or an example cannot be read.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -165,7 +165,7 @@ impl<D: Dataset + ?Sized> Dataset for Box<D> {
     }
 }
 
-/// Examples that lie in two tensors: inputs and targets, one row of each per example.
+/// Examples in two tensors: inputs and targets, one row of each per example.
 ///
 /// Batches are on the device on which the tensors are.
 ///
@@ -240,7 +240,7 @@ fn rows(tensor: &Tensor, indices: &[usize]) -> Result<Tensor> {
     tensor.index_select(&numbers, 0)
 }
 
-/// Refuses numbers for which there is no example.
+/// Refuses indices that are out of range.
 pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
     match indices.iter().find(|&&index| index >= len) {
         None => Ok(()),

@@ -14,7 +14,7 @@ use candle_core::{Device, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Goes through a data set in minibatches, once for each `for` loop.
+/// Iterates over a data set in minibatches, once for each `for` loop.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -227,7 +227,7 @@ impl DataLoader {
     }
 }
 
-/// The order of one loop, from which batches can be made anywhere and always come out the same.
+/// The order of one loop, from which any thread makes the same batches.
 struct Plan {
     dataset: Arc<dyn Dataset>,
     order: Vec<usize>,
@@ -251,7 +251,7 @@ impl Plan {
     }
 }
 
-/// Going through a loader by reference leaves it for the next loop.
+/// Iterating by reference keeps the loader for the next loop.
 impl IntoIterator for &DataLoader {
     type Item = Result<Batch>;
     type IntoIter = Batches;

@@ -1,4 +1,4 @@
-//! What a trainer takes.
+//! The data of a training.
 
 use super::DataLoader;
 use candle_core::Result;
@@ -54,7 +54,7 @@ pub trait DataModule {
     }
 }
 
-/// Makes a [`DataModule`] of a type with `train()`, `val()` and a field `batch_size`.
+/// Implements [`DataModule`] for a type with `train()`, `val()` and a field `batch_size`.
 macro_rules! data_module {
     ($set:ident) => {
         impl $crate::data::DataModule for $set {

@@ -1,9 +1,9 @@
-//! What happens to an image on its way into a batch.
+//! Transforms: the steps from an image to the input of a model.
 //!
-//! An image begins as `(height, width, 3)` of `u8`, as it lies in its file; one of a grey data set
-//! in memory has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
-//! [`ColorJitter`] give such an image again, [`ToTensor`] makes it `(channels, height, width)` of
-//! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) makes one of several.
+//! An image begins as `(height, width, 3)` of `u8`, as in its file; in a grey data set in memory
+//! it has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
+//! [`ColorJitter`] return such an image again, [`ToTensor`] makes it `(channels, height, width)` of
+//! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) chains several.
 
 mod color;
 mod geometry;
@@ -15,10 +15,9 @@ use crate::error;
 use candle_core::{DType, Device, Result, Tensor};
 use std::fmt;
 
-/// A step that makes one image of another.
+/// A step that turns an image into another one.
 ///
-/// What is random in it follows Taper's random numbers; a [`DataLoader`](super::DataLoader) gives
-/// each batch its own.
+/// Its random values are Taper's; a [`DataLoader`](super::DataLoader) sets a seed for each batch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -130,7 +129,7 @@ macro_rules! compose {
     };
 }
 
-/// An image on its way, pixel by pixel: red, green and blue, or grey.
+/// The bytes of an image: red, green and blue, or grey.
 struct ImageBytes {
     bytes: Vec<u8>,
     height: usize,

@@ -1,4 +1,4 @@
-//! What NVIDIA's driver tells about the GPUs of this machine.
+//! What NVIDIA's driver reports about the GPUs of this machine.
 
 use crate::error;
 use candle_core::{Error, Result};
@@ -13,7 +13,7 @@ const NVIDIA_SMI: &str = "nvidia-smi";
 /// One NVIDIA GPU as its driver describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuInfo {
-    /// The driver's number for this GPU, from 0.
+    /// The driver's index of this GPU, from 0.
     pub index: usize,
     /// The product's name, such as `"NVIDIA H200"`.
     pub name: String,

@@ -80,7 +80,7 @@ macro_rules! adam {
         }
 
         impl $name {
-            #[doc = concat!("For these parameters, with this learning rate; betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay), ".")]
+            #[doc = concat!("Creates an optimiser for these parameters, with this learning rate; betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay), ".")]
             ///
             /// ```
             /// use taper::prelude::*;

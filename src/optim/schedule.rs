@@ -1,4 +1,4 @@
-//! How the learning rate changes while training goes on.
+//! Schedules of the learning rate.
 
 use std::f64::consts::PI;
 

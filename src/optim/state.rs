@@ -1,4 +1,4 @@
-//! What an optimiser remembers of each parameter.
+//! The state that an optimiser keeps for each parameter.
 
 use crate::error;
 use crate::nn::Parameter;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 type State = HashMap<String, Tensor>;
 
-/// The parameters of an optimiser, and for each the tensors that it remembers, such as a momentum.
+/// The parameters of an optimiser, and for each the tensors of its state, such as a momentum.
 #[derive(Clone)]
 pub(super) struct OptimizerState<const N: usize> {
     /// The optimiser's name: states of different kinds mean different things.
@@ -19,7 +19,7 @@ pub(super) struct OptimizerState<const N: usize> {
     kept: Vec<Option<Kept<N>>>,
 }
 
-/// What is remembered of one parameter.
+/// The state of one parameter.
 #[derive(Clone)]
 struct Kept<const N: usize> {
     /// How many steps it has made: those for which it had a gradient.

@@ -1,4 +1,4 @@
-//! Tensors from numbers and from rules.
+//! Creation of tensors.
 
 use crate::device::explain_gpu;
 use crate::error;

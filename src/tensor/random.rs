@@ -1,6 +1,6 @@
-//! Random numbers that a seed makes repeatable, on every machine and device.
+//! Random values that a seed makes repeatable, on every machine and device.
 //!
-//! One ChaCha generator serves the whole program. Numbers are drawn on the CPU and then moved, so a
+//! One ChaCha generator serves the whole program. Values are drawn on the CPU and then moved, so a
 //! seed gives the same tensors on the CPU and on a GPU. Without a seed, they differ in each run.
 
 use crate::error;
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sets the seed of all random values: the same seed, the same values.
 ///
-/// It governs all random numbers of Taper: those of this module and the first weights of layers.
+/// All random values of Taper follow it: those of this module and the initial weights of layers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -193,8 +193,8 @@ fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     })
 }
 
-/// What the public functions ask for. They are generic in the shape, so each cell compiles those it
-/// calls: they hold nothing but this.
+/// The distribution of a public function. These functions are generic in the shape, so each cell
+/// compiles those that it calls: they contain nothing else.
 enum Rule {
     Unit,
     StandardNormal,

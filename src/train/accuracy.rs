@@ -1,4 +1,4 @@
-//! How many predictions are right.
+//! The accuracy of a classifier.
 
 use crate::error;
 use crate::nn::same_device;
@@ -8,7 +8,7 @@ use candle_core::{D, DType, Result, Tensor};
 /// the logits.
 ///
 /// # Shapes
-/// Scores `(batch, classes)`, class numbers `(batch,)`; the result has none: `()`, `f32`.
+/// Logits `(batch, classes)`, classes `(batch,)`; the result is a scalar of `f32`.
 ///
 /// # Errors
 /// If the shapes do not fit.
@@ -148,7 +148,7 @@ impl Accuracy {
         Ok(counts.iter().map(|&count| f64::from(count)).sum::<f64>() / self.total as f64)
     }
 
-    /// Begins anew.
+    /// Resets the metric to the state of [`new`](Self::new).
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Those who look on while a model trains.
+//! Callbacks: what runs between the steps and epochs of a training.
 
 use super::{Epoch, History, Interval};
 use crate::error;
@@ -6,9 +6,9 @@ use crate::nn::Parameters;
 use crate::optim::Optimizer;
 use candle_core::Result;
 
-/// Looks on while a model trains: writes logs, saves checkpoints, says when it is enough.
+/// Runs while a model trains: writes logs, saves checkpoints, stops the training early.
 ///
-/// A closure that takes an [`Interval`] is one as well.
+/// A closure that takes an [`Interval`] is a callback as well.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -129,7 +129,7 @@ pub enum Flow {
 
 /// What a callback sees after an epoch.
 pub struct EpochEnd<'a> {
-    /// Its numbers.
+    /// Its metrics.
     pub epoch: &'a Epoch,
     /// Those of all epochs so far, this one included.
     pub history: &'a History,
@@ -141,7 +141,7 @@ pub struct EpochEnd<'a> {
     pub optimizer: &'a dyn Optimizer,
 }
 
-/// Stops when a number has not become better for some epochs. From d2l's chapter *Generalization in
+/// Stops when a metric has not improved for some epochs. From d2l's chapter *Generalization in
 /// Deep Learning*.
 ///
 /// ```
@@ -161,8 +161,8 @@ pub struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// Watches a number of the history, `"val_loss"` for instance, which must become smaller; one
-    /// whose name ends in `accuracy` must become larger.
+    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
+    /// name ends in `accuracy` must increase.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Training that can be taken up again.
+//! Checkpoints, from which a training is resumed.
 
 use super::{Callback, EpochEnd, Flow, History};
 use crate::error;
@@ -9,11 +9,11 @@ use candle_core::{Device, Result, Tensor};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Saves, after epochs, all that is needed to take training up again as if it had never stopped: the
-/// model, the optimiser's state, the epoch, the history, and the state of the random numbers.
+/// Saves after epochs all that is needed to resume the training as if it had never stopped: the model,
+/// the optimiser's state, the epoch, the history, and the state of the random generator.
 ///
-/// [`Trainer::resume_from`](super::Trainer::resume_from) takes it up. The file is a safetensors file
-/// that is replaced as a whole.
+/// [`Trainer::resume_from`](super::Trainer::resume_from) resumes it. The file is a safetensors file
+/// that is replaced atomically.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -81,7 +81,7 @@ pub(super) struct Resumed {
 }
 
 impl Resumed {
-    /// Puts the random numbers where they were.
+    /// Restores the state of the random generator.
     pub(super) fn restore_random(&self) {
         let (seed, stream, position) = self.random;
         restore_generator(seed, stream, position);

@@ -1,4 +1,4 @@
-//! A net with the loss and the measure of classification.
+//! A network with the loss and the accuracy of classification.
 
 use super::{Module, accuracy};
 use crate::data::Batch;
@@ -9,10 +9,10 @@ use crate::notebook::Show;
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Result, Tensor};
 
-/// Makes a [`Module`] of a net that gives a score for each class: its loss is the cross-entropy, and
-/// it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
+/// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
+/// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
 ///
-/// Rust has no subclasses, so this wraps the net: any layer, `seq![…]` or a struct of one's own.
+/// Rust has no subclasses, so this wraps the net: any layer, `seq![…]` or your own struct.
 /// It adds nothing to the names of the parameters.
 ///
 /// ```

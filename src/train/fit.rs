@@ -55,7 +55,7 @@ impl Speed {
         }
     }
 
-    /// Ends an interval, and gives its examples per second.
+    /// Ends an interval and returns its examples per second.
     fn end_interval(&mut self) -> f64 {
         let (samples, time) = (std::mem::take(&mut self.interval), self.began.elapsed());
         self.epoch.0 += samples;
@@ -234,7 +234,7 @@ impl<'a> Fit<'a> {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
                          numbers in the data"
                     }
-                    // There the class numbers are not looked at.
+                    // A GPU does not check the classes.
                     false => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
                          numbers in the data, and for classes out of range: a step on cpu() names them"
@@ -311,8 +311,8 @@ fn refuse_empty(name: &str, loader: &DataLoader) -> Result<()> {
     }
 }
 
-/// Gives lazy parameters their values by one example, so that the model can be copied. The random
-/// numbers of the data stay where they are.
+/// Initialises lazy parameters with one example, so that the model can be copied. The random values
+/// of the data do not change.
 fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()> {
     if model
         .parameters()

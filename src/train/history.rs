@@ -1,4 +1,4 @@
-//! What happened in training, as data.
+//! The metrics of a training.
 
 mod columns;
 
@@ -7,7 +7,7 @@ use crate::plot::ProgressBoard;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happened in training; it shows itself as a table with a row for each epoch.
+/// The metrics of a training, shown as a table with a row for each epoch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,7 +20,7 @@ use std::fmt;
 pub struct History {
     /// The epochs that were completed.
     pub epochs: Vec<Epoch>,
-    /// Shorter stretches of training, also of an epoch that was not completed.
+    /// The intervals of some steps each, also of an epoch that was not completed.
     pub intervals: Vec<Interval>,
 }
 
@@ -112,7 +112,7 @@ impl Epoch {
         self.metrics.get(name).copied()
     }
 
-    /// Draws what the validation gave; the rest is on the board by intervals.
+    /// Draws the metrics of the validation; the others are on the board by intervals.
     pub(super) fn draw_validation(&self, board: &ProgressBoard) {
         for (name, value) in self
             .metrics
@@ -136,7 +136,7 @@ impl Interval {
         self.metrics.get(name).copied()
     }
 
-    /// Draws its numbers.
+    /// Draws its metrics.
     pub(super) fn draw(&self, board: &ProgressBoard) {
         for (name, value) in &self.metrics {
             board.draw(self.epoch, *value, name, 1);

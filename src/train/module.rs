@@ -6,7 +6,7 @@ use crate::nn::{Layer, ParametersExt, Replicate};
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Device, Result, Tensor};
 
-/// A model with a loss: all that a [`Trainer`](super::Trainer) needs to know.
+/// A model with a loss: all that a [`Trainer`](super::Trainer) needs.
 ///
 /// `forward` is that of [`Layer`], so a module can be a part of another. Only `loss` must be written
 /// besides. From d2l's chapter *Object-Oriented Design for Implementation*.
@@ -106,11 +106,11 @@ pub trait Module: Layer + Replicate + 'static {
         Box::new(Sgd::new(self.parameters(), 0.1))
     }
 
-    /// Puts a number on the trainer's board and into its history, as `train_…` or `val_…`, averaged
+    /// Adds a metric to the trainer's board and to its history, as `train_…` or `val_…`, averaged
     /// over the batches of an interval. Does nothing without a trainer.
     ///
-    /// The number stays on its device until the trainer fetches many at once, so a look at it slows
-    /// nothing down.
+    /// The value stays on its device until the trainer fetches many at once, so plotting does not slow
+    /// the step down.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! The settings of a training, and what is left when it is over.
+//! The settings of a training, and its results.
 
 use super::fit::Fit;
 use super::module::Model;
@@ -14,9 +14,9 @@ use candle_core::{Device, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Trains models: chooses devices, goes through the data, makes the steps, measures, draws.
+/// Trains models: chooses devices, iterates over the data, makes the steps, measures, draws.
 ///
-/// It draws on a live board, shows a progress bar, and stops between two steps when the reader asks
+/// It draws on a live board, shows a progress bar, and stops between two steps when the user asks
 /// to; model and [`history`](Self::history) are then kept as they are. From d2l's chapter
 /// *Object-Oriented Design for Implementation*.
 ///
@@ -95,7 +95,7 @@ impl Trainer {
         self
     }
 
-    /// Trains on these devices; the same may stand in the list twice.
+    /// Trains on these devices; a device may occur in the list twice.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -178,7 +178,7 @@ impl Trainer {
         self
     }
 
-    /// Adds one who looks on.
+    /// Adds a callback.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -193,8 +193,8 @@ impl Trainer {
         self
     }
 
-    /// Goes on where a [`Checkpoint`](super::Checkpoint) was saved, with the same numbers as if
-    /// training had never stopped. History and board begin with what they had there.
+    /// Resumes the training from a [`Checkpoint`](super::Checkpoint), with the same results as if it
+    /// had never stopped. History and board begin with what they contained there.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -215,8 +215,8 @@ impl Trainer {
     /// Trains the model, and leaves it as `model.eval()` does, on the first device.
     ///
     /// # Errors
-    /// If there are fewer GPUs than asked for, data or model fail, the loss is no finite number (the
-    /// message says at which step), or the reader stops it. Model and [`history`](Self::history) are
+    /// If there are fewer GPUs than asked for, data or model fail, the loss is not finite (the
+    /// message says at which step), or the user stops it. Model and [`history`](Self::history) are
     /// then as they were at that moment.
     ///
     /// ```

@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 
 /// The batches of one loop through a [`DataLoader`](super::DataLoader).
 ///
-/// Each item may be an error: that of the example that could not be read, or that the reader asked
-/// to stop. After an error come no more batches.
+/// Each item may be an error: an example could not be read, or the user asked to stop. The loop ends
+/// after an error.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Batches {
     }
 }
 
-/// A thread that makes batches, as far ahead as its channel is long.
+/// A thread that prepares batches ahead, as many as its channel holds.
 struct Ahead {
     /// `None` once nothing more is wanted: that is how the thread knows.
     batches: Option<Receiver<Result<Batch>>>,

@@ -1,4 +1,4 @@
-//! The well-known data sets, which `taper data get` has put on disk.
+//! The well-known data sets, which `taper data get` downloads.
 
 use super::location::data_folder;
 use crate::data::ImageDataset;

@@ -1,4 +1,4 @@
-//! What drawn images have in common: a source of numbers for each, and colours.
+//! What drawn images have in common: a random generator for each, and colours.
 
 use rand::distr::{Distribution, StandardUniform};
 use rand::{RngCore, SeedableRng};
@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 /// Red, green and blue from 0 to 1.
 pub(super) type Color = [f32; 3];
 
-/// The random numbers of one image: those of its number and the set's seed alone, so that it is
-/// the same whatever else is drawn.
+/// The random generator of one image. It depends only on the image's index and the seed of the set, so
+/// that the image is the same whatever else is drawn.
 pub(super) struct ImageRng(ChaCha8Rng);
 
 impl ImageRng {

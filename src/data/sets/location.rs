@@ -1,4 +1,4 @@
-//! Where data sets lie.
+//! The folder of the data sets.
 
 use crate::error;
 use candle_core::Result;

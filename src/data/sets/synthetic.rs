@@ -1,11 +1,11 @@
-//! Examples of a known line.
+//! Examples of a known linear function.
 
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
 use crate::tensor::{draw_seed, normal, randn, with_seed};
 use candle_core::{Device, Result, Tensor};
 
-/// Examples of a linear rule with some noise, as in d2l's chapter *Synthetic Regression Data*:
+/// Examples of a linear function with some noise, as in d2l's chapter *Synthetic Regression Data*:
 /// `y = x·w + b + noise`.
 ///
 /// Inputs are `(batch, n)` for `n` weights, from the standard normal distribution, targets

@@ -1,4 +1,4 @@
-//! Steps that change colours, and the one that makes numbers of them.
+//! Steps that change colours, and the one that makes a tensor of them.
 
 use super::{ImageBytes, Transform};
 use crate::error;
@@ -28,7 +28,7 @@ pub struct ColorJitter {
 }
 
 impl ColorJitter {
-    /// Changes nothing unless told what.
+    /// Creates a step that changes nothing yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -123,7 +123,7 @@ fn factor(amount: f64) -> f32 {
     (1.0 + amount * (2.0 * random_unit() - 1.0)).max(0.0) as f32
 }
 
-/// Makes numbers of an image: `(height, width, channels)` of `u8`, with 3 channels or 1, becomes
+/// Converts an image to a tensor: `(height, width, channels)` of `u8`, with 3 channels or 1, becomes
 /// `(channels, height, width)` of `f32` from 0 to 1.
 ///
 /// ```

@@ -13,12 +13,12 @@ use candle_core::backprop::GradStore;
 use candle_core::{Device, Error, Result, Tensor};
 use std::thread;
 
-/// A model with a copy on each of some devices, which share the work on every batch.
+/// A model with a replica on each of several devices, which share the work on every batch.
 ///
 /// Each device computes loss and gradients of its part of the batch, on a thread of its own; the
 /// gradients are summed on the first. After the optimiser's step, [`broadcast`](Self::broadcast)
-/// gives the new weights to all. The result is that of one device with the whole batch, except that
-/// batch normalisation sees the parts. A device may stand in the list more than once.
+/// copies the new weights to all. The result is that of one device with the whole batch, except that
+/// batch normalisation sees the parts. A device may occur in the list more than once.
 ///
 /// From d2l's chapter *Training on Multiple GPUs*.
 ///
@@ -43,7 +43,7 @@ pub struct DataParallel<M> {
     devices: Vec<Device>,
 }
 
-/// What a step on a batch gives.
+/// The result of a step on a batch.
 pub struct Gradients {
     /// The mean loss of the batch, on the first device: `()`.
     pub loss: Tensor,
@@ -108,7 +108,7 @@ impl<M> DataParallel<M> {
         Ok(gradients)
     }
 
-    /// Gives the first device's weights to all others.
+    /// Copies the first device's weights to all others.
     ///
     /// # Errors
     /// If a device cannot be reached.
@@ -205,7 +205,7 @@ impl<M> DataParallel<M> {
     }
 }
 
-/// Moves the model to the first device and gives copies for the others.
+/// Moves the model to the first device and returns replicas for the others.
 pub(in crate::train) fn replicate(
     model: &mut dyn Model,
     devices: &[Device],
@@ -221,7 +221,7 @@ pub(in crate::train) fn replicate(
         .collect()
 }
 
-/// What a device has found out about its part.
+/// The result of a device for its part.
 struct Part {
     loss: Tensor,
     gradients: GradStore,
@@ -345,7 +345,7 @@ fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter
     Ok(())
 }
 
-/// Gives the model's parameters and buffers to its copies.
+/// Copies the model's parameters and buffers to its replicas.
 pub(in crate::train) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
     let own = state_of(model);
     for other in others {

@@ -1,4 +1,4 @@
-//! A batch shared out to devices.
+//! Splitting a batch over devices.
 
 use crate::data::Batch;
 use crate::error;
@@ -69,10 +69,10 @@ impl Split for Batch {
     }
 }
 
-/// Shares out a batch, one part to each device, in order; as Gluon's function of this name.
+/// Splits a batch into one part for each device, in order; as Gluon's function of this name.
 ///
-/// If the examples do not come out even, the first devices get one more. Fewer examples than devices
-/// give fewer parts, none of them empty.
+/// If the examples cannot be split equally, the first devices get one more. With fewer examples than
+/// devices, there are fewer parts, none of them empty.
 ///
 /// # Errors
 /// If the list of devices is empty, or a device has not enough memory.
