@@ -1,4 +1,4 @@
-//! Makes our `write` (see `relay/order.rs`) the one that cells call.
+//! Makes our `write` (see `relay/order.rs` of the crate `taper-session`) the one that cells call.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

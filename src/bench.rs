@@ -1,4 +1,4 @@
-//! Measuring: a stopwatch, a benchmark, and experiments with the speed of devices.
+//! Measures the speed of devices: a stopwatch, a benchmark, and ready-made comparisons.
 
 mod benchmark;
 mod compare;

@@ -1,12 +1,12 @@
-//! A value that cells need not know in its parts.
+//! A box that hides the parts of a value from the cells of a notebook.
 //!
-//! A cell that keeps a variable compiles how it is dropped, and all its parts with it. Where these
-//! are many, they are hidden here.
+//! A cell that keeps a variable compiles its destructor, including those of all fields. For types with
+//! many fields that takes time in every cell; behind a trait object it is compiled once, in this crate.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// Like `Box<T>`, but what `T` consists of is compiled only where it is put in.
+/// Like `Box<T>`, but the destructor of `T` is compiled only where the box is created.
 pub(crate) struct Erased<T: 'static>(Box<dyn Holds<T>>);
 
 trait Holds<T>: Send + Sync {

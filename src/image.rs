@@ -1,33 +1,34 @@
-//! Pictures of pixels: reading PNG and JPEG, writing PNG.
+//! Images in memory: reads PNG and JPEG, writes PNG.
 
 use crate::Result;
 use candle_core::{Device, Tensor};
 use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
+use std::ops::Range;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// Rows of pixels, three bytes each: red, green, blue.
+/// An image, row by row, with three bytes per pixel: red, green, blue.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pixels {
+pub(crate) struct RgbImage {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) rgb: Vec<u8>,
 }
 
-impl Pixels {
-    /// A picture of one colour, ready to be painted on.
+impl RgbImage {
+    /// Creates an image of one colour.
     pub(crate) fn filled(width: usize, height: usize, color: [u8; 3]) -> Self {
-        Pixels {
+        RgbImage {
             width,
             height,
             rgb: color.repeat(width * height),
         }
     }
 
-    /// Reads a PNG or JPEG file's contents, whichever they are; says in a few words if it cannot.
+    /// Decodes the contents of a PNG or JPEG file. An error is a few words long.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         match bytes {
             [0x89, b'P', b'N', b'G', ..] => decode_png(bytes).map_err(|error| error.to_string()),
@@ -36,7 +37,21 @@ impl Pixels {
         }
     }
 
-    /// The contents of a PNG file.
+    /// Copies an image into a rectangle of this one and scales it without interpolation.
+    pub(crate) fn paint(&mut self, image: &RgbImage, columns: Range<usize>, rows: Range<usize>) {
+        // The pixel of the image at the centre of the one that is painted.
+        let source = |i: usize, length: usize, count: usize| (2 * i + 1) * count / (2 * length);
+        for y in rows.start..rows.end.min(self.height) {
+            let v = source(y - rows.start, rows.len(), image.height);
+            for x in columns.start..columns.end.min(self.width) {
+                let u = source(x - columns.start, columns.len(), image.width);
+                let (to, from) = (3 * (y * self.width + x), 3 * (v * image.width + u));
+                self.rgb[to..to + 3].copy_from_slice(&image.rgb[from..from + 3]);
+            }
+        }
+    }
+
+    /// Returns the contents of a PNG file.
     pub(crate) fn encode_png(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
@@ -45,18 +60,18 @@ impl Pixels {
         let written = encoder
             .write_header()
             .and_then(|mut writer| writer.write_image_data(&self.rgb));
-        written.expect("a vector takes every picture that has pixels");
+        written.expect("an image that is not empty can be encoded in memory");
         bytes
     }
 
-    /// As a tensor `(height, width, 3)` of `u8`.
+    /// Returns a tensor `(height, width, 3)` of `u8`.
     pub(crate) fn to_tensor(&self) -> Result<Tensor> {
         let shape = (self.height, self.width, 3);
         Tensor::from_slice(&self.rgb, shape, &Device::Cpu)
     }
 }
 
-fn decode_png(bytes: &[u8]) -> Result<Pixels, png::DecodingError> {
+fn decode_png(bytes: &[u8]) -> Result<RgbImage, png::DecodingError> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let mut reader = decoder.read_info()?;
@@ -70,22 +85,22 @@ fn decode_png(bytes: &[u8]) -> Result<Pixels, png::DecodingError> {
         ColorType::Rgba => samples.chunks(4).flat_map(|p| [p[0], p[1], p[2]]).collect(),
         ColorType::Rgb | ColorType::Indexed => samples,
     };
-    Ok(Pixels {
+    Ok(RgbImage {
         width: frame.width as usize,
         height: frame.height as usize,
         rgb,
     })
 }
 
-fn decode_jpeg(bytes: &[u8]) -> Result<Pixels, String> {
-    // Strict: what is cut off would otherwise come out grey, and nobody would notice.
+fn decode_jpeg(bytes: &[u8]) -> Result<RgbImage, String> {
+    // Strict: the missing part of a truncated file would otherwise be grey, without an error.
     let options = DecoderOptions::default()
         .jpeg_set_out_colorspace(ColorSpace::RGB)
         .set_strict_mode(true);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     let rgb = decoder.decode().map_err(|error| format!("{error:?}"))?;
     let (width, height) = decoder.dimensions().ok_or("it has no size")?;
-    Ok(Pixels { width, height, rgb })
+    Ok(RgbImage { width, height, rgb })
 }
 
 #[cfg(test)]
@@ -93,16 +108,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_png_comes_back_as_it_was_written() {
-        let mut pixels = Pixels::filled(3, 2, [10, 20, 30]);
+    fn a_png_survives_a_round_trip() {
+        let mut pixels = RgbImage::filled(3, 2, [10, 20, 30]);
         pixels.rgb[4] = 255;
-        assert_eq!(Pixels::decode(&pixels.encode_png()).unwrap(), pixels);
+        assert_eq!(RgbImage::decode(&pixels.encode_png()).unwrap(), pixels);
         let tensor = pixels.to_tensor().unwrap();
         assert_eq!(tensor.dims(), [2, 3, 3]);
     }
 
     #[test]
-    fn every_kind_of_png_becomes_red_green_and_blue() {
+    fn every_colour_type_of_png_is_converted_to_rgb() {
         let written = |color, depth, data: &[u8]| {
             let mut bytes = Vec::new();
             let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
@@ -114,7 +129,7 @@ mod tests {
             let mut writer = encoder.write_header().unwrap();
             writer.write_image_data(data).unwrap();
             drop(writer);
-            Pixels::decode(&bytes).unwrap().rgb
+            RgbImage::decode(&bytes).unwrap().rgb
         };
         use BitDepth::{Eight, One, Sixteen};
         assert_eq!(
@@ -144,8 +159,18 @@ mod tests {
     }
 
     #[test]
-    fn a_jpeg_is_read() {
-        let pixels = Pixels::decode(include_bytes!("image/orange.jpg")).unwrap();
+    fn an_image_is_painted_into_a_rectangle() {
+        let mut image = RgbImage::filled(2, 1, [7; 3]);
+        image.rgb[3..].fill(9);
+        let mut canvas = RgbImage::filled(6, 2, [0; 3]);
+        canvas.paint(&image, 1..5, 1..3); // the lowest row is outside
+        let red: Vec<u8> = canvas.rgb.iter().copied().step_by(3).collect();
+        assert_eq!(red, [0, 0, 0, 0, 0, 0, 0, 7, 7, 9, 9, 0]);
+    }
+
+    #[test]
+    fn a_jpeg_is_decoded() {
+        let pixels = RgbImage::decode(include_bytes!("image/orange.jpg")).unwrap();
         assert_eq!((pixels.width, pixels.height), (20, 12));
         let near = |got: u8, want: u8| got.abs_diff(want) <= 3;
         for pixel in pixels.rgb.chunks(3) {
@@ -157,8 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_no_picture_is_refused() {
-        let png = Pixels::filled(30, 20, [1, 2, 3]).encode_png();
+    fn truncated_files_and_other_formats_are_errors() {
+        let png = RgbImage::filled(30, 20, [1, 2, 3]).encode_png();
         let jpeg = include_bytes!("image/orange.jpg");
         for bytes in [
             &png[..png.len() / 2],
@@ -168,7 +193,7 @@ mod tests {
             b"GIF89a",
             b"",
         ] {
-            assert!(Pixels::decode(bytes).is_err(), "{} bytes", bytes.len());
+            assert!(RgbImage::decode(bytes).is_err(), "{} bytes", bytes.len());
         }
     }
 }

@@ -1,16 +1,34 @@
-//! How a figure, a table or a value gets from a cell to the page.
+//! Everything that knows a notebook's page: how values, figures and tables get from a cell to it.
 //!
-//! A *display record* is a MIME bundle with an optional display id. Where it goes depends on who
-//! runs the program:
+//! A *display record* is a MIME bundle with an optional display id. Where it goes depends on the host
+//! of the program:
 //!
-//! - under the Taper kernel the record is written to standard output as one framed line, which the
-//!   kernel turns into `display_data`, `update_display_data`, `execute_result` or `clear_output`;
-//! - under stock `evcxr_jupyter` the same call prints that kernel's `EVCXR_BEGIN_CONTENT` blocks,
-//!   and what would update in place shows its final state only;
-//! - in a plain program nothing is printed: save a figure with its own `save` method.
+//! - Under the Taper kernel the record is written to standard output as one framed line, which the
+//!   kernel turns into `display_data`, `update_display_data`, `execute_result` or `clear_output`.
+//! - Under stock `evcxr_jupyter` the same call prints that kernel's `EVCXR_BEGIN_CONTENT` blocks. A
+//!   display that would be updated in place shows its final state only.
+//! - A plain program prints nothing: save a figure with its own `save` method.
 //!
-//! The frame begins with a control character and a secret that the kernel draws anew for every
-//! process, so no text that a cell prints can be mistaken for it.
+//! The frame begins with a control character and a secret that the kernel generates for every process,
+//! so that no text printed by a cell can be mistaken for a record.
+//!
+//! From the value to the page:
+//!
+//! | module | task |
+//! |---|---|
+//! | `show` | [`Show`]: the text and the bundle of a value, a list, a table, a device |
+//! | `bundle` | [`MimeBundle`]: one value in several representations |
+//! | `escape` | text inside XML and HTML |
+//! | `display` | [`display`], [`clear_output`] and the value of a cell |
+//! | `live`, `throttle` | displays that change in place, and how often they are redrawn |
+//! | `handle` | [`display_live`]: a live display of any bundle |
+//! | `progress` | [`progress`]: live progress bars |
+//! | `record` | the host of the program, and how records are written for it |
+//! | `terminal` | lines that change in place on a terminal, where there is no page |
+//! | `cell` | the running cell: its thread and its output area |
+//! | `interrupt` | [`check_interrupt`]: requests to stop |
+//! | `hooks` | the functions that the kernel calls in the process of the cells |
+//! | [`export`] | the runtime of programs exported from a notebook |
 
 mod bundle;
 mod cell;

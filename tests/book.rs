@@ -96,6 +96,29 @@ fn every_notebook_is_in_the_book() {
     }
 }
 
+/// JupyterLab lists files by name, so the numbers show the order there.
+#[test]
+fn file_names_begin_with_the_number_of_the_chapter() {
+    let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
+    let mut number = 0;
+    for line in summary.lines() {
+        let Some((_, file)) = line.split_once("(../../notebooks/") else {
+            continue;
+        };
+        let file = match file.strip_prefix("solutions/") {
+            Some(solutions) => solutions,
+            None => {
+                number += 1;
+                file
+            }
+        };
+        assert!(
+            file.starts_with(&format!("{number:02}-")),
+            "{line}\nis number {number}: run python3 book/renumber.py"
+        );
+    }
+}
+
 #[test]
 fn nothing_in_the_book_is_dead() {
     let mut check = script("book_check.py");
@@ -107,7 +130,7 @@ fn nothing_in_the_book_is_dead() {
 
 #[test]
 fn names_in_code_lead_to_the_documentation() {
-    let page = fs::read_to_string(pages().join("gpus.html")).expect("the chapter");
+    let page = fs::read_to_string(pages().join("09-gpus.html")).expect("the chapter");
     for link in [
         "api/taper/device/fn.try_gpu.html",
         "api/taper/fn.try_gpu.html",
@@ -152,21 +175,39 @@ fn words_are_spelled_right() {
         fs::write(texts.path().join(name + ".md"), prose(&text)).expect("a text");
     }
     let mut spell = Command::new(python().with_file_name("codespell"));
-    spell.current_dir(root());
-    spell.args([
-        "--ignore-words",
-        "book/words.txt",
-        "README.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-    ]);
-    spell.arg("book/src").arg(texts.path());
+    spell
+        .current_dir(root())
+        .args(["--ignore-words", "book/words.txt"])
+        .args(texts_of_the_repository())
+        .arg(texts.path());
     let said = run_within(TO_BUILD, spell);
     assert!(
         said.status.success(),
         "{}\nCorrect it, or add the word to book/words.txt",
         said.all()
     );
+}
+
+/// Documents, and sources with their comments and messages, as git lists them.
+fn texts_of_the_repository() -> Vec<String> {
+    let mut list = Command::new("git");
+    list.args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .args([
+            "*.md",
+            "*.rs",
+            "*.py",
+            "*.toml",
+            "*.yml",
+            ".ci/*",
+            "postBuild",
+        ])
+        .current_dir(root());
+    let listed = run_within(TO_BUILD, list);
+    assert!(listed.status.success(), "{}", listed.all());
+    let files: Vec<String> = listed.stdout.lines().map(str::to_owned).collect();
+    assert!(files.len() > 100, "git lists only {} files", files.len());
+    let exists = |file: &String| root().join(file).exists();
+    files.into_iter().filter(exists).collect()
 }
 
 /// The markdown cells of a notebook.
@@ -194,7 +235,7 @@ impl Site {
         copy(&root().join("book"), &site.path("book"));
         copy(&root().join("notebooks"), &site.path("notebooks"));
         copy(
-            &root().join("cli/src/book/fixtures/notebooks"),
+            &root().join("crates/book/src/fixtures/notebooks"),
             &site.path("notebooks"),
         );
         fs::remove_file(site.path("notebooks/wrong.ipynb")).expect("it is there");
@@ -209,11 +250,12 @@ impl Site {
         notebooks(&self.path("notebooks"))
     }
 
-    /// Puts these notebooks into the book.
+    /// Puts these notebooks into the book, and the page of the appendix behind them.
     fn list(&self, notebooks: &[PathBuf]) {
         let line =
             |notebook: &PathBuf| format!("- [{0}](../../notebooks/{0})\n", notebook.display());
-        let summary: String = notebooks.iter().map(line).collect();
+        let mut summary: String = notebooks.iter().map(line).collect();
+        summary += "- [How Taper works](how-taper-works.md)\n";
         fs::write(self.path("book/src/SUMMARY.md"), summary).expect("the summary");
     }
 
@@ -307,7 +349,7 @@ fn a_person_reads_every_page() {
     let notebooks = site.notebooks();
     site.list(&notebooks);
     let server = Server::start(&site);
-    server.wait_for("gpus.html", "</html>");
+    server.wait_for("09-gpus.html", "</html>");
     // The documentation and the pictures are written after the pages.
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
@@ -318,6 +360,7 @@ fn a_person_reads_every_page() {
             .iter()
             .map(|notebook| notebook.with_extension("html")),
     );
+    visit.arg("how-taper-works.html");
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());
     assert!(said.stdout.starts_with("ok "), "{}", said.all());
@@ -343,7 +386,7 @@ fn a_notebook_that_is_saved_appears() {
 #[test]
 fn what_is_wrong_with_a_notebook_ends_the_build() {
     let site = Site::new();
-    site.list(&["gpus.ipynb".into(), "missing.ipynb".into()]);
+    site.list(&["09-gpus.ipynb".into(), "missing.ipynb".into()]);
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
     assert!(
@@ -361,11 +404,11 @@ fn what_is_wrong_with_a_notebook_ends_the_build() {
 
     let mut dead = notebook_of(&[]);
     dead["cells"] = serde_json::json!([{
-        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](gpus.ipynb#Nowhere)",
+        "cell_type": "markdown", "id": "dead", "metadata": {}, "source": "[a](09-gpus.ipynb#Nowhere)",
     }]);
     fs::write(site.path("notebooks/missing.ipynb"), dead.to_string()).expect("it is written");
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
-    let what = "missing.ipynb, cell dead: links to gpus.ipynb#Nowhere, but there is no such heading or cell";
+    let what = "missing.ipynb, cell dead: links to 09-gpus.ipynb#Nowhere, but there is no such heading or cell";
     assert!(said.stderr.contains(what), "{}", said.all());
 }

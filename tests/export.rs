@@ -32,7 +32,7 @@ fn exported_chapters_compile_and_give_the_notebooks_outputs() {
         test.arg(&log);
         let said = run_within(TO_RUN, test).succeeds();
         assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
-        if chapter.ends_with("notebooks/gpus.ipynb") {
+        if chapter.ends_with("notebooks/09-gpus.ipynb") {
             becomes_the_run_of_a_card(chapter, &log);
         }
     }
@@ -72,12 +72,13 @@ fn chapters() -> Vec<PathBuf> {
 /// Runs a chapter's program where the notebook would run, with its output in a file.
 fn log_of(folder: &Path, chapter: &Path) -> PathBuf {
     let name = chapter.file_stem().expect("a name").to_string_lossy();
+    let (_, name) = name.split_once('-').expect("a number before it");
     let parent = chapter
         .parent()
         .and_then(Path::file_name)
         .expect("a folder");
     let name = match parent.to_str() {
-        Some("notebooks") => name.into_owned(),
+        Some("notebooks") => name.to_owned(),
         _ => format!("{}-{name}", parent.to_string_lossy()),
     };
     let log = folder.join(&name).with_extension("log");

@@ -50,7 +50,16 @@ fn strangers_are_not_obeyed() {
 #[test]
 fn kernels_come_and_go_and_leave_nothing() {
     let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("kernel_lives.py"), LIMIT_OF_MANY, 3);
+    passes(jupyter.script("kernel_lives.py"), LIMIT, 3);
+}
+
+#[test]
+#[ignore = "slow: run by .ci/nightly"]
+fn fifty_kernels_come_and_go_and_leave_nothing() {
+    let jupyter = Jupyter::with_our_kernel();
+    let mut lives = jupyter.script("kernel_lives.py");
+    lives.env("TAPER_TEST_MANY_KERNELS", "1");
+    passes(lives, LIMIT_OF_MANY, 3);
 }
 
 #[test]

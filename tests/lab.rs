@@ -59,7 +59,7 @@ fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
         return;
     }
-    let chapter = root().join("notebooks/gpus.ipynb");
+    let chapter = root().join("notebooks/09-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
     let mut lab = Lab::start();
     let url = lab.url();
@@ -70,7 +70,7 @@ fn a_chapter_runs_in_the_browser() {
         "--url",
         &url,
         "--notebook",
-        "notebooks/gpus.ipynb",
+        "notebooks/09-gpus.ipynb",
         "--screenshot",
         "tests/output/gpus.png",
     ]);

@@ -16,7 +16,7 @@ from run import ROOT, cache
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
 # The clone whose `taper` the image holds, as the kernel sees it.
 HOME = Path(os.environ.get("TAPER_HOME", ROOT))
-NOTEBOOK = HOME / "notebooks/gpus.ipynb"
+NOTEBOOK = HOME / "notebooks/09-gpus.ipynb"
 
 RUST_TENSOR = [
     ':dep taper = { path = ".." }\nuse taper::prelude::*;',
@@ -115,7 +115,7 @@ def register(jupyter: Path, folder: Path, python: str) -> None:
     os.environ["JUPYTER_PATH"] = str(folder)
     subprocess.run([TARGET / "taper", "setup", "--jupyter", jupyter], check=True)
     libraries = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
-    stock = [str(TARGET / "examples/stock_evcxr_jupyter"), "--control_file", "{connection_file}"]
+    stock = [str(TARGET / "stock_evcxr_jupyter"), "--control_file", "{connection_file}"]
     write_kernelspec(folder, "stock", stock, {"LD_LIBRARY_PATH": libraries.stdout.strip()})
     write_kernelspec(folder, "python", [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"], {})
 

@@ -16,14 +16,13 @@ ROOT = HERE.parent.parent
 
 def main() -> int:
     if not {"-h", "--help"} & set(sys.argv):
-        build("--bin", "taper")
-        build("--example", "stock_evcxr_jupyter")
+        build("--bin", "taper", "--bin", "stock_evcxr_jupyter")
     python = environment()
     return subprocess.call([python, HERE / "measure.py", *sys.argv[1:]])
 
 
 def build(*what: str) -> None:
-    subprocess.run(["cargo", "build", "--quiet", "--locked", "--package", "taper-cli", *what], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--workspace", *what], cwd=ROOT, check=True)
 
 
 def environment() -> Path:

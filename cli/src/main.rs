@@ -1,33 +1,17 @@
 //! The command `taper`: set-up, Jupyter kernel, headless runner and book.
 
-mod book;
-mod cache;
-mod checks;
 mod commands;
 mod data;
-mod elsewhere;
-mod export;
-mod gpu;
-mod guard;
-mod home;
-mod image;
-mod kernel;
-mod lock;
-mod progress;
-mod relay;
-mod runner;
-mod session;
 mod setup;
-mod standby;
-mod toolbox;
-mod toolchain;
 
 use clap::Parser;
-use runner::StartEvaluator;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use toolbox::cargo::Tool;
+use taper_kernel::spare;
+use taper_notebook::commands::{run, test};
+use taper_notebook::export::log;
+use taper_notebook::run::StartEvaluator;
 
 /// rust-analyzer allocates without end; this makes every cell quicker.
 #[global_allocator]
@@ -42,9 +26,9 @@ enum Taper {
     /// Set up what is missing: JupyterLab, the kernel, the compiled packages
     Setup(commands::setup::Arguments),
     /// Execute notebooks; stop at the first error
-    Run(commands::run::RunArgs),
+    Run(run::RunArgs),
     /// Execute notebooks and compare with the outputs stored in them
-    Test(commands::test::TestArgs),
+    Test(test::TestArgs),
     /// Data sets that are downloaded: which there are, and getting one
     Data(commands::data::Arguments),
     /// Make notebooks a plain cargo project
@@ -76,30 +60,22 @@ fn main() -> ExitCode {
 
 /// Some of our processes are this program under another name or first argument.
 fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
-    if let Some((program, arguments)) = arguments.split_first()
-        && let Some(tool) = Tool::of_this_process(program)
-    {
-        return tool.run(arguments);
+    if let Some(ended) = taper_session::hook(arguments) {
+        return ended;
     }
-    match arguments.get(1).and_then(|first| first.to_str()) {
-        Some(relay::RELAY_ARGUMENT) => relay::process::run(),
-        Some(relay::CELLS_ARGUMENT) => relay::cells::run(),
-        Some(guard::ARGUMENT) => guard::run(),
-        Some(standby::ARGUMENT) => standby::run(&arguments[2..]),
-        Some(image::WARM_ARGUMENT) => {
-            commands::warm::run(&arguments[2..]).map(|()| ExitCode::SUCCESS)
-        }
-        _ => run(&Taper::parse()),
+    match arguments.get(1) {
+        Some(first) if first == spare::ARGUMENT => Ok(spare::run(&arguments[2..])?),
+        _ => run_command(&Taper::parse()),
     }
 }
 
-fn run(command: &Taper) -> anyhow::Result<ExitCode> {
+fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
     match command {
         Taper::Lab(arguments) => commands::lab::run(arguments),
         Taper::Setup(arguments) => commands::setup::run(arguments),
         Taper::Data(arguments) => commands::data::run(arguments),
-        Taper::Run(arguments) => commands::run::run(arguments, &*evaluator(&arguments.outputs)?),
-        Taper::Test(arguments) => commands::test::test(arguments, &*evaluator(&arguments.outputs)?),
+        Taper::Run(arguments) => run::run(arguments, &*evaluator(&arguments.outputs)?),
+        Taper::Test(arguments) => test::test(arguments, &*evaluator(&arguments.outputs)?),
         Taper::Export(arguments) => commands::export::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
@@ -114,7 +90,7 @@ fn run(command: &Taper) -> anyhow::Result<ExitCode> {
 /// What runs the cells: a session, or a log of what an exported program showed.
 fn evaluator(outputs: &Option<PathBuf>) -> anyhow::Result<Box<StartEvaluator>> {
     match outputs {
-        Some(log) => export::log::evaluator(log),
-        None => Ok(Box::new(home::evaluator()?)),
+        Some(log) => log::evaluator(log, taper_session::error_of),
+        None => Ok(Box::new(taper_session::evaluator()?)),
     }
 }

@@ -1,4 +1,4 @@
-//! Repeated measurements, which say more than one.
+//! Repeats a measurement, and reports the median and the spread.
 
 use super::stopwatch::Stopwatch;
 use crate::error::Result;
@@ -9,17 +9,17 @@ use crate::plot::{Figure, bar};
 use candle_core::Device;
 use std::time::{Duration, Instant};
 
-/// Runs that are not counted: memory is fetched, kernels are loaded, caches fill, and cores come up
-/// to speed.
+/// Runs that are not counted: meanwhile memory is allocated, kernels are loaded, caches fill, and
+/// cores raise their clock.
 const WARM_UPS: usize = 3;
 const WARM: Duration = Duration::from_millis(100);
 /// Enough for a median.
 const RUNS: usize = 30;
-/// Slow work is measured less often, but at least this often.
+/// Slow work is repeated less often, but at least this often.
 const LEAST_RUNS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
-/// How long some work took, run after run. Made by [`benchmark`].
+/// The times of a piece of work, one per run. Returned by [`benchmark`].
 ///
 /// ```
 /// use taper::prelude::*;
@@ -31,15 +31,17 @@ const LONG_ENOUGH: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Timing {
     label: String,
-    /// From the shortest to the longest.
+    /// Sorted, the shortest first.
     runs: Vec<Duration>,
 }
 
-/// Measures work on a device: a tenth of a second to warm up, at least three runs, then 30 runs,
-/// fewer if they take long (but at least 5), each until the device has finished.
+/// Measures how long `work` takes on a device.
+///
+/// Warms up for a tenth of a second and at least three runs. Then measures 30 runs, or fewer (but at
+/// least 5) if they take longer than two seconds. Each run lasts until the device has finished.
 ///
 /// # Errors
-/// That of the work, or that the reader asked to stop.
+/// Returns the error of `work`, or an error if the user interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -87,7 +89,7 @@ pub fn benchmark<T>(
 }
 
 impl Timing {
-    /// What was measured.
+    /// Returns the name of the work that was measured.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -99,7 +101,7 @@ impl Timing {
         &self.label
     }
 
-    /// The time that half of the runs did not exceed.
+    /// Returns the median time.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -112,7 +114,7 @@ impl Timing {
         self.runs[self.runs.len() / 2]
     }
 
-    /// The times that a quarter and three quarters of the runs did not exceed: the spread.
+    /// Returns the lower and the upper quartile: half of the runs lie between them.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -126,7 +128,7 @@ impl Timing {
         (self.runs[n / 4], self.runs[n * 3 / 4])
     }
 
-    /// How many runs were measured.
+    /// Returns the number of measured runs.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -138,7 +140,7 @@ impl Timing {
         self.runs.len()
     }
 
-    /// Label, median, spread and number of runs, as texts.
+    /// Formats label, median, quartiles and number of runs.
     fn row(&self) -> [String; 4] {
         let (low, high) = self.quartiles();
         [
@@ -157,7 +159,7 @@ impl Show for Timing {
     }
 }
 
-/// Measurements below each other, which show themselves as a table.
+/// A list of measurements, shown as a table.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -176,7 +178,7 @@ pub struct Timings {
 const HEADER: [&str; 4] = ["work", "median", "middle half", "runs"];
 
 impl Timings {
-    /// An empty table.
+    /// Creates an empty list.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -187,20 +189,21 @@ impl Timings {
         Self::default()
     }
 
-    /// Adds a row.
+    /// Appends a measurement.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let mut timings = Timings::new();
     /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
+    /// assert_eq!(timings.show_text().lines().count(), 2); // a header and a row
     /// # Ok::<(), Error>(())
     /// ```
     pub fn push(&mut self, timing: Timing) {
         self.timings.push(timing);
     }
 
-    /// The medians in milliseconds, in the order of the rows.
+    /// Returns the medians in milliseconds, one per measurement.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -208,6 +211,7 @@ impl Timings {
     /// let mut timings = Timings::new();
     /// timings.push(benchmark("nothing", &cpu(), || Ok(()))?);
     /// let figure = bar(["nothing"], &[&timings.milliseconds()]).ylabel("ms");
+    /// assert!(figure.show_text().starts_with("ms over x\nseries 1: nothing "));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn milliseconds(&self) -> Vec<f64> {
@@ -215,7 +219,7 @@ impl Timings {
         medians.map(|median| median.as_secs_f64() * 1e3).collect()
     }
 
-    /// The medians as bars.
+    /// Draws the medians as a bar chart.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -230,7 +234,7 @@ impl Timings {
         bar(labels, &[&self.milliseconds()]).ylabel("ms")
     }
 
-    /// Adds a sentence below the table.
+    /// Adds a note below the table.
     pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
         self.note = note;
         self
@@ -260,7 +264,7 @@ impl Show for Timings {
     }
 }
 
-/// Three significant digits: `1.23 ms`, `45.6 µs`.
+/// Formats a time with three significant digits: `1.23 ms`, `45.6 µs`.
 pub(crate) fn readable_time(time: Duration) -> String {
     let nanoseconds = time.as_nanos() as f64;
     let (value, unit) = match nanoseconds {
@@ -282,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_with_three_digits() {
+    fn times_have_three_significant_digits() {
         let shown = [7, 1_230, 45_600, 1_234_567, 250_000_000, 2_000_000_000]
             .map(|n| readable_time(Duration::from_nanos(n)));
         assert_eq!(
@@ -292,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_warmed_up_counted_and_shown_as_a_table() {
+    fn work_is_warmed_up_repeated_and_shown_as_a_table() {
         let mut count = 0;
         let timing = benchmark("a <b>", &Device::Cpu, || {
             count += 1;
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_work_is_given_on() {
+    fn an_error_of_the_work_is_returned() {
         let failed = benchmark("", &Device::Cpu, || -> Result<()> {
             candle_core::bail!("no")
         });

@@ -1,7 +1,7 @@
-//! Experiments with the speed of devices: CPU against GPU, transfers, and logging.
+//! Ready-made comparisons: CPU against GPU, transfers, copies and logging.
 //!
-//! Each gives a result that shows itself as a table and has `plot()`. None needs a GPU: without one
-//! they measure the CPU, and say so.
+//! Each function returns a result that is shown as a table and that has `plot()`. None needs a GPU:
+//! without one they measure the CPU, and a note below the table says so.
 
 use super::benchmark::{Timing, Timings, benchmark};
 use super::comparison::{Column, Comparison, Unit};
@@ -13,20 +13,20 @@ use crate::tensor::{TensorExt, rand, with_seed};
 use crate::train::Module;
 use candle_core::{DType, Device, Tensor};
 
-/// The same work for several sizes, on the CPU and on the first GPU.
+/// Measures the same work for several sizes, on the CPU and on the first GPU.
 ///
-/// `make` makes what the work needs, given a size and a device; only `work` is measured.
+/// `make` creates the input of `work` for a size and a device. Only `work` is measured.
 ///
 /// # Errors
-/// Those of `make` and `work`, a size of 0, or that the reader asked to stop.
+/// Returns an error of `make` or `work`, and an error if a size is 0 or the user interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// // Products of two matrices: small ones, and larger ones.
+/// // Matrix products of two sizes.
 /// let products = compare_devices(&[8, 64], |n, device| rand((n, n), device), |x| x.matmul(x))?;
 /// assert!(products.show_text().starts_with("size "));
-/// let figure = products.plot();
+/// assert!(products.plot().svg().contains("cpu"));
 /// # Ok::<(), Error>(())
 /// ```
 pub fn compare_devices<X, Y>(
@@ -60,13 +60,15 @@ fn devices_on<X, Y>(
     Ok(Comparison::new("size", sizes, columns))
 }
 
-/// Steps of training with several batch sizes, on the CPU and on the first GPU: how long one takes,
-/// how many samples a second that gives, and which share of a GPU's step is moving the batch there.
+/// Measures training steps with several batch sizes, on the CPU and on the first GPU.
 ///
-/// The examples are those of `batch`, over and over. The model stays as it is: copies are trained.
+/// The columns are the time of a step, samples per second and, for a GPU, the share of the step that
+/// is the transfer of the batch. The examples of `batch` are repeated as often as needed. The model
+/// itself does not change: copies are trained.
 ///
 /// # Errors
-/// Those of the model, a batch size of 0, an empty batch, or that the reader asked to stop.
+/// Returns an error of the model, and an error if a batch size is 0, the batch is empty or the user
+/// interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -97,7 +99,7 @@ fn batch_sizes_on<M: Module>(
     if batch.is_empty() {
         return Err(explain(
             "compare_batch_sizes: the batch is empty",
-            "Give it at least one example",
+            "Pass at least one example",
         ));
     }
     let (mut columns, mut times) = (Vec::new(), Vec::new());
@@ -119,7 +121,8 @@ fn batch_sizes_on<M: Module>(
     Ok(Comparison::new("batch size", batch_sizes, columns))
 }
 
-/// For each batch size, a step that begins with the batch on the CPU, and its move alone.
+/// Measures, for each batch size, a step that starts with the batch on the CPU, and the transfer
+/// alone.
 fn steps_on<M: Module>(
     device: &Device,
     model: &M,
@@ -128,7 +131,7 @@ fn steps_on<M: Module>(
 ) -> Result<(Vec<Timing>, Vec<Timing>)> {
     let model = model.replicate(device)?;
     model.set_training(false);
-    model.forward(&batch.x.narrow(0, 0, 1)?.to_device(device)?)?; // settles lazy layers
+    model.forward(&batch.x.narrow(0, 0, 1)?.to_device(device)?)?; // initialises lazy layers
     model.set_training(true);
     let mut optimizer = model.configure_optimizers();
     let (mut steps, mut moves) = (Vec::new(), Vec::new());
@@ -149,11 +152,12 @@ fn steps_on<M: Module>(
     Ok((steps, moves))
 }
 
-/// How long it takes to move so many bytes to a device and back, and how fast they travel. For the
-/// CPU, which has nowhere to move them: how fast it copies them in its own memory.
+/// Measures transfers to a device and back: their time and their speed in bytes per second.
+///
+/// On the CPU it measures copies in main memory.
 ///
 /// # Errors
-/// If a size is 0, the device has not enough memory, or the reader asked to stop.
+/// Returns an error if a size is 0, the device runs out of memory, or the user interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -188,27 +192,27 @@ pub fn compare_transfers(device: &Device, bytes: &[usize]) -> Result<Comparison>
     Ok(table.with_note(in_main_memory(device)))
 }
 
-/// One copy of many bytes to a device, against the same bytes in many small copies.
+/// Compares one large copy to a device with many small copies of the same bytes.
 ///
-/// On the CPU the copies are made in its own memory.
+/// On the CPU it measures copies in main memory.
 ///
 /// # Errors
-/// If there are fewer bytes than pieces, the device has not enough memory, or the reader asked to
-/// stop.
+/// Returns an error if there are fewer bytes than pieces, the device runs out of memory, or the user
+/// interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let copies = compare_copies(&try_gpu(0), 1_000_000, 100)?;
 /// assert!(copies.show_text().contains("100 copies"));
-/// let figure = copies.plot();
+/// assert!(copies.plot().svg().contains("1 copy"));
 /// # Ok::<(), Error>(())
 /// ```
 pub fn compare_copies(device: &Device, bytes: usize, pieces: usize) -> Result<Timings> {
     if pieces == 0 || bytes < pieces {
         return Err(explain(
-            format!("compare_copies: {bytes} bytes do not make {pieces} pieces"),
-            "Give at least one piece, and a byte for each",
+            format!("compare_copies: cannot divide {bytes} bytes into {pieces} pieces"),
+            "Pass at least one piece, and at least one byte per piece",
         ));
     }
     let size = bytes / pieces;
@@ -227,13 +231,13 @@ pub fn compare_copies(device: &Device, bytes: usize, pieces: usize) -> Result<Ti
     Ok(timings.with_note(in_main_memory(device)))
 }
 
-/// Products of two square matrices, whose norms are fetched one at a time, or kept on the device and
-/// fetched together at the end: what a log in every step costs. On the CPU and on the first GPU.
+/// Measures what logging in every step costs, on the CPU and on the first GPU.
 ///
-/// From the exercises of d2l's chapter *GPUs*, which takes 1000 products of 100 × 100.
+/// Computes products of square matrices and copies their norms to the CPU one at a time, or all at
+/// the end. Follows an exercise of d2l's chapter *GPUs*, with 1000 products of 100 × 100.
 ///
 /// # Errors
-/// If a number is 0, or the reader asked to stop.
+/// Returns an error if an argument is 0, or the user interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -269,7 +273,7 @@ pub fn compare_logging(products: usize, size: usize) -> Result<Timings> {
     Ok(timings.with_note(note))
 }
 
-/// The CPU, and the first GPU or a sentence on why there is none.
+/// Returns the CPU and the first GPU, or the CPU and a note that says why there is no GPU.
 fn cpu_and_gpu() -> (Vec<Device>, Option<String>) {
     match gpu(0) {
         Ok(gpu) => (vec![cpu(), gpu], None),
@@ -297,10 +301,10 @@ fn reason(error: &candle_core::Error) -> String {
         .to_owned()
 }
 
-/// How many times as fast the last device is as the first.
+/// Computes how many times faster the last device is than the first.
 fn speed_up(times: &[Column]) -> Option<Column> {
     match times {
-        [first, .., last] => Some(first.over(last, "speed-up")),
+        [first, .., last] => Some(first.ratio_to(last, "speed-up")),
         _ => None,
     }
 }
@@ -309,98 +313,11 @@ fn check_sizes(what: &str, sizes: &[usize]) -> Result<()> {
     match sizes.is_empty() || sizes.contains(&0) {
         false => Ok(()),
         true => Err(explain(
-            format!("{what}: {sizes:?} are no sizes"),
-            "Give sizes of at least 1, such as &[16, 64, 256]",
+            format!("{what}: expected sizes of at least 1, found {sizes:?}"),
+            "Pass sizes such as &[16, 64, 256]",
         )),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::nn::{Dropout, LazyLinear};
-    use crate::notebook::Show;
-    use crate::seq;
-    use crate::tensor::{ones, zeros};
-    use crate::train::Classifier;
-
-    const CPU: Device = Device::Cpu;
-
-    #[test]
-    fn a_second_device_gives_its_share_of_moving_and_a_speed_up() -> Result<()> {
-        let model = Classifier::new(seq![LazyLinear::new(2), Dropout::new(0.5)?], 0.1);
-        let batch = Batch {
-            x: ones((3, 4), &CPU)?,
-            y: zeros(3, &CPU)?.to_dtype(DType::I64)?,
-        };
-        let table = batch_sizes_on(&[CPU, CPU], &model, &batch, &[2, 5])?;
-        let text = table.show_text();
-        let heads = text.lines().next().unwrap_or_default();
-        assert!(heads.contains("to cpu  share of that  speed-up"), "{text}");
-        assert_eq!(text.lines().count(), 3);
-        let (times, rates) = (table.values("cpu")?, table.values("cpu samples/s")?);
-        assert!((rates[1] * times[1] - 5.0).abs() < 1e-9, "5 samples a step");
-        assert_eq!(model.num_parameters(), 0, "the model itself is left alone");
-        Ok(())
-    }
-
-    #[test]
-    fn sizes_are_measured_one_by_one() -> Result<()> {
-        let mut made = Vec::new();
-        let make = |size, device: &Device| {
-            made.push(size);
-            zeros(size, device)
-        };
-        let table = devices_on(&[CPU, CPU], &[3, 7], make, |x| x.exp())?;
-        assert_eq!(made, [3, 7, 3, 7]);
-        assert_eq!(table.values("speed-up")?.len(), 2);
-        Ok(())
-    }
-
-    #[test]
-    fn without_a_gpu_the_reason_is_told() -> Result<()> {
-        let texts = [
-            compare_devices(&[2], zeros, |x| x.exp())?.show_text(),
-            compare_logging(2, 2)?.show_text(),
-        ];
-        for text in texts {
-            assert_eq!(
-                text.contains("Only the CPU was measured: "),
-                gpu(0).is_err(),
-                "{text}"
-            );
-        }
-        let text = compare_transfers(&CPU, &[10, 2_000_000])?.show_text();
-        assert!(text.contains("10 B") && text.contains("2.00 MB"), "{text}");
-        assert!(
-            text.contains("B/s") && text.contains("copies on the CPU"),
-            "{text}"
-        );
-        Ok(())
-    }
-
-    #[test]
-    fn what_cannot_be_compared_is_explained() -> Result<()> {
-        let none = compare_devices(&[], zeros, |x| x.exp());
-        assert!(
-            none.unwrap_err()
-                .to_string()
-                .starts_with("compare_devices: [] are no sizes\n")
-        );
-        let copies = compare_copies(&CPU, 3, 4).unwrap_err().to_string();
-        assert!(
-            copies.starts_with("compare_copies: 3 bytes do not make 4 pieces\n"),
-            "{copies}"
-        );
-        let model = Classifier::new(LazyLinear::new(2), 0.1);
-        let empty = Batch {
-            x: zeros((0, 2), &CPU)?,
-            y: zeros(0, &CPU)?,
-        };
-        let message = compare_batch_sizes(&model, &empty, &[1])
-            .unwrap_err()
-            .to_string();
-        assert!(message.contains("the batch is empty"), "{message}");
-        Ok(())
-    }
-}
+mod tests;

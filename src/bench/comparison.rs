@@ -7,8 +7,11 @@ use crate::notebook::{Show, Table};
 use crate::plot::{Figure, Scale, Values, plot};
 use std::fmt;
 
-/// Measurements for several sizes, made by [`compare_devices`](super::compare_devices) and its
-/// neighbours: a table, a plot, and the numbers themselves.
+/// Measurements for several sizes: a table, a plot and the values themselves.
+///
+/// Returned by [`compare_devices`](super::compare_devices),
+/// [`compare_batch_sizes`](super::compare_batch_sizes) and
+/// [`compare_transfers`](super::compare_transfers).
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,14 +23,14 @@ use std::fmt;
 /// ```
 #[derive(Clone)]
 pub struct Comparison {
-    /// What a size is: `"batch size"`.
-    size: String,
+    /// The header of the column of sizes, such as `"batch size"`.
+    size_name: String,
     sizes: Vec<usize>,
     columns: Vec<Column>,
     note: Option<String>,
 }
 
-/// One number for each size.
+/// One value for each size.
 #[derive(Clone)]
 pub(super) struct Column {
     name: String,
@@ -38,18 +41,18 @@ pub(super) struct Column {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Unit {
     Seconds,
-    /// So many of these a second.
+    /// Units per second; holds the label of the axis.
     Rate(&'static str),
-    /// A part of 1.
+    /// A fraction from 0 to 1.
     Share,
-    /// How many times as much.
-    Times,
+    /// A ratio of two times.
+    Ratio,
 }
 
 impl Comparison {
     pub(super) fn new(size: &str, sizes: &[usize], columns: Vec<Column>) -> Self {
         Self {
-            size: size.to_owned(),
+            size_name: size.to_owned(),
             sizes: sizes.to_vec(),
             columns,
             note: None,
@@ -61,7 +64,7 @@ impl Comparison {
         self
     }
 
-    /// The sizes that were measured.
+    /// Returns the measured sizes.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -73,33 +76,34 @@ impl Comparison {
         &self.sizes
     }
 
-    /// The numbers below this head, one for each size: seconds, or so many a second; shares as parts
-    /// of 1.
+    /// Returns the values of the column with this header, one for each size: seconds, units per
+    /// second, or fractions from 0 to 1.
     ///
     /// # Errors
-    /// If there is no such head; the message has the list.
+    /// Returns an error if there is no such column; the message lists the columns.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let copies = compare_transfers(&cpu(), &[1000])?;
-    /// let bytes_a_second = copies.values("copy, speed")?[0];
+    /// let bytes_per_second = copies.values("copy, speed")?[0];
+    /// assert!(bytes_per_second > 0.0);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn values(&self, head: &str) -> Result<Vec<f64>> {
-        match self.columns.iter().find(|column| column.name == head) {
+    pub fn values(&self, header: &str) -> Result<Vec<f64>> {
+        match self.columns.iter().find(|column| column.name == header) {
             Some(column) => Ok(column.values.clone()),
             None => {
                 let names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
                 Err(explain(
-                    format!("there is no column {head:?}"),
+                    format!("no column named {header:?}"),
                     format!("Choose one of: {}", names.join(", ")),
                 ))
             }
         }
     }
 
-    /// The speeds, or where there are none the times, over the sizes: a line for each device.
+    /// Draws the speeds over the sizes, one line for each device, or the times if there are no speeds.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -121,7 +125,7 @@ impl Comparison {
         let lines: Vec<&dyn Values> = shown.iter().map(|c| &c.values as &dyn Values).collect();
         plot(&self.sizes, &lines)
             .legend(shown.iter().map(|column| column.name.as_str()))
-            .xlabel(self.size.as_str())
+            .xlabel(self.size_name.as_str())
             .ylabel(label)
             .xscale(Scale::Log)
             .yscale(Scale::Log)
@@ -129,14 +133,14 @@ impl Comparison {
     }
 
     fn table(&self) -> Table {
-        let heads = self.columns.iter().map(|column| column.name.clone());
-        let mut table = Table::new([self.size.clone()].into_iter().chain(heads));
+        let headers = self.columns.iter().map(|column| column.name.clone());
+        let mut table = Table::new([self.size_name.clone()].into_iter().chain(headers));
         for (i, &size) in self.sizes.iter().enumerate() {
-            let size = match self.size.as_str() {
+            let size = match self.size_name.as_str() {
                 "bytes" => prefixed(size as f64, "B"),
                 _ => size.to_string(),
             };
-            let cells = self.columns.iter().map(|c| c.unit.written(c.values[i]));
+            let cells = self.columns.iter().map(|c| c.unit.format(c.values[i]));
             table.push([size].into_iter().chain(cells).collect::<Vec<_>>());
         }
         table
@@ -144,7 +148,7 @@ impl Comparison {
 }
 
 impl Column {
-    /// The medians.
+    /// Creates a column of median times.
     pub(super) fn times(name: impl Into<String>, timings: &[Timing]) -> Self {
         Self {
             name: name.into(),
@@ -153,7 +157,7 @@ impl Column {
         }
     }
 
-    /// From times to speeds, when so much was done in each.
+    /// Converts times to speeds: divides `done` by each time.
     pub(super) fn per_second(&self, name: String, unit: Unit, done: &[usize]) -> Self {
         let values = done.iter().zip(&self.values);
         Self {
@@ -166,33 +170,33 @@ impl Column {
     pub(super) fn share_of(&self, whole: &Self, name: &str) -> Self {
         Self {
             unit: Unit::Share,
-            ..self.over(whole, name)
+            ..self.ratio_to(whole, name)
         }
     }
 
-    pub(super) fn over(&self, other: &Self, name: &str) -> Self {
+    pub(super) fn ratio_to(&self, other: &Self, name: &str) -> Self {
         let values = self.values.iter().zip(&other.values);
         Self {
             name: name.to_owned(),
-            unit: Unit::Times,
+            unit: Unit::Ratio,
             values: values.map(|(a, b)| a / b.max(1e-12)).collect(),
         }
     }
 }
 
 impl Unit {
-    fn written(self, value: f64) -> String {
+    fn format(self, value: f64) -> String {
         match self {
             Unit::Seconds => readable_time(std::time::Duration::from_secs_f64(value)),
             Unit::Rate("B/s") => prefixed(value, "B/s"),
             Unit::Rate(_) => format!("{value:.0}"),
             Unit::Share => format!("{:.0} %", value * 100.0),
-            Unit::Times => format!("{value:.2}×"),
+            Unit::Ratio => format!("{value:.2}×"),
         }
     }
 }
 
-/// Three significant digits: `1.23 MB`.
+/// Formats a value with three significant digits and a metric prefix: `1.23 MB`.
 fn prefixed(value: f64, unit: &str) -> String {
     let prefixes = ["", "k", "M", "G", "T"];
     let steps = ((value.max(1.0).log10() / 3.0) as usize).min(prefixes.len() - 1);
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_shows_units_that_can_be_read_and_its_note() {
+    fn a_table_shows_readable_units_and_its_note() {
         let column = |name: &str, unit, values: [f64; 2]| Column {
             name: name.to_owned(),
             unit,
@@ -243,7 +247,7 @@ mod tests {
             column("cpu", Unit::Seconds, [1e-6, 0.25]),
             column("speed", Unit::Rate("B/s"), [999.0, 12.34e9]),
             column("share", Unit::Share, [0.5, 0.031]),
-            column("times", Unit::Times, [2.0, 0.5]),
+            column("times", Unit::Ratio, [2.0, 0.5]),
         ];
         let table = Comparison::new("bytes", &[1, 1_000_000], columns);
         let table = table.with_note(Some("No <GPU>".to_owned()));

@@ -1,10 +1,10 @@
-//! Measuring time on a device that works in the background.
+//! Measures time on a device that works asynchronously.
 
 use crate::device::synchronize;
 use candle_core::{Device, Result};
 use std::time::{Duration, Instant};
 
-/// Measures how long a device takes, its background work included.
+/// Measures how long a device takes, including work that it still does in the background.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 /// let a = rand((64, 64), &device)?;
 /// let watch = Stopwatch::start(&device)?;
 /// let b = a.matmul(&a)?;
-/// println!("{:?}", watch.elapsed()?);
+/// assert!(watch.elapsed()?.as_secs_f64() > 0.0);
+/// assert_eq!(b.dims(), [64, 64]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Waits for the device to be idle, then starts.
+    /// Waits until the device is idle, then starts the stopwatch.
     ///
     /// # Errors
     /// As for [`synchronize`].
@@ -32,6 +33,7 @@ impl Stopwatch {
     /// use taper::prelude::*;
     ///
     /// let watch = Stopwatch::start(&cpu())?;
+    /// assert!(watch.elapsed()? <= watch.elapsed()?);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn start(device: &Device) -> Result<Self> {
@@ -42,7 +44,8 @@ impl Stopwatch {
         })
     }
 
-    /// Waits for the device to finish and gives the time since the start. The watch runs on.
+    /// Waits for the device to finish and returns the time since the start. The stopwatch keeps
+    /// running.
     ///
     /// # Errors
     /// As for [`synchronize`].
@@ -66,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_only_grows() {
+    fn elapsed_time_only_grows() {
         let watch = Stopwatch::start(&Device::Cpu).unwrap();
         let first = watch.elapsed().unwrap();
         std::thread::sleep(Duration::from_millis(2));

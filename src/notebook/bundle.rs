@@ -1,11 +1,11 @@
-//! A value in several representations.
+//! MIME bundles.
 
 use serde_json::{Map, Value};
 
 /// A value in several representations, keyed by MIME type (`"text/plain"`, `"image/svg+xml"`, …).
 ///
-/// The front end shows the richest one it can. Always include `text/plain`: terminals, screen
-/// readers and diffs read it.
+/// The front end shows the richest representation it supports. Always include `text/plain`: terminals,
+/// screen readers and diffs need it.
 ///
 /// ```
 /// use taper::notebook::MimeBundle;
@@ -19,12 +19,12 @@ pub struct MimeBundle {
 }
 
 impl MimeBundle {
-    /// A bundle whose only representation so far is plain text.
+    /// Creates a bundle with plain text alone.
     pub fn text(text: impl Into<String>) -> Self {
         Self::default().and("text/plain", text.into())
     }
 
-    /// Adds (or replaces) the representation for one MIME type.
+    /// Adds or replaces the representation for one MIME type.
     pub fn with(self, mime_type: &str, content: impl Into<String>) -> Self {
         self.and(mime_type, content.into())
     }
@@ -35,7 +35,7 @@ impl MimeBundle {
         self
     }
 
-    /// The representation for one MIME type, if the bundle has it.
+    /// Returns the representation for one MIME type, if there is one.
     pub fn get(&self, mime_type: &str) -> Option<&str> {
         self.data.get(mime_type).and_then(Value::as_str)
     }

@@ -1,32 +1,32 @@
-//! The cell that runs: its thread, and the page on which its outputs stand.
+//! The running cell: its thread and its output area.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// See [`page`].
-static PAGE: AtomicU64 = AtomicU64::new(0);
+/// See [`output_area`].
+static OUTPUT_AREA: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static IS_CELL_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A number for the outputs of the current cell: another cell, or a cleared one, has another. What
-/// was shown on an earlier page cannot be relied on to be still there.
-pub(crate) fn page() -> u64 {
-    PAGE.load(Ordering::Relaxed)
+/// Returns the number of the current output area. It changes with every cell, and when a cell clears
+/// its outputs. Displays in an earlier area may be gone.
+pub(crate) fn output_area() -> u64 {
+    OUTPUT_AREA.load(Ordering::Relaxed)
 }
 
-/// From now on outputs stand on another [`page`].
-pub(crate) fn turn_page() {
-    PAGE.fetch_add(1, Ordering::Relaxed);
+/// Begins a new [`output_area`].
+pub(crate) fn begin_output_area() {
+    OUTPUT_AREA.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Whether this thread is the one that runs the cells, and not one that a cell started.
+/// Returns whether this thread runs the cells, in contrast to threads that a cell has started.
 pub(crate) fn is_cell_thread() -> bool {
     IS_CELL_THREAD.get()
 }
 
-/// From now on this thread is the one that runs the cells.
+/// Marks this thread as the one that runs the cells.
 pub(super) fn mark_cell_thread() {
     IS_CELL_THREAD.set(true);
 }

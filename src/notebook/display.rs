@@ -1,4 +1,4 @@
-//! Showing a bundle below the cell, or as its value.
+//! Shows a bundle below the cell, or as its value.
 
 use super::bundle::MimeBundle;
 use super::cell;
@@ -7,33 +7,37 @@ use serde_json::json;
 
 /// Shows a bundle below the cell, like IPython's `display`.
 ///
-/// Several calls in one cell give several outputs, in order.
+/// Several calls in one cell produce several outputs, in order.
 ///
 /// ```
 /// use taper::notebook::{MimeBundle, display};
 ///
-/// display(&MimeBundle::text("shown in a notebook, silent in a test"));
+/// let bundle = MimeBundle::text("3 rows").with("text/html", "<b>3</b> rows");
+/// display(&bundle); // a plain program prints nothing
+/// assert_eq!(bundle.get("text/plain"), Some("3 rows"));
 /// ```
 pub fn display(bundle: &MimeBundle) {
     emit("display", bundle);
 }
 
-/// Removes what the cell has shown so far, like IPython's `clear_output`; with `wait`, only when the
-/// next output comes, so that nothing flickers. Does nothing outside the Taper kernel.
+/// Removes the outputs of the cell, like IPython's `clear_output`. With `wait`, removes them only when
+/// the next output arrives, which avoids flicker. Does nothing outside the Taper kernel.
 ///
-/// Something that changes in place is easier with [`display_live`](super::display_live).
+/// For a display that changes in place, [`display_live`](super::display_live) is easier.
 ///
 /// ```
 /// use taper::notebook::{MimeBundle, clear_output, display};
 ///
 /// for step in 0..3 {
 ///     clear_output(true);
-///     display(&MimeBundle::text(format!("step {step}")));
+///     let bundle = MimeBundle::text(format!("step {step}"));
+///     display(&bundle);
+///     assert!(bundle.get("text/plain").is_some());
 /// }
 /// ```
 pub fn clear_output(wait: bool) {
     send_record(&json!({ "op": "clear", "wait": wait }));
-    cell::turn_page();
+    cell::begin_output_area();
 }
 
 /// Shows a bundle as the value of the cell (Jupyter's `Out[n]`).

@@ -1,8 +1,8 @@
-//! Text inside XML and HTML.
+//! Escapes text for XML and HTML.
 
 use std::fmt::{Display, Formatter, Result, Write};
 
-/// Text that may stand in XML, also in an attribute.
+/// Text that is escaped when it is formatted. It is valid in XML and HTML, also in an attribute.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl Display for Escaped<'_> {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_safe_in_xml() {
+    fn text_is_escaped_for_xml() {
         let shown = Escaped("a<b & \"c\"\u{1b}[0m é").to_string();
         assert_eq!(shown, "a&lt;b &amp; &quot;c&quot; [0m é");
     }

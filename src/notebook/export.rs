@@ -1,8 +1,8 @@
-//! What the programs that `taper export` makes stand on.
+//! The runtime of programs made by `taper export`.
 //!
-//! Such a program runs the cells of a notebook in order. On a terminal it prints what they show, as
-//! text. With its output in a file it writes a log, out of which `taper run NOTEBOOK --outputs LOG`
-//! puts figures, values and text back into the notebook.
+//! Such a program runs the cells of a notebook in order. On a terminal it prints their outputs as text.
+//! If standard output is a file, it writes a log instead; `taper run NOTEBOOK --outputs LOG` copies
+//! figures, values and text from the log into the notebook.
 
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display, hooks, record};
@@ -12,10 +12,11 @@ use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// How the cells of a notebook end: with the error of a failing `?`, whatever its type is.
+/// The result of cells: `()`, or the error of a failing `?`, of any type.
 pub type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 
-/// Runs the cells. The program's exit code is 1 if one of them fails; a log names the error.
+/// Runs the cells and returns the exit code of the program: 1 if a cell fails. The log contains the
+/// error.
 ///
 /// ```
 /// use taper::notebook::export::run;
@@ -46,9 +47,9 @@ pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
     code
 }
 
-/// Errors as short as in a notebook, where RUST_BACKTRACE is set: what a cell prints of an error is
-/// then the same. Panics keep their backtraces. The standard library reads the variable once, so
-/// the program begins again with it.
+/// Removes backtraces from errors if RUST_BACKTRACE is set, so that cells print errors as in a
+/// notebook. Panics keep their backtraces. The standard library reads the variable only once, so the
+/// program starts again with it.
 #[cfg(unix)]
 fn without_backtraces_of_errors() {
     use std::os::unix::process::CommandExt;
@@ -61,18 +62,22 @@ fn without_backtraces_of_errors() {
         let mut again = std::process::Command::new(program);
         again.args(std::env::args_os().skip(1)).env(ERRORS, "0");
         let error = again.exec();
-        eprintln!("errors keep their backtraces: {error}");
+        eprintln!("cannot remove backtraces from errors: {error}");
     }
 }
 
 #[cfg(not(unix))]
 fn without_backtraces_of_errors() {}
 
-/// Begins a cell: its id in the notebook, and a digest of its source by which the log's reader
-/// knows that it is still the same.
+/// Begins a cell, with its id in the notebook and a digest of its source. By the digest, the reader of
+/// the log recognises whether the cell has changed.
 ///
 /// ```
-/// taper::notebook::export::cell("first-tensor", "5f1c");
+/// let code = taper::notebook::export::run(|| {
+///     taper::notebook::export::cell("first-tensor", "5f1c");
+///     Ok(())
+/// });
+/// assert_eq!(code, std::process::ExitCode::SUCCESS);
 /// ```
 pub fn cell(id: &str, digest: &str) {
     hooks::taper_flush();
@@ -83,27 +88,33 @@ pub fn cell(id: &str, digest: &str) {
     }
 }
 
-/// Runs a cell that may fail, as its tag `raises-exception` allows: the next one runs nevertheless.
+/// Runs a cell that may fail because of its tag `raises-exception`. The next cell runs in any case.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
+/// let mut reached_the_end = false;
 /// taper::notebook::export::may_fail(|| {
 ///     device("abacus")?;
+///     reached_the_end = true;
 ///     Ok(())
 /// });
+/// assert!(!reached_the_end);
 /// ```
 pub fn may_fail(cell: impl FnOnce() -> Outcome) {
-    // The text of a panic has been printed, or logged, by the hook.
+    // The panic hook has printed or logged the message of a panic.
     if let Ok(Err(error)) = catch_unwind(AssertUnwindSafe(cell)) {
         failed(&error.to_string());
     }
 }
 
-/// Shows the value of a cell as a notebook does: with [`Show`] if its type has it, else with `{:?}`.
+/// Shows the value of a cell as a notebook does: with [`Show`] if its type implements it, otherwise with
+/// `{:?}`.
 ///
 /// ```
-/// taper::show_value!(1 + 2);
+/// let sum = 1 + 2;
+/// taper::show_value!(sum); // prints 3
+/// assert_eq!(sum, 3);
 /// ```
 #[macro_export]
 macro_rules! show_value {
@@ -126,7 +137,7 @@ pub trait ViaShow {
 impl<T: Show + ?Sized> ViaShow for Value<'_, T> {
     fn show_value(&self) {
         if record::is_recorded() {
-            // The unit type knows that it shows nothing.
+            // For the unit type this shows nothing.
             self.0.evcxr_display();
         } else {
             print(&self.0.show_text());
@@ -134,7 +145,7 @@ impl<T: Show + ?Sized> ViaShow for Value<'_, T> {
     }
 }
 
-/// Found by the compiler only where [`ViaShow`] does not fit, since it is one reference further.
+/// Chosen by the compiler only if [`ViaShow`] does not apply, since it needs one more reference.
 #[doc(hidden)]
 pub trait ViaDebug {
     fn show_value(&self);
@@ -158,7 +169,7 @@ fn print(text: &str) {
 }
 
 fn failed(message: &str) {
-    // Where RUST_BACKTRACE is set, Candle prints one behind its message.
+    // If RUST_BACKTRACE is set, Candle appends a backtrace to its message.
     let message = message.split("\n   0: ").next().unwrap_or_default();
     if record::is_recorded() {
         record::send_record(&json!({ "op": "failed", "message": message }));
@@ -176,9 +187,9 @@ mod tests {
     struct Plain;
 
     #[test]
-    fn a_log_has_cells_values_and_errors_in_order() {
-        let told = records(
-            "notebook::export::tests::a_log_has_cells_values_and_errors_in_order",
+    fn a_log_contains_cells_values_and_errors_in_order() {
+        let records = records(
+            "notebook::export::tests::a_log_contains_cells_values_and_errors_in_order",
             || {
                 cell("one", "aa");
                 show_value!(vec![1, 2]);
@@ -189,7 +200,7 @@ mod tests {
                 may_fail(|| panic!("oh"));
             },
         );
-        let told: Vec<String> = told
+        let lines: Vec<String> = records
             .iter()
             .map(|r| match r["op"].as_str().unwrap() {
                 "cell" => format!("cell {} {}", r["id"], r["digest"]),
@@ -198,7 +209,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            lines,
             [
                 "cell \"one\" \"aa\"",
                 "result \"[1, 2]\"",

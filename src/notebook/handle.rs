@@ -1,10 +1,10 @@
-//! A display that the program changes itself.
+//! A live display of any bundle.
 
 use super::bundle::MimeBundle;
-use super::live::{Live, Picture};
+use super::live::{Live, LiveContent};
 use crate::notebook::Show;
 
-/// Something on the page that can be changed, like IPython's `DisplayHandle`. See
+/// A display that can be updated in place, like IPython's `DisplayHandle`. Returned by
 /// [`display_live`].
 ///
 /// ```
@@ -19,10 +19,10 @@ pub struct LiveDisplay {
     live: Live<MimeBundle>,
 }
 
-/// Shows a bundle below the cell and gives the handle by which to change it in place.
+/// Shows a bundle below the cell and returns a handle that updates it in place.
 ///
-/// Changes are shown at most ten times a second, the last one always: at the end of the cell, and
-/// when the handle is dropped. Stock `evcxr_jupyter` shows the last state only, when the handle is
+/// Updates are shown at most ten times a second. The last one is always shown: at the end of the cell,
+/// and when the handle is dropped. Stock `evcxr_jupyter` shows only the last state, when the handle is
 /// dropped; a plain program shows nothing.
 ///
 /// ```
@@ -32,6 +32,7 @@ pub struct LiveDisplay {
 /// for step in 0..3 {
 ///     display.update(&MimeBundle::text(format!("step {step}")));
 /// }
+/// assert_eq!(display.show_text(), "step 2");
 /// ```
 pub fn display_live(bundle: &MimeBundle) -> LiveDisplay {
     let live = Live::default();
@@ -43,13 +44,14 @@ pub fn display_live(bundle: &MimeBundle) -> LiveDisplay {
 }
 
 impl LiveDisplay {
-    /// Shows another bundle in the same place, also from a later cell.
+    /// Replaces the bundle in place, also from a later cell.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let display = display_live(&MimeBundle::text("0 %"));
     /// display.update(&MimeBundle::text("100 %"));
+    /// assert_eq!(display.show_text(), "100 %");
     /// ```
     pub fn update(&self, bundle: &MimeBundle) {
         self.live.change(|shown| {
@@ -60,8 +62,8 @@ impl LiveDisplay {
     }
 }
 
-impl Picture for MimeBundle {
-    const FOLLOWS_THE_CELL: bool = false;
+impl LiveContent for MimeBundle {
+    const FOLLOWS_CELL: bool = false;
 
     fn bundle(&self) -> MimeBundle {
         self.clone()
@@ -77,7 +79,7 @@ impl Show for LiveDisplay {
         self.live.read()
     }
 
-    /// As the value of its cell it is not shown a second time.
+    /// Does not show the display a second time if it is the value of its cell.
     fn evcxr_display(&self) {
         self.live.show_as_value();
     }

@@ -1,10 +1,9 @@
-//! What the kernel asks of the process in which cells run.
+//! Functions that the kernel calls in the process of the cells.
 //!
-//! Cells share one copy of the standard library, and this crate is loaded beside it. So this is the
-//! one place that can flush a line that a cell left without a newline, hear of a panic before its
-//! text is printed, and note an interrupt for long work to look at. The process that runs the cells
-//! finds the three functions below by name once this library is loaded; a plain program never calls
-//! them.
+//! All cells share one copy of the standard library with this crate. So this is the one place that can
+//! flush a line without a newline, hook into a panic before its message is printed, and note an
+//! interrupt for long work to check. Once this library is loaded, the process of the cells finds the
+//! three functions below by name; a plain program never calls them.
 
 use super::record::send_record;
 use super::{cell, interrupt, live};
@@ -12,7 +11,8 @@ use serde_json::json;
 use std::io::Write;
 use std::sync::Once;
 
-/// Called by the kernel once, on the thread that runs the cells.
+/// Prepares the process for cells. The kernel calls it once, on the thread that runs the cells.
+// SAFETY: the prefix `taper_` keeps the symbol's name unique, here and below.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn taper_attach() {
     cell::mark_cell_thread();
@@ -20,28 +20,30 @@ pub(crate) extern "C" fn taper_attach() {
     ATTACH.call_once(|| {
         report_panics();
         #[cfg(unix)]
-        interrupt::note_interrupts();
+        interrupt::install_handler();
     });
 }
 
-/// Called by the kernel before each cell.
+/// Begins a cell. The kernel calls it before each cell.
+// SAFETY: as for `taper_attach`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn taper_begin_cell() {
     interrupt::clear();
-    cell::turn_page();
+    cell::begin_output_area();
 }
 
-/// Called by the kernel after each cell, and many times a second while one runs, from a thread of
-/// its own: what `print!` left without a newline is seen at once, and live displays move. At the end
-/// of a cell they show their last state.
+/// Flushes standard output and redraws live displays. The kernel calls it after each cell, and many
+/// times a second from another thread while a cell runs. At the end of a cell, live displays show their
+/// last state.
+// SAFETY: as for `taper_attach`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn taper_flush() {
     live::refresh_all(cell::is_cell_thread());
     let _ = std::io::stdout().flush();
 }
 
-/// Sends a panic of the cell's own thread as a record; the kernel makes it the cell's error. Panics
-/// of other threads do not end a cell, so they stay what they are: text on standard error.
+/// Sends a panic of the cell's thread as a record, from which the kernel makes the error of the cell.
+/// Panics of other threads do not end a cell; they remain text on standard error.
 fn report_panics() {
     let cell_thread = std::thread::current().id();
     let previous = std::panic::take_hook();
@@ -52,7 +54,7 @@ fn report_panics() {
         let location = info.location();
         send_record(&json!({
             "op": "panic",
-            "message": info.payload_as_str().unwrap_or("a value that is not text"),
+            "message": info.payload_as_str().unwrap_or("the panic has no message"),
             "file": location.map(|l| l.file()),
             "line": location.map(|l| l.line()),
         }));

@@ -1,13 +1,13 @@
-//! Interrupts: noted when they come, looked at by long work.
+//! Interrupts: a signal sets a flag, long work checks it.
 
 use crate::error::{self, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the reader has asked to stop since the cell began (the stop button, or Ctrl-C).
+/// Returns whether the user has interrupted the cell (with the stop button, or Ctrl-C).
 ///
-/// Long work looks at this between two steps and returns early, so that every variable lives.
+/// Long work checks this between two steps and returns early, so that all variables are kept.
 ///
 /// ```
 /// let mut steps = 0;
@@ -20,13 +20,13 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Ends a function or a cell when the reader has asked to stop.
+/// Returns an error if the user has interrupted the cell.
 ///
-/// In a loop, `check_interrupt()?` is where it may be stopped without losing anything: the kernel
-/// shows that the cell was interrupted, and every variable of earlier cells lives.
+/// In a loop, `check_interrupt()?` makes it possible to stop without losing anything: the kernel shows
+/// that the cell was interrupted, and all variables of earlier cells are kept.
 ///
 /// # Errors
-/// If [`interrupted`] says so. In a plain program Ctrl-C ends the process, so there it never fails.
+/// Returns an error if [`interrupted`] is true. In a plain program, Ctrl-C ends the process instead.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -36,6 +36,7 @@ pub fn interrupted() -> bool {
 ///     check_interrupt()?;
 ///     steps += 1;
 /// }
+/// assert_eq!(steps, 3);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn check_interrupt() -> Result<()> {
@@ -45,18 +46,20 @@ pub fn check_interrupt() -> Result<()> {
     Ok(())
 }
 
-/// Forgets an interrupt that came before the cell began.
+/// Resets the flag before a cell begins.
 pub(super) fn clear() {
     INTERRUPTED.store(false, Ordering::Relaxed);
 }
 
 #[cfg(unix)]
-pub(super) fn note_interrupts() {
+/// Installs the handler of the signal.
+pub(super) fn install_handler() {
     extern "C" fn on_interrupt(_signal: libc::c_int) {
         INTERRUPTED.store(true, Ordering::Relaxed);
     }
     let handler = on_interrupt as extern "C" fn(libc::c_int);
-    // SAFETY: all that the handler does is store to an atomic.
+    // SAFETY: the handler has the signature of a signal handler, and storing to an atomic is
+    // async-signal-safe.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
 }
 

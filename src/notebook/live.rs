@@ -1,13 +1,13 @@
-//! What is shown once and then changes in place.
+//! Live displays: they are shown once and then updated in place.
 //!
-//! A change is only noted: it costs a lock and the change itself. Pictures are made by
-//! [`refresh_all`], which the kernel's flushing thread calls many times a second, each display at
-//! its own [`Throttle`]; and without a pause where the reader must see the exact state: when a display
-//! appears, when the cell ends, and when the display is dropped.
+//! A change costs a lock and the change itself. Drawing happens in [`refresh_all`], which the kernel's
+//! flushing thread calls many times a second; each display has its own [`Throttle`]. A display is drawn
+//! without delay when the user must see the exact state: when it appears, when the cell ends, and when
+//! it is dropped.
 //!
-//! Two threads meet here, so nobody waits while holding a lock that the other may need: a picture is
-//! made from a copy, and standard output is locked (the cell may hold it for long) before the
-//! display's own lock. Each state has a number, so a picture that was overtaken is thrown away.
+//! Two threads use a display, so neither may wait while it holds a lock that the other needs: the
+//! content is drawn from a copy, and standard output (which the cell may hold for long) is locked before
+//! the screen of the display. Each state has a version, so a drawing that is out of date is dropped.
 
 use super::bundle::MimeBundle;
 use super::record::{Host, write_evcxr_blocks, write_record};
@@ -19,155 +19,155 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-/// What a display shows.
-pub(crate) trait Picture: Clone + Default + Send + 'static {
-    /// Whether it appears again in a later cell that changes it, or stays where it was.
-    const FOLLOWS_THE_CELL: bool = true;
-    /// Whether it is a few lines of text, which a terminal can show as well.
+/// The content of a live display.
+pub(crate) trait LiveContent: Clone + Default + Send + 'static {
+    /// Whether the display appears again below a later cell that changes it, or stays where it was.
+    const FOLLOWS_CELL: bool = true;
+    /// Whether the content is a few lines of text, which a terminal can show, too.
     const IS_TEXT: bool = false;
 
-    /// The picture in all its representations.
+    /// Draws the content in all its representations.
     fn bundle(&self) -> MimeBundle;
 }
 
-/// A picture with its place on the page. Its last state is shown when it is dropped.
+/// A live display. Its last state is shown when it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Live<P: Picture> {
-    slot: Arc<Slot<P>>,
+pub(crate) struct Live<C: LiveContent> {
+    shared: Arc<Shared<C>>,
 }
 
-impl<P: Picture> Live<P> {
-    /// Changes what will be shown, but shows nothing yet.
-    pub(crate) fn configure(&self, change: impl FnOnce(&mut P)) {
-        change(&mut lock(&self.slot.state).picture);
+impl<C: LiveContent> Live<C> {
+    /// Changes the content without showing it.
+    pub(crate) fn configure(&self, change: impl FnOnce(&mut C)) {
+        change(&mut lock(&self.shared.state).content);
     }
 
-    /// Changes the picture; `change` says whether it looks different now.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut P) -> bool) {
-        let mut state = lock(&self.slot.state);
-        if !change(&mut state.picture) {
+    /// Changes the content. `change` returns whether it looks different now.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut C) -> bool) {
+        let mut state = lock(&self.shared.state);
+        if !change(&mut state.content) {
             return;
         }
         let is_new = state.version == 0;
         state.version += 1;
-        let moves = P::FOLLOWS_THE_CELL && state.page != cell::page();
+        let moves = C::FOLLOWS_CELL && state.area != cell::output_area();
         let appears = is_new || (moves && cell::is_cell_thread());
         if appears {
-            state.page = cell::page();
+            state.area = cell::output_area();
         }
         drop(state);
         match Host::current() {
             Host::Taper { .. } if appears => {
                 if is_new {
-                    let slot: Weak<Slot<P>> = Arc::downgrade(&self.slot);
-                    lock(&DISPLAYS).push(slot);
+                    let shared: Weak<Shared<C>> = Arc::downgrade(&self.shared);
+                    lock(&DISPLAYS).push(shared);
                 }
-                self.slot.refresh(true);
+                self.shared.refresh(true);
             }
-            // Nobody else would do it there.
-            Host::Plain => self.slot.refresh(false),
+            // There is no flushing thread.
+            Host::Plain => self.shared.refresh(false),
             Host::Taper { .. } | Host::Evcxr => {}
         }
     }
 
-    /// A copy of the picture.
-    pub(crate) fn read(&self) -> P {
-        lock(&self.slot.state).picture.clone()
+    /// Returns a copy of the content.
+    pub(crate) fn read(&self) -> C {
+        lock(&self.shared.state).content.clone()
     }
 
-    /// Whether it is, or will be, shown among the outputs to which the current cell adds.
-    pub(crate) fn is_on_this_page(&self) -> bool {
-        lock(&self.slot.state).page == cell::page()
+    /// Returns whether the display belongs to the current output area.
+    pub(crate) fn is_in_current_area(&self) -> bool {
+        lock(&self.shared.state).area == cell::output_area()
     }
 
-    /// Shows the picture as the value of the cell, unless the cell shows it already.
+    /// Shows the content as the value of the cell, unless the cell shows the display already.
     pub(crate) fn show_as_value(&self) {
-        let was_shown = lock(&self.slot.screen).id.is_some();
-        if was_shown && self.is_on_this_page() {
-            self.slot.refresh(true);
+        let was_shown = lock(&self.shared.screen).id.is_some();
+        if was_shown && self.is_in_current_area() {
+            self.shared.refresh(true);
         } else {
-            let (picture, version) = {
-                let state = lock(&self.slot.state);
-                (state.picture.clone(), state.version)
+            let (content, version) = {
+                let state = lock(&self.shared.state);
+                (state.content.clone(), state.version)
             };
-            display::result(&picture.bundle());
-            lock(&self.slot.screen).version = version;
+            display::result(&content.bundle());
+            lock(&self.shared.screen).version = version;
         }
     }
 }
 
-impl<P: Picture> Drop for Live<P> {
+impl<C: LiveContent> Drop for Live<C> {
     fn drop(&mut self) {
-        self.slot.refresh(true);
-        terminal::end(&lock(&self.slot.screen).terminal);
+        self.shared.refresh(true);
+        terminal::end(&lock(&self.shared.screen).terminal);
     }
 }
 
-/// The part of a display that the flushing thread knows.
+/// The part of a display that the flushing thread shares.
 #[derive(Debug, Default)]
-struct Slot<P> {
-    state: Mutex<State<P>>,
+struct Shared<C> {
+    state: Mutex<State<C>>,
     screen: Mutex<Screen>,
 }
 
 #[derive(Debug, Default)]
-struct State<P> {
-    picture: P,
-    /// Counts the changes.
+struct State<C> {
+    content: C,
+    /// The number of changes.
     version: u64,
-    /// Where it is to be shown, see [`cell::page`].
-    page: u64,
+    /// Where to show it; see [`cell::output_area`].
+    area: u64,
 }
 
-/// What the reader sees.
+/// The state that the user sees.
 #[derive(Debug, Default)]
 struct Screen {
     id: Option<String>,
     version: u64,
-    page: u64,
+    area: u64,
     throttle: Throttle,
     terminal: terminal::Frame,
 }
 
-/// A display whatever its picture.
+/// A display with any type of content.
 trait Refresh: Send + Sync {
-    /// Shows the latest state, if it is not shown yet; now, or only if it is time.
-    fn refresh(&self, now: bool);
+    /// Shows the latest state if it is not shown yet: immediately, or only if the throttle permits.
+    fn refresh(&self, immediately: bool);
 }
 
-impl<P: Picture> Refresh for Slot<P> {
-    fn refresh(&self, now: bool) {
-        let is_seen = match Host::current() {
+impl<C: LiveContent> Refresh for Shared<C> {
+    fn refresh(&self, immediately: bool) {
+        let is_visible = match Host::current() {
             Host::Taper { .. } | Host::Evcxr => true,
-            Host::Plain => P::IS_TEXT && terminal::is_there(),
+            Host::Plain => C::IS_TEXT && terminal::is_available(),
         };
-        if !is_seen {
+        if !is_visible {
             return;
         }
         let began = Instant::now();
         let shown = {
             let screen = lock(&self.screen);
-            if !now && !screen.throttle.is_due(began) {
+            if !immediately && !screen.throttle.is_due(began) {
                 return;
             }
             screen.version
         };
-        let (picture, version, page) = {
+        let (content, version, area) = {
             let state = lock(&self.state);
             if state.version == shown {
                 return;
             }
-            (state.picture.clone(), state.version, state.page)
+            (state.content.clone(), state.version, state.area)
         };
-        // A mistake in drawing must neither end the process (the kernel calls this from C) nor the
-        // loop that is being watched.
-        let bundle = catch_unwind(AssertUnwindSafe(|| picture.bundle()))
-            .unwrap_or_else(|_| MimeBundle::text("this picture could not be drawn"));
+        // A panic while drawing must neither end the process (the kernel calls this through C) nor the
+        // loop whose state is shown.
+        let bundle = catch_unwind(AssertUnwindSafe(|| content.bundle()))
+            .unwrap_or_else(|_| MimeBundle::text("this display could not be drawn"));
         let out = (!matches!(Host::current(), Host::Plain)).then(|| std::io::stdout().lock());
         let mut screen = lock(&self.screen);
         if screen.version < version {
             screen.version = version;
-            screen.show(&bundle, page, P::IS_TEXT);
+            screen.show(&bundle, area, C::IS_TEXT);
             screen.throttle.drawn(began, Instant::now());
         }
         drop(screen);
@@ -176,26 +176,26 @@ impl<P: Picture> Refresh for Slot<P> {
 }
 
 impl Screen {
-    fn show(&mut self, bundle: &MimeBundle, page: u64, is_text: bool) {
+    fn show(&mut self, bundle: &MimeBundle, area: u64, is_text: bool) {
         match Host::current() {
             Host::Taper { secret } => {
                 let op = match &self.id {
-                    Some(_) if self.page == page => "update",
+                    Some(_) if self.area == area => "update",
                     _ => "display",
                 };
                 if op == "display" {
                     self.id = Some(new_id());
-                    self.page = page;
+                    self.area = area;
                 }
                 write_record(
                     secret,
                     &json!({"op": op, "data": bundle.data(), "id": self.id}),
                 );
             }
-            // Its front end would hide the value of the cell behind another text.
+            // As a block, the text would hide the value of the cell.
             Host::Evcxr if is_text => println!("{}", bundle.get("text/plain").unwrap_or_default()),
             Host::Evcxr => write_evcxr_blocks(bundle),
-            Host::Plain if is_text && terminal::is_there() => {
+            Host::Plain if is_text && terminal::is_available() => {
                 terminal::show(
                     &mut self.terminal,
                     bundle.get("text/plain").unwrap_or_default(),
@@ -206,17 +206,19 @@ impl Screen {
     }
 }
 
-/// All displays of this process that the kernel keeps up to date.
+/// All displays of this process that the kernel refreshes.
 static DISPLAYS: Mutex<Vec<Weak<dyn Refresh>>> = Mutex::new(Vec::new());
 
-/// Shows what has changed: now, or each display only if it is time for it.
-pub(crate) fn refresh_all(now: bool) {
+/// Shows all changed displays: immediately, or each only if its throttle permits.
+pub(crate) fn refresh_all(immediately: bool) {
     let displays: Vec<Arc<dyn Refresh>> = {
         let mut displays = lock(&DISPLAYS);
         displays.retain(|display| display.strong_count() > 0);
         displays.iter().filter_map(Weak::upgrade).collect()
     };
-    displays.iter().for_each(|display| display.refresh(now));
+    displays
+        .iter()
+        .for_each(|display| display.refresh(immediately));
 }
 
 fn new_id() -> String {
@@ -225,7 +227,7 @@ fn new_id() -> String {
     format!("taper-{}-{count}", std::process::id())
 }
 
-/// A panic elsewhere leaves a picture that can still be shown.
+/// Locks a mutex. After a panic in another thread the content can still be shown.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A bar that shows how far a loop is.
+//! Progress bars of loops.
 
 mod bars;
 
@@ -8,14 +8,14 @@ use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// Wraps what a loop goes through, and shows a bar that grows with it.
+/// Wraps an iterator and shows a progress bar while a loop consumes it.
 ///
-/// The bar appears below the cell; in a program, on standard error if that is a terminal. Bars of
-/// loops within loops stand below each other, and those of the inner loops leave with the outer
-/// one's last step. A loop that is left early leaves its bar where it was.
+/// The bar appears below the cell, or in a program on standard error if that is a terminal. Bars of
+/// nested loops are stacked; those of inner loops disappear when the outer loop ends. The bar of a loop
+/// that is left early keeps its last state.
 ///
-/// The loop runs on when the reader asks to stop: look at [`interrupted`](crate::interrupted), or
-/// use [`check_interrupt`](crate::check_interrupt), in it.
+/// An interrupt does not end the loop: use [`check_interrupt`](crate::check_interrupt) or
+/// [`interrupted`](crate::interrupted) in it.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -30,7 +30,7 @@ use std::time::Instant;
 /// assert_eq!(sum, 18);
 /// # Ok::<(), Error>(())
 /// ```
-#[must_use = "the bar moves when a loop goes through it"]
+#[must_use = "the bar moves when a loop consumes the iterator"]
 pub fn progress<I: IntoIterator>(items: I) -> Progress<I::IntoIter> {
     let items = items.into_iter();
     let total = match items.size_hint() {
@@ -45,7 +45,7 @@ pub fn progress<I: IntoIterator>(items: I) -> Progress<I::IntoIter> {
     }
 }
 
-/// An iterator that shows how far it is. Made by [`progress`].
+/// An iterator with a progress bar. Returned by [`progress`].
 ///
 /// ```
 /// use taper::prelude::*;
@@ -57,14 +57,14 @@ pub fn progress<I: IntoIterator>(items: I) -> Progress<I::IntoIter> {
 pub struct Progress<I> {
     items: I,
     description: String,
-    /// `None` if it is not known.
+    /// The number of items; `None` if it is unknown.
     total: Option<usize>,
     /// From the first step until the end.
     bar: Option<Bar>,
 }
 
 impl<I> Progress<I> {
-    /// Writes this before the bar.
+    /// Sets a text in front of the bar.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -77,7 +77,7 @@ impl<I> Progress<I> {
         self
     }
 
-    /// Says how many items there will be, where the iterator does not know.
+    /// Sets the number of items, if the iterator does not know it.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -94,7 +94,7 @@ impl<I> Progress<I> {
 impl<I: Iterator> Iterator for Progress<I> {
     type Item = I::Item;
 
-    /// Asking for an item says that the one before is done.
+    /// Returns the next item, and counts the previous one as done.
     fn next(&mut self) -> Option<I::Item> {
         match &self.bar {
             Some(bar) => bar.step(),
@@ -117,11 +117,11 @@ impl<I: Iterator> Iterator for Progress<I> {
 impl<I: ExactSizeIterator> ExactSizeIterator for Progress<I> {}
 
 thread_local! {
-    /// The bars of the outermost loop that this thread is in.
+    /// The bars of the outermost loop that this thread runs.
     static CURRENT: RefCell<Weak<Live<Bars>>> = const { RefCell::new(Weak::new()) };
 }
 
-/// One loop's bar among those of the loops around it.
+/// The bar of a loop, among those of the loops around it.
 #[derive(Debug)]
 struct Bar {
     bars: Arc<Live<Bars>>,
@@ -132,7 +132,7 @@ impl Bar {
     fn begin(description: &str, total: Option<usize>) -> Self {
         let around = CURRENT.with_borrow(Weak::upgrade);
         let bars = around
-            .filter(|bars| bars.is_on_this_page() && bars.read().is_running())
+            .filter(|bars| bars.is_in_current_area() && bars.read().is_running())
             .unwrap_or_default();
         CURRENT.set(Arc::downgrade(&bars));
         let mut id = 0;
@@ -154,7 +154,7 @@ impl Bar {
 }
 
 impl Drop for Bar {
-    /// Changes nothing if the loop has come to its end.
+    /// Changes nothing if the loop has ended normally.
     fn drop(&mut self) {
         self.finish(false);
     }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::notebook::testing::{records, under_evcxr};
 
-    /// The last text of each display, without its times.
+    /// Returns the last text of each display, without times.
     fn last_texts(records: &[serde_json::Value]) -> Vec<String> {
         let mut displays: Vec<(String, String)> = Vec::new();
         for record in records {
@@ -216,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn nested_loops_share_one_place() {
+    fn nested_loops_share_one_display() {
         let records = records(
-            "notebook::progress::tests::nested_loops_share_one_place",
+            "notebook::progress::tests::nested_loops_share_one_display",
             || {
                 for _ in progress(0..2).description("epoch") {
                     for _ in progress(0..3).description("batch") {}
@@ -242,9 +242,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_from_an_earlier_cell_takes_none_in() {
+    fn a_bar_of_an_earlier_cell_is_separate() {
         let records = records(
-            "notebook::progress::tests::a_bar_from_an_earlier_cell_takes_none_in",
+            "notebook::progress::tests::a_bar_of_an_earlier_cell_is_separate",
             || {
                 let mut kept = progress(0..10).description("kept");
                 kept.next();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_items_are_those_of_the_iterator() {
+    fn items_are_passed_through() {
         let mut items = progress([1, 2, 3]);
         assert_eq!(items.len(), 3);
         assert_eq!(items.by_ref().collect::<Vec<_>>(), [1, 2, 3]);

@@ -1,35 +1,35 @@
-//! Display records, and who reads them.
+//! Display records, and the host that reads them.
 
 use super::bundle::MimeBundle;
 use serde_json::Value;
 use std::io::Write;
 use std::sync::OnceLock;
 
-/// Sends one record to the Taper kernel; does nothing anywhere else.
+/// Sends a record to the Taper kernel. Does nothing under other hosts.
 pub(crate) fn send_record(record: &Value) {
     if let Host::Taper { secret } = Host::current() {
         write_record(secret, record);
     }
 }
 
-/// The secret of a log, where there is nobody to hide from.
+/// The secret in a log, which needs no protection.
 const LOG: &str = "log";
 
-/// From now on displays go to standard output as they would to the kernel, but not if somebody has
-/// been asked already who runs this program.
+/// Writes displays to standard output as for the kernel from now on. Has no effect once the host is
+/// known.
 pub(crate) fn begin_log() {
     let secret = LOG.to_owned();
     let _ = HOST.set(Host::Taper { secret });
 }
 
-/// Whether somebody reads records: the kernel, `taper run`, or later the reader of a log.
+/// Returns whether records are read: by the kernel, by `taper run`, or later from a log.
 pub(crate) fn is_recorded() -> bool {
     matches!(Host::current(), Host::Taper { .. })
 }
 
 static HOST: OnceLock<Host> = OnceLock::new();
 
-/// Who runs this program, and so where displays go.
+/// The program that runs this one, which decides where displays go.
 #[derive(Debug)]
 pub(super) enum Host {
     /// The Taper kernel or `taper run`.
@@ -54,13 +54,14 @@ impl Host {
     }
 }
 
-/// One line: record separator, secret, JSON (which holds no raw control characters).
+/// Writes one line: record separator, secret, JSON (which contains no control characters).
 pub(super) fn write_record(secret: &str, record: &Value) {
     let line = format!("\x1e{secret} {record}\n");
-    // Output that nobody reads any more is no reason to fail a cell.
+    // A closed standard output must not fail the cell.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());
 }
 
+/// Writes a bundle in the format of stock `evcxr_jupyter`.
 pub(super) fn write_evcxr_blocks(bundle: &MimeBundle) {
     let mut blocks = String::new();
     for (mime_type, content) in bundle.data() {

@@ -1,8 +1,8 @@
-//! How a value looks below its cell.
+//! [`Show`]: how a value is shown below its cell.
 //!
-//! A notebook shows the value of a cell's last expression by calling `evcxr_display` on it.
-//! [`Show`] brings that method to tensors, devices, models, plain values, and to references,
-//! tuples, lists, options and maps of them. A type without it is shown with `{:?}`.
+//! A notebook shows the value of a cell's last expression by calling `evcxr_display` on it. [`Show`]
+//! provides that method for tensors, devices, models, primitive values, and for references, tuples,
+//! lists, options and maps of them. A type without it is shown with `{:?}`.
 
 mod containers;
 mod devices;
@@ -17,8 +17,8 @@ use std::time::Duration;
 
 /// A value that a cell can show.
 ///
-/// Give a type of your own [`show_text`](Show::show_text), and it is shown that way on its own as
-/// well as in tuples and lists.
+/// Implement [`show_text`](Show::show_text) for your own type, and it is shown that way on its own, in
+/// tuples and in lists.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -34,7 +34,7 @@ use std::time::Duration;
 /// assert_eq!((Celsius(21.5), true).show_text(), "(21.5 °C, true)");
 /// ```
 pub trait Show {
-    /// The value as text.
+    /// Returns the value as text.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -46,7 +46,7 @@ pub trait Show {
     /// ```
     fn show_text(&self) -> String;
 
-    /// The value in all its representations; text alone unless a type has a richer one.
+    /// Returns the value in all its representations. The default is text alone.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -57,7 +57,7 @@ pub trait Show {
         MimeBundle::text(self.show_text())
     }
 
-    /// Shows the value as the result of its cell. Notebooks call this by themselves.
+    /// Shows the value as the result of its cell. Notebooks call this.
     #[doc(hidden)]
     fn evcxr_display(&self) {
         display::result(&self.show_bundle());
@@ -69,7 +69,7 @@ impl Show for Tensor {
         let dims = self.dims();
         let place = self.device().label();
         let kind = format!("Tensor[{dims:?}, {}, {place}]", self.dtype().as_str());
-        // Candle prints the values and then a last line of its own, which leaves out the CPU.
+        // Candle appends a line without the device if it is the CPU; ours replaces it.
         match self.to_string().rsplit_once('\n') {
             Some((values, _)) => format!("{}\n{kind}", values.trim_end()),
             None => kind,
@@ -95,7 +95,7 @@ impl Show for Shape {
     }
 }
 
-/// A bundle is shown as what it holds.
+/// Shows the representations of the bundle.
 impl Show for MimeBundle {
     fn show_text(&self) -> String {
         self.get("text/plain").unwrap_or_default().to_owned()
@@ -106,7 +106,7 @@ impl Show for MimeBundle {
     }
 }
 
-/// A cell that ends in nothing shows nothing.
+/// Shows nothing: the cell has no value.
 impl Show for () {
     fn show_text(&self) -> String {
         "()".to_owned()
@@ -139,7 +139,7 @@ mod tests {
     const CPU: Device = Device::Cpu;
 
     #[test]
-    fn a_tensor_shows_values_then_shape_type_and_device() {
+    fn a_tensor_shows_values_shape_type_and_device() {
         let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &CPU).unwrap();
         let text = "[[1., 2.],\n [3., 4.]]\nTensor[[2, 2], f32, cpu]";
         assert_eq!(x.show_text(), text);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn small_values_show_as_rust_prints_them() {
+    fn primitive_values_are_shown_as_rust_formats_them() {
         assert_eq!(1.0.show_text(), "1.0");
         assert_eq!((1 + 1).show_text(), "2");
         assert_eq!("a \"b\"".show_text(), r#""a \"b\"""#);
@@ -168,14 +168,14 @@ mod tests {
         assert_eq!(Shape::from((2, 3)).show_text(), "[2, 3]");
     }
 
-    /// The form in which a notebook calls it; all of these must compile.
+    /// Calls the method as a notebook does. All of these must compile.
     #[test]
     #[allow(
         clippy::unit_arg,
         clippy::needless_borrow,
         clippy::unnecessary_mut_passed
     )]
-    fn the_call_that_a_notebook_makes_compiles_for_values_and_references() {
+    fn the_call_of_a_notebook_compiles_for_values_and_references() {
         let x = zeros(2, &CPU).unwrap();
         let mut name = String::from("n");
         (x).evcxr_display();

@@ -1,26 +1,26 @@
-//! A few lines that change in place on a terminal.
+//! Lines that change in place on a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
-/// What is on the terminal now.
+/// The lines that are on the terminal now.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     lines: usize,
 }
 
-/// Whether somebody looks at standard error.
-pub(super) fn is_there() -> bool {
-    static IS_THERE: OnceLock<bool> = OnceLock::new();
-    *IS_THERE.get_or_init(|| std::io::stderr().is_terminal())
+/// Returns whether standard error is a terminal.
+pub(super) fn is_available() -> bool {
+    static IS_TERMINAL: OnceLock<bool> = OnceLock::new();
+    *IS_TERMINAL.get_or_init(|| std::io::stderr().is_terminal())
 }
 
-/// Writes the text over what the frame held.
+/// Replaces the lines of the frame by a text.
 pub(super) fn show(frame: &mut Frame, text: &str) {
     let _ = std::io::stderr().write_all(frame.replace(text).as_bytes());
 }
 
-/// Leaves the frame as it is and goes on below it.
+/// Keeps the lines of the frame and continues below them.
 pub(super) fn end(frame: &Frame) {
     if frame.lines > 0 {
         let _ = std::io::stderr().write_all(b"\n");
@@ -28,7 +28,7 @@ pub(super) fn end(frame: &Frame) {
 }
 
 impl Frame {
-    /// What to write so that `text` stands where the frame's lines were.
+    /// Returns the escape sequences and the text that replace the lines of the frame.
     fn replace(&mut self, text: &str) -> String {
         let mut written = String::from("\r");
         if self.lines > 1 {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_written_over_the_one_before() {
+    fn a_frame_replaces_its_previous_lines() {
         let mut frame = Frame::default();
         assert_eq!(frame.replace("1/2"), "\r\x1b[J1/2");
         assert_eq!(frame.replace("1/2\n5/9"), "\r\x1b[J1/2\n5/9");

@@ -1,4 +1,4 @@
-//! Running a test as a cell: in a process of its own, whose output is read.
+//! Runs a test as a cell: in its own process, whose output is read.
 
 pub(crate) use super::hooks::taper_begin_cell;
 
@@ -6,10 +6,11 @@ use serde_json::Value;
 use std::process::Command;
 
 const SECRET: &str = "test-secret";
-/// What the test harness says before the test ends here.
+/// Separates the output of the test harness from that of the cell.
 const BEGIN: &str = "the cell begins\n";
 
-/// What `cell` sends to the Taper kernel. `test` is the full name of the calling test.
+/// Returns the records that `cell` sends to the Taper kernel. `test` is the full name of the calling
+/// test.
 pub(crate) fn records(test: &str, cell: impl FnOnce()) -> Vec<Value> {
     let output = output(test, ("TAPER_DISPLAY", SECRET), || {
         super::hooks::taper_attach();
@@ -24,32 +25,34 @@ pub(crate) fn records(test: &str, cell: impl FnOnce()) -> Vec<Value> {
         .collect()
 }
 
-/// What `cell` prints under stock `evcxr_jupyter`.
+/// Returns the text that `cell` prints under stock `evcxr_jupyter`.
 pub(crate) fn under_evcxr(test: &str, cell: impl FnOnce()) -> String {
     output(test, ("EVCXR_IS_RUNTIME", "1"), cell)
 }
 
-/// Runs the calling test again with one variable set; there, `cell` is run and the process ends.
+/// Runs the calling test again in a process with one variable set. There, runs `cell` and exits.
 fn output(test: &str, (name, value): (&str, &str), cell: impl FnOnce()) -> String {
     if std::env::var_os(name).is_some() {
         print!("{BEGIN}");
         cell();
         std::process::exit(0);
     }
-    let this = std::env::current_exe().expect("a test knows its program");
+    let this = std::env::current_exe().expect("the path of the test's executable");
     let output = Command::new(this)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env_remove("TAPER_DISPLAY")
         .env_remove("EVCXR_IS_RUNTIME")
         .env(name, value)
         .output()
-        .expect("the test starts again");
+        .expect("the test starts in another process");
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let output = String::from_utf8(output.stdout).expect("the cell prints text");
+    let output = String::from_utf8(output.stdout).expect("the output of the cell is UTF-8");
     let begun = output.split_once(BEGIN).map(|(_, cell)| cell);
-    begun.expect("the name of the test is right").to_owned()
+    begun
+        .expect("`test` is the name of the calling test")
+        .to_owned()
 }

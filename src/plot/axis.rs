@@ -1,30 +1,32 @@
-//! From values to places on the page, and the ticks between.
+//! Axes: they map values to coordinates and choose the ticks.
 
 use super::number::{decade, scientific};
 use super::render::text::{FONT, shortened_to, text_width};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// How values are spread along an axis.
+/// The scale of an axis.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let board = ProgressBoard::new().yscale(Scale::Log);
+/// let figure = plot(&(0..3), &[&[1, 10, 100]]).yscale(Scale::Log);
+/// assert!(figure.svg().contains(">10</text>"));
+/// assert_eq!(Scale::default(), Scale::Linear);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal steps add.
+    /// Equal distances are equal differences.
     #[default]
     Linear,
-    /// Equal steps multiply. Values that are not positive have no place and leave a gap.
+    /// Equal distances are equal ratios. Values that are not positive leave a gap.
     Log,
 }
 
 impl Scale {
-    /// Whether the scale has a place for the value.
-    pub(super) fn holds(self, value: f64) -> bool {
-        // The logarithm of a subnormal number would not bring the same number back.
+    /// Returns whether the scale can show the value.
+    pub(super) fn contains(self, value: f64) -> bool {
+        // The logarithm of a subnormal number cannot be inverted exactly.
         value.is_finite() && (self == Scale::Linear || value >= f64::MIN_POSITIVE)
     }
 
@@ -35,7 +37,7 @@ impl Scale {
         }
     }
 
-    fn undo(self, value: f64) -> f64 {
+    fn invert(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
             Scale::Log => 10_f64.powf(value),
@@ -43,48 +45,52 @@ impl Scale {
     }
 }
 
-/// What an axis should show.
+/// The settings of an axis.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AxisSpec {
     pub(super) label: String,
     pub(super) scale: Scale,
-    /// What the user fixed; the data decide otherwise.
+    /// Set by the user; `None` if they follow from the data.
     pub(super) limits: Option<(f64, f64)>,
-    /// Names for the places 0, 1, 2, … instead of numbers.
+    /// Names for the positions 0, 1, 2, … in place of numbers.
     pub(super) categories: Vec<String>,
 }
 
-/// An axis with its ends, as plotters wants it.
+/// An axis with its limits. Plotters uses it as a coordinate.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Where, and what is written there.
+    /// Value and label of each tick.
     ticks: Vec<(f64, String)>,
 }
 
-/// How much room the data leave at either end, as a part of their range.
+/// The margin between the data and the limits, as a fraction of the range of the data.
 const MARGIN: f64 = 0.04;
 
 impl Axis {
-    /// The axis on which all values that have a place are seen, with about `most` ticks or fewer.
-    pub(super) fn new(spec: &AxisSpec, values: impl Iterator<Item = f64>, most: usize) -> Axis {
+    /// Creates an axis that shows all values its scale contains, with at most about `max_ticks` ticks.
+    pub(super) fn new(
+        spec: &AxisSpec,
+        values: impl Iterator<Item = f64>,
+        max_ticks: usize,
+    ) -> Axis {
         let scale = spec.scale;
         if !spec.categories.is_empty() {
-            return Axis::of_names(&spec.categories, most);
+            return Axis::categorical(&spec.categories, max_ticks);
         }
         let (low, high) = spec
             .limits
-            .filter(|&(a, b)| scale.holds(a) && scale.holds(b) && a != b)
+            .filter(|&(a, b)| scale.contains(a) && scale.contains(b) && a != b)
             .map(|(a, b)| (a.min(b), a.max(b)))
-            .unwrap_or_else(|| around(scale, values));
+            .unwrap_or_else(|| range_with_margin(scale, values));
         let mut ticks = match scale {
             Scale::Linear => Vec::new(),
-            Scale::Log => decades(low, high, most),
+            Scale::Log => log_ticks(low, high, max_ticks),
         };
         if ticks.len() < 2 {
-            ticks = linear_ticks(low, high, most);
+            ticks = linear_ticks(low, high, max_ticks);
         }
         Axis {
             scale,
@@ -94,17 +100,17 @@ impl Axis {
         }
     }
 
-    /// A place for each name. Where they would run into each other, they are shortened; where that
-    /// leaves too little of them, only every second, third, … is written.
-    fn of_names(names: &[String], most: usize) -> Axis {
+    /// Creates an axis with a position for each name. Shortens names that would overlap; if that
+    /// leaves too little of them, writes only every second, third, … name.
+    fn categorical(names: &[String], max_ticks: usize) -> Axis {
         let longest = names.iter().map(|name| name.chars().count()).max();
-        // A tick has room for about seven letters.
-        let fitting = most * 8 / names.len();
+        // A tick has room for about eight letters.
+        let fitting = max_ticks * 8 / names.len();
         let letters = longest.unwrap_or(1).max(1).min(match fitting {
             0..6 => 9,
             _ => fitting,
         });
-        let room = (most * 8 / letters).max(1);
+        let room = (max_ticks * 8 / letters).max(1);
         let stride = names.len().div_ceil(room);
         let ticks = names.iter().enumerate().step_by(stride);
         Axis {
@@ -117,12 +123,12 @@ impl Axis {
         }
     }
 
-    /// Where the ticks are, and what is written there.
+    /// Returns value and label of each tick.
     pub(super) fn into_ticks(self) -> Vec<(f64, String)> {
         self.ticks
     }
 
-    /// How far the last label reaches beyond the end of an axis of this length.
+    /// Returns how far the last label extends beyond the end of an axis of this length.
     pub(super) fn overhang(&self, length: i32) -> i32 {
         let last = self.ticks.last();
         last.map_or(0, |(tick, label)| {
@@ -130,22 +136,23 @@ impl Axis {
         })
     }
 
-    /// What is written at the ticks.
+    /// Returns the labels of the ticks.
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         self.ticks.iter().map(|(_, label)| label.as_str())
     }
 }
 
-/// The range of the values with a margin; something sensible if there are none or just one.
-fn around(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
+/// Returns the range of the values with a margin. If there is no value, or only one, returns a range
+/// of a sensible size.
+fn range_with_margin(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
-        .filter(|&value| scale.holds(value))
+        .filter(|&value| scale.contains(value))
         .map(|value| scale.apply(value))
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         });
     let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-    // The whole range of `f64` is more than an `f64` holds.
+    // The difference of two values may overflow; half of it cannot.
     let half = high / 2.0 - low / 2.0;
     let resolution = low.abs().max(high.abs()) * 1e-12;
     let margin = if half > resolution {
@@ -153,10 +160,10 @@ fn around(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     } else {
         (low.abs() * 0.1).max(0.5)
     };
-    let end = |value: f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
+    let limit = |value: f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
     let (low, high) = (
-        end(scale.undo(low - margin)),
-        end(scale.undo(high + margin)),
+        limit(scale.invert(low - margin)),
+        limit(scale.invert(high + margin)),
     );
     match scale {
         Scale::Linear => (low, high),
@@ -164,14 +171,14 @@ fn around(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten.
-fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
-    let least = (high - low) / most.max(1) as f64;
-    let exponent = decade(least);
+/// Chooses multiples of 1, 2 or 5 times a power of ten.
+fn linear_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
+    let min_step = (high - low) / max_ticks.max(1) as f64;
+    let exponent = decade(min_step);
     let Some((digit, step)) = [1.0, 2.0, 5.0, 10.0]
         .map(|digit| (digit, digit * 10_f64.powi(exponent)))
         .into_iter()
-        .find(|(_, step)| *step >= least && *step > 0.0)
+        .find(|(_, step)| *step >= min_step && *step > 0.0)
     else {
         return Vec::new();
     };
@@ -181,14 +188,14 @@ fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
         exponent
     };
     let first = (low / step).ceil();
-    (0..=most)
+    (0..=max_ticks)
         .map(|i| (first + i as f64) * step)
         .filter(|&tick| tick <= high)
         .map(|tick| (tick, linear_label(tick, exponent, low, high)))
         .collect()
 }
 
-/// As many decimals as the step between two ticks needs, so that they are as wide as each other.
+/// Writes as many decimals as the step between two ticks needs, so that all labels are equally long.
 fn linear_label(tick: f64, exponent: i32, low: f64, high: f64) -> String {
     let largest = decade(low.abs().max(high.abs()));
     if exponent >= -5 && largest < 6 {
@@ -200,10 +207,10 @@ fn linear_label(tick: f64, exponent: i32, low: f64, high: f64) -> String {
     }
 }
 
-/// Powers of ten; where there are few, their doubles and halves as well.
-fn decades(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
+/// Chooses powers of ten, and if there are few, 2 and 5 times powers of ten as well.
+fn log_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
     let (first, last) = (decade(low), decade(high));
-    let stride = ((last - first) as usize / most.max(1) + 1) as i32;
+    let stride = ((last - first) as usize / max_ticks.max(1) + 1) as i32;
     let digits: &[f64] = if last - first <= 2 {
         &[1.0, 2.0, 5.0]
     } else {
@@ -212,7 +219,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
     (first..=last)
         .filter(|exponent| exponent % stride == 0)
         .flat_map(|exponent| {
-            // Parsed: a product would not be the number that is nearest to the label.
+            // Parsed: a product would not be the floating-point number nearest to the label.
             digits
                 .iter()
                 .map(move |digit| format!("{digit}e{exponent}").parse().unwrap_or(1.0))
@@ -234,7 +241,7 @@ impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
-    /// Only for values that the scale holds. What is far outside stays so, within `i32`.
+    /// Maps a value that the scale contains. Clamps values far outside, so that they fit `i32`.
     fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
         let [value, low, high] = [*value, self.low, self.high].map(|v| self.scale.apply(v));
         let part = ((value - low) / (high - low)).clamp(-100.0, 100.0);
@@ -242,7 +249,7 @@ impl Ranged for Axis {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        // Plotters asks twice; the lighter lines between the ticks would only be noise.
+        // Plotters asks a second time for light grid lines between the ticks, which we do without.
         if hint.weight().allow_light_points() {
             return Vec::new();
         }
@@ -316,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_on_an_axis_does_not_stretch_it() {
+    fn values_outside_of_the_scale_do_not_stretch_the_axis() {
         let linear = axis(Scale::Linear, None, &[f64::NAN, 1.0, 2.0, f64::INFINITY]);
         assert_eq!((linear.low, linear.high), (0.96, 2.04));
         let log = axis(Scale::Log, None, &[-1.0, 0.0, 1.0, 100.0]);
@@ -324,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_cannot_be_are_ignored() {
+    fn invalid_limits_are_ignored() {
         for limits in [(0.0, 10.0), (5.0, 5.0), (f64::NAN, 1.0)] {
             let log = axis(Scale::Log, Some(limits), &[1.0, 10.0]);
             assert!(log.low > 0.5 && log.high < 20.0, "{limits:?}: {log:?}");
@@ -334,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn every_range_has_two_ends_and_few_ticks() {
+    fn every_range_has_two_limits_and_few_ticks() {
         let extremes = [
             &[][..],
             &[0.0],
@@ -350,9 +357,9 @@ mod tests {
                 let axis = axis(scale, None, values);
                 assert!(axis.low < axis.high, "{values:?}: {axis:?}");
                 assert!(axis.ticks.len() <= 8, "{values:?}: {axis:?}");
-                for value in values.iter().filter(|&&value| scale.holds(value)) {
-                    let place = axis.map(value, (0, 1000));
-                    assert!((0..=1000).contains(&place), "{values:?} {place}: {axis:?}");
+                for value in values.iter().filter(|&&value| scale.contains(value)) {
+                    let x = axis.map(value, (0, 1000));
+                    assert!((0..=1000).contains(&x), "{values:?} {x}: {axis:?}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The board on which a training loop draws its curves.
+//! The board on which a training loop draws its curves, live.
 
 use super::axis::{AxisSpec, Scale};
 use super::chart::{Chart, Series};
@@ -8,18 +8,17 @@ use crate::erased::Erased;
 use crate::error::Result;
 use crate::notebook::MimeBundle;
 use crate::notebook::Show;
-use crate::notebook::live::{Live, Picture};
+use crate::notebook::live::{Live, LiveContent};
 use std::path::Path;
 
-/// Curves that grow while the loop that draws them runs, as in d2l's chapter *Object-Oriented
-/// Design for Implementation*.
+/// A chart that grows while a loop adds points, as in d2l's chapter *Object-Oriented Design for
+/// Implementation*.
 ///
-/// The picture appears below the cell with the first point and is then drawn anew in place, at most
-/// ten times a second however often [`draw`](Self::draw) is called; the last state is always shown.
-/// A board that is drawn on in a later cell appears there again, with all its points. In a plain
-/// program nothing is shown: [`save`](Self::save) it.
-///
-/// Stock `evcxr_jupyter` shows the board once, as the value of a cell or when it is dropped.
+/// It appears below the cell with the first point and is then updated in place, at most ten times a
+/// second however often [`draw`](Self::draw) is called; the last state is always shown. If a later cell
+/// adds points, the board appears there again, with all its points. A plain program shows nothing:
+/// [`save`](Self::save) the board. Stock `evcxr_jupyter` shows it once, as the value of a cell or when
+/// it is dropped.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -40,22 +39,22 @@ pub struct ProgressBoard {
     live: Erased<Live<Board>>,
 }
 
-/// What is drawn, and the points that wait for others to be averaged with.
+/// The chart, and for each of its series the points that are not averaged yet.
 #[derive(Clone, Debug, Default)]
 struct Board {
     chart: Chart,
     /// One for each series of the chart.
-    waiting: Vec<Group>,
+    pending: Vec<RunningMean>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Group {
+struct RunningMean {
     sum: (f64, f64),
     count: usize,
 }
 
 impl ProgressBoard {
-    /// An empty board, 350 by 250 pixels. Its axes follow the points.
+    /// Creates an empty board, 350 by 250 pixels. The limits of its axes follow from the points.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,7 +67,7 @@ impl ProgressBoard {
         }
     }
 
-    /// Names the horizontal axis.
+    /// Sets the label of the horizontal axis.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -80,7 +79,7 @@ impl ProgressBoard {
         self.labelled(|chart| &mut chart.x, label.into())
     }
 
-    /// Names the vertical axis; see [`xlabel`](Self::xlabel).
+    /// Sets the label of the vertical axis; see [`xlabel`](Self::xlabel).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -92,57 +91,62 @@ impl ProgressBoard {
         self.labelled(|chart| &mut chart.y, label.into())
     }
 
-    /// Fixes the ends of the horizontal axis. Ends that make no axis (equal, not finite, or not
-    /// positive on a [`Scale::Log`]) leave it to follow the points.
+    /// Sets the limits of the horizontal axis, which follow from the points otherwise. Invalid limits
+    /// are ignored: equal ones, ones that are not finite, or not positive on a [`Scale::Log`].
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let board = ProgressBoard::new().xlim(0, 10).ylim(0.0, 2.5);
+    /// assert!(board.svg().contains(">10</text>")); // the last tick
     /// ```
     pub fn xlim(self, from: impl Number, to: impl Number) -> Self {
         self.limited(|chart| &mut chart.x, (from.to_f64(), to.to_f64()))
     }
 
-    /// Fixes the ends of the vertical axis; see [`xlim`](Self::xlim).
+    /// Sets the limits of the vertical axis; see [`xlim`](Self::xlim).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let board = ProgressBoard::new().ylabel("accuracy").ylim(0, 1);
+    /// assert!(board.svg().contains(">1.0</text>")); // the highest tick
     /// ```
     pub fn ylim(self, from: impl Number, to: impl Number) -> Self {
         self.limited(|chart| &mut chart.y, (from.to_f64(), to.to_f64()))
     }
 
-    /// Chooses how the horizontal axis spreads its values; linear at first.
+    /// Sets the scale of the horizontal axis; the default is linear.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let board = ProgressBoard::new().xscale(Scale::Log).yscale(Scale::Log);
+    /// let board = ProgressBoard::new().xscale(Scale::Log).xlim(1, 100);
+    /// assert!(board.svg().contains(">100</text>")); // the last tick
     /// ```
     pub fn xscale(self, scale: Scale) -> Self {
         self.with(|chart| chart.x.scale = scale)
     }
 
-    /// Chooses how the vertical axis spreads its values; see [`xscale`](Self::xscale).
+    /// Sets the scale of the vertical axis; see [`xscale`](Self::xscale).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let board = ProgressBoard::new().ylabel("loss").yscale(Scale::Log);
+    /// let board = ProgressBoard::new().ylabel("loss").yscale(Scale::Log).ylim(1, 100);
+    /// assert!(board.svg().contains(">100</text>")); // the highest tick
     /// ```
     pub fn yscale(self, scale: Scale) -> Self {
         self.with(|chart| chart.y.scale = scale)
     }
 
-    /// Chooses the size in pixels: 350 by 250 at first, at least 100 by 80.
+    /// Sets the size in pixels. The default is 350 by 250, the minimum 100 by 80.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let board = ProgressBoard::new().figsize(600, 300);
+    /// assert!(board.svg().contains("width=\"600\" height=\"300\""));
     /// ```
     pub fn figsize(self, width: u32, height: u32) -> Self {
         let size = (width.clamp(100, 4000), height.clamp(80, 4000));
@@ -162,10 +166,10 @@ impl ProgressBoard {
         self
     }
 
-    /// Adds a point to the line called `label`, which begins with its first point.
+    /// Adds a point to the series named `label`, and creates the series with its first point.
     ///
-    /// Of every `every_n` points of a line (0 counts as 1) their mean is drawn. Fewer than that
-    /// wait for the next ones. A mean that is not finite leaves a gap.
+    /// Draws the mean of every `every_n` points of a series (0 counts as 1) once they are complete. A
+    /// mean that is not finite leaves a gap.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -184,7 +188,7 @@ impl ProgressBoard {
         self.live.change(|board| board.draw(point, label, every_n));
     }
 
-    /// The picture as it is now: the text of an SVG file.
+    /// Returns the current chart as SVG text.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -195,24 +199,23 @@ impl ProgressBoard {
         self.live.read().chart.scene().svg()
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on
-    /// white.
+    /// Saves the current chart as an SVG file; its name ends in `.svg`.
     ///
     /// # Errors
-    /// If the name ends differently, or the file cannot be written.
+    /// Returns an error if the name ends differently, or the file cannot be written.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let path = std::env::temp_dir().join("taper_board.png");
+    /// # let path = std::env::temp_dir().join(format!("taper_board_{}.svg", std::process::id()));
     /// ProgressBoard::new().save(&path)?;
-    /// let error = ProgressBoard::new().save("board.gif").unwrap_err();
+    /// # std::fs::remove_file(path)?;
+    /// let error = ProgressBoard::new().save("board.png").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "cannot save a picture as board.gif: only SVG and PNG are known\n\
-    ///      Name the file board.svg or board.png"
+    ///     "cannot save board.png: lines and text are saved as SVG, not as PNG\n\
+    ///      Save board.svg; a browser shows it, and `rsvg-convert board.svg -o board.png` converts it"
     /// );
-    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
@@ -227,7 +230,7 @@ impl Default for ProgressBoard {
 }
 
 impl Board {
-    /// Whether the picture has changed.
+    /// Adds a point. Returns whether the chart has changed.
     fn draw(&mut self, (x, y): (f64, f64), label: &str, every_n: usize) -> bool {
         let series = &mut self.chart.series;
         let index = series
@@ -235,24 +238,24 @@ impl Board {
             .position(|s| s.label == label)
             .unwrap_or_else(|| {
                 series.push(Series::new(label, Vec::new()));
-                self.waiting.push(Group::default());
+                self.pending.push(RunningMean::default());
                 series.len() - 1
             });
-        let group = &mut self.waiting[index];
-        group.sum.0 += x;
-        group.sum.1 += y;
-        group.count += 1;
-        if group.count < every_n {
+        let mean = &mut self.pending[index];
+        mean.sum.0 += x;
+        mean.sum.1 += y;
+        mean.count += 1;
+        if mean.count < every_n {
             return false;
         }
-        let Group { sum, count } = std::mem::take(group);
+        let RunningMean { sum, count } = std::mem::take(mean);
         let count = count as f64;
         series[index].points.push((sum.0 / count, sum.1 / count));
         true
     }
 }
 
-impl Picture for Board {
+impl LiveContent for Board {
     fn bundle(&self) -> MimeBundle {
         self.chart.bundle()
     }

@@ -1,42 +1,44 @@
-//! A chart over two axes: what it shows, and how that becomes a picture and a text.
+//! A chart with two axes: its data, and how it becomes an image and a text.
+//!
+//! [`Chart::draw`] shows who does what: plotters lays out the plot area, maps data to coordinates and
+//! draws grid, axes, ticks and their labels; this module chooses the ticks and draws series and legend.
 
 mod legend;
-mod shapes;
+mod series;
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
 use super::render::UNIT;
-use super::render::decimate::Place;
+use super::render::decimate::Point;
 use super::render::palette::INK;
-use super::render::scene::Scene;
+use super::render::scene::{Anchor, Scene};
 use super::render::text::{FONT, centred, text_width};
 use crate::notebook::MimeBundle;
 use plotters::chart::{ChartBuilder, ChartContext};
-use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
-use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, IntoFont, TextStyle};
-use shapes::Drawing;
+use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::style::{Color, IntoFont};
+use series::DrawnSeries;
 use std::convert::Infallible;
 use std::fmt::Write;
 
-/// Points in the order in which a line connects them.
+/// A data series: its points in the order in which a line connects them.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) label: String,
     pub(super) points: Vec<(f64, f64)>,
-    pub(super) mark: Mark,
+    pub(super) style: Style,
 }
 
 /// How the points of a series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Mark {
+pub(super) enum Style {
     Line,
-    /// A line with a mark on every point.
-    Marked,
-    Points,
-    /// Bars that stand on 0, in the x axis' own units; `offset` is from a point to its bar's middle.
+    /// A line with a marker on every point.
+    LineWithMarkers,
+    Markers,
+    /// Bars that stand on 0. `width` and `offset`, from a point to the middle of its bar, are in the
+    /// units of the x axis.
     Bars {
         offset: f64,
         width: f64,
@@ -44,21 +46,21 @@ pub(super) enum Mark {
 }
 
 impl Series {
-    /// A line.
+    /// Creates a series that is drawn as a line.
     pub(super) fn new(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Series {
             label: label.into(),
             points,
-            mark: Mark::Line,
+            style: Style::Line,
         }
     }
 
     fn is_bars(&self) -> bool {
-        matches!(self.mark, Mark::Bars { .. })
+        matches!(self.style, Style::Bars { .. })
     }
 }
 
-/// What a chart shows. Sizes are in pixels (CSS's, 96 to the inch).
+/// The data and the labels of a chart. The size is in CSS pixels, 96 to the inch.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
     pub(super) title: String,
@@ -68,19 +70,19 @@ pub(super) struct Chart {
     pub(super) size: (u32, u32),
 }
 
-type Drawn = Result<(), DrawingAreaErrorKind<Infallible>>;
-type Area<'a> = DrawingArea<&'a mut Scene, Shift>;
+/// Upper left and lower right corner of a rectangle.
+type Area = (Point, Point);
 type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
 
-/// In plotters' units, as everything below.
+/// The length of a tick. This and everything below is in plotters' units.
 const TICK: i32 = 3 * UNIT;
-/// Room behind the right end of the x axis.
+/// The margin behind the right end of the x axis.
 const END: i32 = 12 * UNIT;
-/// Room for a row of text.
+/// The height of a row of text.
 const ROW: i32 = 15 * UNIT;
 
 impl Default for Chart {
-    /// An empty chart of 3.5 by 2.5 inches at 100 pixels each.
+    /// Creates an empty chart, 350 by 250 pixels.
     fn default() -> Self {
         Chart {
             title: String::new(),
@@ -93,12 +95,12 @@ impl Default for Chart {
 }
 
 impl Chart {
-    /// The chart as a picture and as text.
+    /// Returns the chart as SVG and as text.
     pub(super) fn bundle(&self) -> MimeBundle {
         MimeBundle::text(self.text()).with("image/svg+xml", self.scene().svg())
     }
 
-    /// One line that says what the axes are, and one for each series with its last point.
+    /// Describes the chart: a line with the axes, and a line for each series with its last point.
     pub(super) fn text(&self) -> String {
         let mut text = self.heading();
         for (i, series) in self.series.iter().enumerate() {
@@ -111,7 +113,7 @@ impl Chart {
             };
             let _ = write!(text, "\n{label}: ");
             let _ = match series.points.len() {
-                _ if series.is_bars() => write!(text, "{}", self.bars_in_words(&series.points)),
+                _ if series.is_bars() => write!(text, "{}", self.describe_bars(&series.points)),
                 1 => write!(text, "{} at {} (1 point)", short(y), short(x)),
                 n => write!(text, "{} at {} ({n} points)", short(y), short(x)),
             };
@@ -119,18 +121,19 @@ impl Chart {
         text
     }
 
-    /// Each bar's place and height, of the first ones.
-    fn bars_in_words(&self, points: &[(f64, f64)]) -> String {
-        const MOST: usize = 12;
-        let bars = points.iter().enumerate().take(MOST).map(|(i, &(x, y))| {
-            let place = self.x.categories.get(i).cloned();
-            format!("{} {}", place.unwrap_or_else(|| short(x)), short(y))
+    /// Lists position and height of the first bars.
+    fn describe_bars(&self, points: &[(f64, f64)]) -> String {
+        const MAX_BARS: usize = 12;
+        let bars = points.iter().enumerate().take(MAX_BARS);
+        let bars = bars.map(|(i, &(x, y))| {
+            let category = self.x.categories.get(i).cloned();
+            format!("{} {}", category.unwrap_or_else(|| short(x)), short(y))
         });
-        let mut words = bars.collect::<Vec<_>>().join(", ");
-        if points.len() > MOST {
-            let _ = write!(words, ", … ({} bars)", points.len());
+        let mut text = bars.collect::<Vec<_>>().join(", ");
+        if points.len() > MAX_BARS {
+            let _ = write!(text, ", … ({} bars)", points.len());
         }
-        words
+        text
     }
 
     fn heading(&self) -> String {
@@ -144,63 +147,84 @@ impl Chart {
             "" => String::new(),
             title => format!("{title}: "),
         };
-        let remark = if empty { " (no points yet)" } else { "" };
-        format!("{title}{y} over {x}{remark}")
+        let note = if empty { " (no points yet)" } else { "" };
+        format!("{title}{y} over {x}{note}")
     }
 
     pub(super) fn scene(&self) -> Scene {
-        // The picture is kept for those who see it, its text for those who hear it.
+        // Screen readers read the title.
         let mut scene = Scene::new(self.size, self.text().replace('\n', "; "));
         self.draw(&mut scene)
-            .expect("a picture in memory takes every shape");
+            .expect("drawing into memory cannot fail");
         scene
     }
 
-    fn draw(&self, scene: &mut Scene) -> Drawn {
+    fn draw(&self, scene: &mut Scene) -> Result<(), DrawingAreaErrorKind<Infallible>> {
         let (width, height) = self.size;
-        let (x, y) = self.ends();
+        let (x, y) = self.axis_values();
         let x = Axis::new(&self.x, x.into_iter(), width as usize / 55);
         let y_spec = AxisSpec {
-            limits: self.y.limits.or_else(|| self.standing_on_zero(&y)),
+            limits: self.y.limits.or_else(|| self.limits_of_bars(&y)),
             ..self.y.clone()
         };
         let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
         let widest = y.labels().map(|label| text_width(label, FONT));
-        let y_room = widest.max().unwrap_or(0) + 3 * TICK + room_for(&self.y.label);
-        let overhang = x.overhang(width as i32 * UNIT - y_room - UNIT - END);
-        let legend = self.legend(UNIT + y_room);
-        let legend_room = legend
+        let y_width = widest.max().unwrap_or(0) + 3 * TICK + row_height(&self.y.label);
+        let legend = self.legend(UNIT + y_width);
+        let legend_height = legend
             .last()
-            .map_or(self.title_room(), |entry| entry.place.1 + ROW);
+            .map_or(self.title_height(), |entry| entry.corner.1 + ROW);
 
-        let area = scene.into_drawing_area();
-        let mut chart = ChartBuilder::on(&area)
-            .margin(UNIT)
-            .margin_top(legend_room + 7 * UNIT)
-            .margin_right(overhang.max(END))
-            .x_label_area_size(ROW + TICK + room_for(&self.x.label))
-            .y_label_area_size(y_room)
-            .build_cartesian_2d(x, y)?;
-        self.draw_axes(&mut chart)?;
-        let shapes = self.shapes(&chart);
-        let clip = Some(chart_area(&chart));
-        area.draw(&Drawing {
-            shapes: &shapes,
-            clip,
-        })?;
-        let middle = middle(&chart).0;
+        let (area, series) = self.draw_axes(scene, (x, y), y_width, legend_height)?;
+        scene.begin_clip(area.0, area.1);
+        series.iter().for_each(|series| series.draw(scene));
+        scene.end_clip();
+        let middle = middle(area).0;
         let title = centred(&self.title, middle, width as i32 * UNIT);
-        let style = font().pos(Pos::new(HPos::Center, VPos::Center));
-        area.draw_text(&title, &style, (middle, 4 * UNIT + ROW / 2))?;
-        self.draw_legend(&area, &legend)
+        scene.write(&title, (middle, 4 * UNIT + ROW / 2), Anchor::Middle, INK);
+        self.draw_legend(scene, &legend);
+        Ok(())
     }
 
-    /// All that the two axes should reach.
-    fn ends(&self) -> (Vec<f64>, Vec<f64>) {
+    /// Draws what plotters does: grid, axes, ticks and all their labels. Returns the plot area, and the
+    /// series mapped into it.
+    fn draw_axes(
+        &self,
+        scene: &mut Scene,
+        (x, y): (Axis, Axis),
+        y_width: i32,
+        legend_height: i32,
+    ) -> Result<(Area, Vec<DrawnSeries>), DrawingAreaErrorKind<Infallible>> {
+        let (width, height) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT);
+        let overhang = x.overhang(width - y_width - UNIT - END);
+        let root = scene.into_drawing_area();
+        let mut chart = ChartBuilder::on(&root)
+            .margin(UNIT)
+            .margin_top(legend_height + 7 * UNIT)
+            .margin_right(overhang.max(END))
+            .x_label_area_size(ROW + TICK + row_height(&self.x.label))
+            .y_label_area_size(y_width)
+            .build_cartesian_2d(x, y)?;
+        let area = plot_area(&chart);
+        let middle = middle(area);
+        chart
+            .configure_mesh()
+            .bold_line_style(INK.mix(0.25).stroke_width(UNIT as u32 * 7 / 10))
+            .axis_style(INK.stroke_width(UNIT as u32))
+            .set_all_tick_mark_size(TICK)
+            .label_style(("sans-serif", FONT).into_font().color(&INK))
+            .x_desc(centred(&self.x.label, middle.0, width))
+            .y_desc(centred(&self.y.label, middle.1, height))
+            .draw()?;
+        Ok((area, self.drawn_series(&chart)))
+    }
+
+    /// Returns the values that the two axes must cover.
+    fn axis_values(&self) -> (Vec<f64>, Vec<f64>) {
         let (mut xs, mut ys) = (Vec::new(), Vec::new());
         for series in &self.series {
-            let half = match series.mark {
-                Mark::Bars { width, .. } => width / 2.0,
+            let half = match series.style {
+                Style::Bars { width, .. } => width / 2.0,
                 _ => 0.0,
             };
             for &(x, y) in &series.points {
@@ -214,8 +238,8 @@ impl Chart {
         (xs, ys)
     }
 
-    /// Where bars and nothing else are drawn, they stand on the axis.
-    fn standing_on_zero(&self, ys: &[f64]) -> Option<(f64, f64)> {
+    /// Returns limits of the y axis for a chart of bars alone, so that they stand on the x axis.
+    fn limits_of_bars(&self, ys: &[f64]) -> Option<(f64, f64)> {
         let lowest = ys.iter().copied().fold(0.0, f64::min);
         let highest = ys.iter().copied().fold(0.0, f64::max);
         let only_bars = self.y.scale == Scale::Linear && self.series.iter().all(Series::is_bars);
@@ -223,42 +247,22 @@ impl Chart {
         (only_bars && limits.0 < limits.1).then_some(limits)
     }
 
-    fn title_room(&self) -> i32 {
-        room_for(&self.title)
-    }
-
-    fn draw_axes(&self, chart: &mut Context) -> Drawn {
-        let (width, height) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT);
-        let (x, y) = middle(chart);
-        chart
-            .configure_mesh()
-            .bold_line_style(INK.mix(0.25).stroke_width(UNIT as u32 * 7 / 10))
-            .axis_style(INK.stroke_width(UNIT as u32))
-            .set_all_tick_mark_size(TICK)
-            .label_style(font())
-            .x_desc(centred(&self.x.label, x, width))
-            .y_desc(centred(&self.y.label, y, height))
-            .draw()
+    fn title_height(&self) -> i32 {
+        row_height(&self.title)
     }
 }
 
-fn font() -> TextStyle<'static> {
-    ("sans-serif", FONT).into_font().color(&INK)
-}
-
-/// Room for a row of text, if there is any.
-fn room_for(text: &str) -> i32 {
+/// Returns the height of a row of text, or 0 if there is no text.
+fn row_height(text: &str) -> i32 {
     if text.is_empty() { 0 } else { ROW }
 }
 
-/// The middle of where the lines are.
-fn middle(chart: &Context) -> Place {
-    let ((left, top), (right, bottom)) = chart_area(chart);
+fn middle(((left, top), (right, bottom)): Area) -> Point {
     ((left + right) / 2, (top + bottom) / 2)
 }
 
-/// Upper left and lower right corner of where the lines are.
-fn chart_area(chart: &Context) -> (Place, Place) {
+/// Returns the area in which the series are drawn.
+fn plot_area(chart: &Context) -> Area {
     let (x, y) = chart.plotting_area().get_pixel_range();
     ((x.start, y.start), (x.end, y.end))
 }

@@ -1,7 +1,9 @@
-//! Charts of data that are there already.
+//! Charts of data that are complete: lines, points, bars, histograms.
+
+mod bins;
 
 use super::axis::Scale;
-use super::chart::{Chart, Mark, Series};
+use super::chart::{Chart, Series, Style};
 use super::number::Number;
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
@@ -9,16 +11,17 @@ use super::values::Values;
 use crate::error::{Result, explain};
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display};
+use bins::count;
 use std::path::Path;
 
-/// A chart: lines, points or bars over two axes. As the value of a cell it is shown.
+/// A chart with two axes: lines, points or bars. A notebook shows it as the value of a cell.
 ///
-/// Made by [`plot`], [`scatter`], [`bar`] and [`histogram`]. It is an SVG picture: it reads on white
-/// and on dark pages, its colours are safe for colour-blind readers, and series differ in dashes or
-/// in the shape of their points as well.
+/// Returned by [`plot`], [`scatter`], [`bar`] and [`histogram`]. It is an SVG image for white and for
+/// dark pages. Its colours are safe for colour-blind readers, and series also differ in dashes or in
+/// the shape of their markers.
 ///
-/// Where the numbers do not fit together, the picture's place says what is wrong, and
-/// [`save`](Figure::save) is an error.
+/// If the data do not fit together, the figure shows what is wrong, and [`save`](Figure::save) returns
+/// an error.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -28,20 +31,21 @@ use std::path::Path;
 /// let figure: Figure = plot(&xs, &[&sin, &cos]).legend(["sin", "cos"]).title("two waves");
 /// # let path = std::env::temp_dir().join(format!("taper_waves_{}.svg", std::process::id()));
 /// figure.save(&path)?;
+/// assert!(path.exists());
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a picture is shown as the value of a cell, or by .show()"]
+#[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct Figure {
     chart: Chart,
-    /// What is wrong, and what to do.
+    /// What is wrong with the data, and what to do.
     problem: Option<String>,
 }
 
 /// Draws a line for each of `ys` over the same `x`.
 ///
-/// Numbers come as vectors, arrays, slices, ranges or tensors. What is not finite leaves a gap.
+/// Values are vectors, arrays, slices, ranges or tensors. A value that is not finite leaves a gap.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -58,10 +62,10 @@ pub struct Figure {
 /// );
 /// ```
 pub fn plot(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
-    Figure::new(series("plot", x, ys, Mark::Line))
+    Figure::new(series("plot", x, ys, Style::Line))
 }
 
-/// Draws a point for each pair of numbers, for each of `ys` in a colour and shape of its own.
+/// Draws a marker for each point. Each of `ys` has its own colour and shape of markers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -70,13 +74,14 @@ pub fn plot(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
 /// let noise = randn(500, &cpu())?;
 /// let y = ((&x * 2.0)? + noise)?;
 /// let figure = scatter(&x, &[&y]).xlabel("feature").ylabel("target");
+/// assert!(figure.show_text().starts_with("target over feature\nseries 1: "));
 /// # Ok::<(), Error>(())
 /// ```
 pub fn scatter(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
-    Figure::new(series("scatter", x, ys, Mark::Points))
+    Figure::new(series("scatter", x, ys, Style::Markers))
 }
 
-/// Draws a bar for each label; with several `ys`, as many bars beside each other.
+/// Draws a bar for each label. With several `ys`, their bars stand side by side.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -92,12 +97,12 @@ pub fn scatter(x: &dyn Values, ys: &[&dyn Values]) -> Figure {
 /// ```
 pub fn bar<L: Into<String>>(labels: impl IntoIterator<Item = L>, ys: &[&dyn Values]) -> Figure {
     let labels: Vec<String> = labels.into_iter().map(Into::into).collect();
-    let places: Vec<usize> = (0..labels.len()).collect();
-    let series = series("bar", &places, ys, Mark::Line).map(|mut all| {
+    let positions: Vec<usize> = (0..labels.len()).collect();
+    let series = series("bar", &positions, ys, Style::Line).map(|mut all| {
         let width = 0.8 / all.len().max(1) as f64;
         for (i, series) in all.iter_mut().enumerate() {
             let offset = (i as f64 + 0.5) * width - 0.4;
-            series.mark = Mark::Bars { offset, width };
+            series.style = Style::Bars { offset, width };
         }
         all
     });
@@ -109,9 +114,9 @@ pub fn bar<L: Into<String>>(labels: impl IntoIterator<Item = L>, ys: &[&dyn Valu
     figure
 }
 
-/// Counts how many values lie in each of `bins` ranges of equal width, and draws a bar for each.
+/// Counts the values in each of `bins` intervals of equal width, and draws a bar for each.
 ///
-/// What is not finite is left out.
+/// Values that are not finite are not counted.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -132,49 +137,21 @@ pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
     Figure::new(counted).ylabel("count")
 }
 
-/// One series of bars, as wide as a bin.
-fn count(values: &[f64], bins: usize) -> Series {
-    // Half of `f64`'s range at either end: a whole range would be more than an `f64` holds.
-    let clamped = |value: &f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
-    let finite = || values.iter().filter(|value| value.is_finite()).map(clamped);
-    let low = finite().fold(f64::INFINITY, f64::min);
-    let high = finite().fold(f64::NEG_INFINITY, f64::max);
-    let resolution = (low.abs().max(high.abs()) * 1e-12).max(f64::MIN_POSITIVE);
-    // A single value stands in the middle of its bins.
-    let (low, high) = match high - low {
-        range if range > resolution => (low, high),
-        range if range >= 0.0 => (low - resolution.max(0.5), high + resolution.max(0.5)),
-        _ => (0.0, 1.0),
-    };
-    let width = (high - low) / bins as f64;
-    let mut counts = vec![0_u32; bins];
-    for value in finite() {
-        let bin = ((value - low) / width) as usize;
-        counts[bin.min(bins - 1)] += 1;
-    }
-    let points = counts.into_iter().enumerate();
-    let points = points.map(|(i, count)| (low + (i as f64 + 0.5) * width, f64::from(count)));
-    Series {
-        mark: Mark::Bars { offset: 0.0, width },
-        ..Series::new("", points.collect())
-    }
-}
-
-fn series(what: &str, x: &dyn Values, ys: &[&dyn Values], mark: Mark) -> Result<Vec<Series>> {
+fn series(what: &str, x: &dyn Values, ys: &[&dyn Values], style: Style) -> Result<Vec<Series>> {
     let x = x.values()?;
     let mut all = Vec::new();
     for (i, y) in ys.iter().enumerate() {
         let y = y.values()?;
         if x.len() != y.len() {
-            let (number, places, values) = (i + 1, x.len(), y.len());
+            let (number, expected, found) = (i + 1, x.len(), y.len());
             return Err(explain(
-                format_args!("{what}: x has {places} values, but series {number} has {values}"),
+                format_args!("{what}: x has {expected} values, but series {number} has {found}"),
                 "Give as many values as there are places on the x axis",
             ));
         }
         let points = x.iter().copied().zip(y).collect();
         all.push(Series {
-            mark,
+            style,
             ..Series::new("", points)
         });
     }
@@ -194,8 +171,7 @@ impl Figure {
         Figure { chart, problem }
     }
 
-    /// Names the series, in their order; the names stand above the picture. Series without a name
-    /// have no place there.
+    /// Names the series, in order. The legend above the chart lists the series that have a name.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -210,7 +186,7 @@ impl Figure {
         self
     }
 
-    /// Writes a title above the picture.
+    /// Sets the title, above the chart.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -223,7 +199,7 @@ impl Figure {
         self
     }
 
-    /// Names the horizontal axis.
+    /// Sets the label of the horizontal axis.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -236,7 +212,7 @@ impl Figure {
         self
     }
 
-    /// Names the vertical axis; see [`xlabel`](Self::xlabel).
+    /// Sets the label of the vertical axis; see [`xlabel`](Self::xlabel).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -249,72 +225,77 @@ impl Figure {
         self
     }
 
-    /// Fixes the ends of the horizontal axis. Ends that make no axis (equal, not finite, or not
-    /// positive on a [`Scale::Log`]) leave it to follow the points.
+    /// Sets the limits of the horizontal axis, which follow from the data otherwise. Invalid limits are
+    /// ignored: equal ones, ones that are not finite, or not positive on a [`Scale::Log`].
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let figure = plot(&(0..3), &[&[1, 2, 3]]).xlim(0, 10).ylim(0, 5);
+    /// assert!(figure.svg().contains(">10</text>")); // the last tick
     /// ```
     pub fn xlim(mut self, from: impl Number, to: impl Number) -> Self {
         self.chart.x.limits = Some((from.to_f64(), to.to_f64()));
         self
     }
 
-    /// Fixes the ends of the vertical axis; see [`xlim`](Self::xlim).
+    /// Sets the limits of the vertical axis; see [`xlim`](Self::xlim).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let figure = plot(&(0..3), &[&[0.1, 0.5, 0.9]]).ylim(0, 1);
+    /// assert!(figure.svg().contains(">1.0</text>")); // the highest tick
     /// ```
     pub fn ylim(mut self, from: impl Number, to: impl Number) -> Self {
         self.chart.y.limits = Some((from.to_f64(), to.to_f64()));
         self
     }
 
-    /// Chooses how the horizontal axis spreads its values; linear at first.
+    /// Sets the scale of the horizontal axis; the default is linear.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let figure = plot(&[1, 10, 100], &[&[1, 2, 3]]).xscale(Scale::Log);
+    /// assert!(figure.svg().contains(">100</text>")); // the last tick
     /// ```
     pub fn xscale(mut self, scale: Scale) -> Self {
         self.chart.x.scale = scale;
         self
     }
 
-    /// Chooses how the vertical axis spreads its values; see [`xscale`](Self::xscale).
+    /// Sets the scale of the vertical axis; see [`xscale`](Self::xscale).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let figure = plot(&(0..3), &[&[1, 10, 100]]).yscale(Scale::Log);
+    /// assert!(figure.svg().contains(">100</text>")); // the highest tick
     /// ```
     pub fn yscale(mut self, scale: Scale) -> Self {
         self.chart.y.scale = scale;
         self
     }
 
-    /// Puts a mark on every point of the lines.
+    /// Draws a marker on every point of the lines.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let figure = plot(&(0..3), &[&[1, 4, 9]]).markers();
+    /// let figure = plot(&(0..3), &[&[1, 4, 9]]);
+    /// assert!(figure.clone().markers().svg().len() > figure.svg().len());
     /// ```
     pub fn markers(mut self) -> Self {
         for series in &mut self.chart.series {
-            if series.mark == Mark::Line {
-                series.mark = Mark::Marked;
+            if series.style == Style::Line {
+                series.style = Style::LineWithMarkers;
             }
         }
         self
     }
 
-    /// Chooses the size in pixels: 350 by 250 at first, at least 100 by 80.
+    /// Sets the size in pixels. The default is 350 by 250, the minimum 100 by 80.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -327,7 +308,7 @@ impl Figure {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the figure as SVG text.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -338,11 +319,11 @@ impl Figure {
         output::svg(self)
     }
 
-    /// Writes the picture to a file whose name ends in `.svg`, or in `.png`: twice as many pixels, on
-    /// white. Letters that only some languages have are boxes in a PNG; SVG has all.
+    /// Saves the figure as an SVG file; its name ends in `.svg`.
     ///
     /// # Errors
-    /// If the numbers do not fit together, the name ends differently, or the file cannot be written.
+    /// Returns an error if the data do not fit together, the name ends differently, or the file cannot
+    /// be written.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -358,13 +339,15 @@ impl Figure {
         output::save(self, path.as_ref())
     }
 
-    /// Shows the picture now, where it is not the value of its cell.
+    /// Shows the figure now, for figures that are not the value of a cell.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// for power in 1..3 {
-    ///     plot(&(0..3), &[&[0.0, 1.0, 2_f64.powi(power)]]).show();
+    ///     let figure = plot(&(0..3), &[&[0.0, 1.0, 2_f64.powi(power)]]);
+    ///     figure.show();
+    ///     assert!(figure.show_text().ends_with("(3 points)"));
     /// }
     /// ```
     pub fn show(&self) {
@@ -377,7 +360,7 @@ impl Graphic for Figure {
         self.chart.scene()
     }
 
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         self.chart.text()
     }
 

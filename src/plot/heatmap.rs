@@ -1,4 +1,4 @@
-//! A matrix as colours.
+//! Heat maps: a matrix drawn as colours.
 
 mod layout;
 
@@ -11,21 +11,22 @@ use crate::error::{Result, explain};
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display};
 use candle_core::Tensor;
-use layout::Layout;
+use layout::HeatmapLayout;
 use plotters::style::RGBColor;
 use std::path::Path;
 
-/// A matrix in which colours stand for numbers, from dark blue for the lowest to yellow for the
-/// highest. Made by [`heatmap`] and [`confusion_matrix`].
+/// A heat map: a matrix whose values are drawn as colours, from dark blue for the lowest to yellow for
+/// the highest. Returned by [`heatmap`] and [`confusion_matrix`].
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let picture: Heatmap = heatmap(&rand((8, 8), &cpu())?).title("attention").xlabel("keys");
+/// let map: Heatmap = heatmap(&eye(8, &cpu())?).title("attention").xlabel("keys");
+/// assert_eq!(map.show_text(), "attention: a heat map of 8 by 8, from 0 to 1");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a picture is shown as the value of a cell, or by .show()"]
+#[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct Heatmap {
     rows: usize,
     columns: usize,
@@ -39,14 +40,14 @@ pub struct Heatmap {
     problem: Option<String>,
 }
 
-/// Draws a matrix, `(rows, columns)`, of any type and on any device; the first row on top.
+/// Draws a matrix, `(rows, columns)`, of any type and on any device. The first row is at the top.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let weights = tensor(&[[0.1, 0.9], [0.5, 0.5]], &cpu())?;
-/// let picture = heatmap(&weights).title("attention").annotate(true);
-/// assert_eq!(picture.show_text(), "attention: a heat map of 2 by 2, from 0.1 to 0.9");
+/// let map = heatmap(&weights).title("attention").annotate(true);
+/// assert_eq!(map.show_text(), "attention: a heat map of 2 by 2, from 0.1 to 0.9");
 /// # Ok::<(), Error>(())
 /// ```
 pub fn heatmap(matrix: &Tensor) -> Heatmap {
@@ -55,26 +56,26 @@ pub fn heatmap(matrix: &Tensor) -> Heatmap {
             matrix.values().map(|values| (rows, columns, values))
         }
         dims => Err(explain(
-            format_args!("heatmap: a tensor of shape {dims:?} is no matrix"),
-            "Give it two dimensions, such as with .squeeze(0)? or .get(0)?",
+            format_args!("heatmap: expected a matrix, found a tensor of shape {dims:?}"),
+            "Pass a tensor with two dimensions, as from .squeeze(0)? or .get(0)?",
         )),
     };
     Heatmap::new(found)
 }
 
-/// Counts how often each class was taken for each other one: a row for each true class, a column
-/// for each predicted one.
+/// Counts how often each class was predicted for each true class, and draws a row for each true class
+/// and a column for each predicted one.
 ///
-/// Both are classes as numbers from 0, such as `(n,)` of `u32`.
+/// Both arguments are class indices, such as a tensor `(n,)` of `u32`.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let truth = [0, 0, 1, 1, 1];
 /// let predicted = tensor(&[0_u32, 1, 1, 1, 1], &cpu())?;
-/// let picture = confusion_matrix(&truth, &predicted, ["cat", "dog"]);
+/// let matrix = confusion_matrix(&truth, &predicted, ["cat", "dog"]);
 /// assert_eq!(
-///     picture.show_text(),
+///     matrix.show_text(),
 ///     "predicted over true: a heat map of 2 by 2, from 0 to 3\ncat: 1, 1\ndog: 0, 3"
 /// );
 /// # Ok::<(), Error>(())
@@ -97,19 +98,19 @@ pub fn confusion_matrix<L: Into<String>>(
 fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Result<Vec<f64>> {
     if classes == 0 {
         return Err(explain(
-            "confusion_matrix: there are no classes",
-            "Name at least one, as in [\"cat\", \"dog\"]",
+            "confusion_matrix: the list of classes is empty",
+            "Name the classes, as in [\"cat\", \"dog\"]",
         ));
     }
     let (truth, predicted) = (truth.values()?, predicted.values()?);
     if truth.len() != predicted.len() {
         return Err(explain(
             format_args!(
-                "confusion_matrix: {} true classes, but {} predicted ones",
+                "confusion_matrix: {} true classes, but {} predicted classes",
                 truth.len(),
                 predicted.len()
             ),
-            "Give both for the same examples",
+            "Pass both for the same examples",
         ));
     }
     let class = |value: f64| match value {
@@ -117,8 +118,8 @@ fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Re
             Ok(value as usize)
         }
         _ => Err(explain(
-            format_args!("confusion_matrix: there is no class {value} among {classes}"),
-            "Classes are whole numbers from 0; name all of them",
+            format_args!("confusion_matrix: expected a class below {classes}, found {value}"),
+            "Classes are integers from 0; name all of them",
         )),
     };
     let mut counts = vec![0.0; classes * classes];
@@ -148,13 +149,13 @@ impl Heatmap {
         }
     }
 
-    /// Writes a title above the picture.
+    /// Sets the title, above the heat map.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let picture = heatmap(&eye(3, &cpu())?).title("identity");
-    /// assert!(picture.show_text().starts_with("identity: "));
+    /// let map = heatmap(&eye(3, &cpu())?).title("identity");
+    /// assert!(map.show_text().starts_with("identity: "));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn title(mut self, title: impl Into<String>) -> Self {
@@ -162,12 +163,13 @@ impl Heatmap {
         self
     }
 
-    /// Says what the columns are.
+    /// Sets the label of the columns.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let picture = heatmap(&eye(3, &cpu())?).xlabel("keys").ylabel("queries");
+    /// let map = heatmap(&eye(3, &cpu())?).xlabel("keys").ylabel("queries");
+    /// assert!(map.show_text().starts_with("keys over queries: "));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn xlabel(mut self, label: impl Into<String>) -> Self {
@@ -175,12 +177,13 @@ impl Heatmap {
         self
     }
 
-    /// Says what the rows are; see [`xlabel`](Self::xlabel).
+    /// Sets the label of the rows; see [`xlabel`](Self::xlabel).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let picture = heatmap(&eye(3, &cpu())?).ylabel("queries");
+    /// let map = heatmap(&eye(3, &cpu())?).ylabel("queries");
+    /// assert!(map.svg().contains(">queries</text>"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn ylabel(mut self, label: impl Into<String>) -> Self {
@@ -193,7 +196,8 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let picture = heatmap(&eye(2, &cpu())?).row_names(["cat", "dog"]);
+    /// let map = heatmap(&eye(2, &cpu())?).row_names(["cat", "dog"]);
+    /// assert!(map.svg().contains(">cat</text>"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn row_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
@@ -206,7 +210,8 @@ impl Heatmap {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let picture = heatmap(&eye(2, &cpu())?).column_names(["cat", "dog"]);
+    /// let map = heatmap(&eye(2, &cpu())?).column_names(["cat", "dog"]);
+    /// assert!(map.svg().contains(">dog</text>"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn column_names<L: Into<String>>(mut self, names: impl IntoIterator<Item = L>) -> Self {
@@ -214,13 +219,14 @@ impl Heatmap {
         self
     }
 
-    /// Whether each number is written into its cell. Where they need more room than there is, a line
-    /// below the picture says that they are left out.
+    /// Sets whether each value is written into its cell. If there is no room for the values, a line
+    /// below the heat map says so.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let picture = heatmap(&eye(2, &cpu())?).annotate(true);
+    /// let map = heatmap(&tensor(&[[2, 75], [8, 100]], &cpu())?).annotate(true);
+    /// assert!(map.svg().contains(">75</text>"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn annotate(mut self, annotate: bool) -> Self {
@@ -228,7 +234,7 @@ impl Heatmap {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the heat map as SVG text.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -240,35 +246,41 @@ impl Heatmap {
         output::svg(self)
     }
 
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
+    /// Saves the heat map as an SVG file; its name ends in `.svg`.
     ///
     /// # Errors
-    /// If the tensor is no matrix, the name ends differently, or the file cannot be written.
+    /// Returns an error if the tensor is not a matrix, the name ends differently, or the file cannot be
+    /// written.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let error = heatmap(&zeros(3, &cpu())?).save("map.svg").unwrap_err();
-    /// assert!(error.to_string().starts_with("heatmap: a tensor of shape [3] is no matrix\n"));
+    /// assert_eq!(
+    ///     error.to_string().lines().next(),
+    ///     Some("heatmap: expected a matrix, found a tensor of shape [3]")
+    /// );
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         output::save(self, path.as_ref())
     }
 
-    /// Shows the picture now, where it is not the value of its cell.
+    /// Shows the heat map now, if it is not the value of a cell.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// heatmap(&eye(2, &cpu())?).show();
+    /// let map = heatmap(&eye(2, &cpu())?);
+    /// map.show();
+    /// assert_eq!(map.show_text(), "a heat map of 2 by 2, from 0 to 1");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn show(&self) {
         display(&self.show_bundle());
     }
 
-    /// The lowest and the highest number.
+    /// Returns the lowest and the highest value.
     fn range(&self) -> (f64, f64) {
         let finite = || {
             self.values
@@ -281,7 +293,7 @@ impl Heatmap {
         if low <= high { (low, high) } else { (0.0, 0.0) }
     }
 
-    /// The colour of each number.
+    /// Returns the colour of each value.
     fn colors(&self) -> Vec<RGBColor> {
         let (low, high) = self.range();
         let part = |value: f64| match high > low {
@@ -297,10 +309,10 @@ impl Heatmap {
 
 impl Graphic for Heatmap {
     fn scene(&self) -> Scene {
-        Layout::new(self).draw()
+        HeatmapLayout::new(self).draw()
     }
 
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         let about = match (&*self.title, &*self.xlabel, &*self.ylabel) {
             ("", "", _) | ("", _, "") => String::new(),
             ("", x, y) => format!("{x} over {y}: "),

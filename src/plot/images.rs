@@ -1,4 +1,4 @@
-//! Images beside each other.
+//! Grids of images.
 
 use super::render::UNIT;
 use super::render::output::{self, Graphic};
@@ -6,24 +6,24 @@ use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::shortened;
 use crate::error::{Result, explain};
-use crate::image::Pixels;
+use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display};
 use candle_core::{DType, Device, Tensor};
 use std::path::Path;
 
-/// In plotters' units, as everything below.
+/// The height of a title, in plotters' units like the gap between images.
 const ROW: i32 = 15 * UNIT;
 const GAP: i32 = 6 * UNIT;
 /// More images than this are not drawn.
-const MOST: usize = 100;
+const MAX_IMAGES: usize = 100;
 
-/// Images for [`show_images`]: a tensor that holds a batch of them, or a list of tensors with one
+/// Images for [`show_images`]: a tensor with a batch of images, or a list of tensors with one image
 /// each.
 ///
-/// An image is `(height, width)`, `(1, height, width)`, `(3, height, width)`, all of numbers from 0
-/// to 1 or `u8`, or `(height, width, 3)` of `u8`. Numbers that are not from 0 to 1, as in a
-/// normalised image, are brought there, its lowest to 0 and its highest to 1.
+/// An image has the shape `(height, width)`, `(1, height, width)` or `(3, height, width)`, with values
+/// from 0 to 1 or of type `u8`, or `(height, width, 3)` of `u8`. An image with values outside of 0 to
+/// 1, such as a normalised one, is rescaled: its lowest value becomes 0, its highest 1.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -34,10 +34,10 @@ const MOST: usize = 100;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Images {
-    /// One tensor for each image.
+    /// Returns a tensor for each image.
     ///
     /// # Errors
-    /// If a tensor has no first dimension to take images from.
+    /// Returns an error if a tensor does not have the shape of a batch of images.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -56,10 +56,10 @@ impl Images for Tensor {
             3 | 4 => (0..self.dims()[0]).map(|i| self.get(i)).collect(),
             _ => Err(explain(
                 format_args!(
-                    "show_images: a tensor of shape {:?} holds no images",
+                    "show_images: expected a batch of images, found a tensor of shape {:?}",
                     self.dims()
                 ),
-                "Give (n, height, width) or (n, channels, height, width); or a list: &[x]",
+                "Pass (n, height, width) or (n, channels, height, width), or a list: &[x]",
             )),
         }
     }
@@ -83,31 +83,32 @@ impl Images for Vec<Tensor> {
     }
 }
 
-/// Images in rows, with titles above them. Made by [`show_images`].
+/// Images in rows, with titles above them. Returned by [`show_images`].
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let batch = Digits::new().train()?.get(&[0, 1, 2])?;
 /// let grid: ImageGrid = show_images(&batch.x).columns(3);
+/// assert_eq!(grid.show_text(), "3 images of 8 by 8 pixels");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a picture is shown as the value of a cell, or by .show()"]
+#[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct ImageGrid {
-    images: Vec<Pixels>,
-    /// How many there were before some were left out.
-    given: usize,
+    images: Vec<RgbImage>,
+    /// The number of images, including those that are not drawn.
+    total: usize,
     titles: Vec<String>,
     columns: usize,
-    /// How wide an image is drawn, in pixels.
+    /// The drawn width of an image, in pixels.
     width: u32,
     problem: Option<String>,
 }
 
-/// Shows images beside each other, in as many rows as they need; of more than 100, the first ones.
+/// Shows images side by side, in as many rows as they need. Of more than 100 images, shows the first.
 ///
-/// See [`Images`] for what counts as an image. Pixels stay sharp however large they are drawn.
+/// See [`Images`] for the shapes of images. RgbImage keep sharp edges at every size.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -126,19 +127,19 @@ fn grid(images: Result<Vec<Tensor>>) -> ImageGrid {
     let read = images.and_then(|images| {
         let pixels = images
             .iter()
-            .take(MOST)
+            .take(MAX_IMAGES)
             .map(pixels)
             .collect::<Result<Vec<_>>>()?;
         Ok((images.len(), pixels))
     });
-    let ((given, images), problem) = match read {
+    let ((total, images), problem) = match read {
         Ok(read) => (read, None),
         Err(error) => ((0, Vec::new()), Some(error.to_string())),
     };
     let widest = images.iter().map(|image| image.width).max().unwrap_or(1);
     ImageGrid {
         images,
-        given,
+        total,
         titles: Vec::new(),
         columns: 8,
         width: (widest as u32 * 2).clamp(64, 160),
@@ -147,7 +148,7 @@ fn grid(images: Result<Vec<Tensor>>) -> ImageGrid {
 }
 
 impl ImageGrid {
-    /// Writes a title above each image: texts, or numbers such as labels.
+    /// Sets a title above each image: a text, or a number such as a label.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -165,12 +166,13 @@ impl ImageGrid {
         self
     }
 
-    /// How many images stand in a row; 8 at first.
+    /// Sets the number of images in a row; the default is 8.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let grid = show_images(&rand((9, 8, 8), &cpu())?).columns(3);
+    /// let grid = show_images(&rand((9, 8, 8), &cpu())?).width(100).columns(3);
+    /// assert!(grid.svg().contains("width=\"324\"")); // with gaps of 6 pixels
     /// # Ok::<(), Error>(())
     /// ```
     pub fn columns(mut self, columns: usize) -> Self {
@@ -178,12 +180,13 @@ impl ImageGrid {
         self
     }
 
-    /// How wide each image is drawn, in pixels; twice its own width at first, from 64 to 160.
+    /// Sets the width of each image in pixels. The default is twice its own width, from 64 to 160.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let grid = show_images(&rand((1, 8, 8), &cpu())?).width(200);
+    /// assert!(grid.svg().contains("width=\"212\"")); // with gaps of 6 pixels
     /// # Ok::<(), Error>(())
     /// ```
     pub fn width(mut self, pixels: u32) -> Self {
@@ -191,7 +194,7 @@ impl ImageGrid {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the grid as SVG text.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -203,28 +206,34 @@ impl ImageGrid {
         output::svg(self)
     }
 
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`; see [`Figure::save`](super::Figure::save).
+    /// Saves the grid as an SVG file, or, without titles, as a PNG file with twice as many pixels on
+    /// white. The name ends in `.svg` or `.png`.
     ///
     /// # Errors
-    /// If the tensors are no images, the name ends differently, or the file cannot be written.
+    /// Returns an error if the tensors are not images, the name ends differently, a PNG would have
+    /// titles, or the file cannot be written.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let error = show_images(&zeros((1, 2, 8, 8), &cpu())?).save("x.svg").unwrap_err();
-    /// assert!(error.to_string().starts_with("show_images: a tensor of shape [2, 8, 8]"));
+    /// # let path = std::env::temp_dir().join(format!("taper_images_{}.png", std::process::id()));
+    /// show_images(&rand((2, 8, 8), &cpu())?).save(&path)?;
+    /// assert!(path.exists());
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         output::save(self, path.as_ref())
     }
 
-    /// Shows the picture now, where it is not the value of its cell.
+    /// Shows the grid now, if it is not the value of a cell.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// show_images(&rand((3, 8, 8), &cpu())?).show();
+    /// let grid = show_images(&rand((3, 8, 8), &cpu())?);
+    /// grid.show();
+    /// assert_eq!(grid.show_text(), "3 images of 8 by 8 pixels");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn show(&self) {
@@ -235,41 +244,41 @@ impl ImageGrid {
 impl Graphic for ImageGrid {
     fn scene(&self) -> Scene {
         let width = self.width as i32 * UNIT;
-        let height = |image: &Pixels| width * image.height as i32 / image.width as i32;
+        let height = |image: &RgbImage| width * image.height as i32 / image.width as i32;
         let tallest = self.images.iter().map(height).max().unwrap_or(0);
-        let title_room = if self.titles.is_empty() { 0 } else { ROW };
-        let step = (width + GAP, tallest + title_room + GAP);
+        let title_height = if self.titles.is_empty() { 0 } else { ROW };
+        let step = (width + GAP, tallest + title_height + GAP);
         let columns = self.columns.min(self.images.len()).max(1);
         let rows = self.images.len().div_ceil(columns) as i32;
         let size = (step.0 * columns as i32 + GAP, step.1 * rows + GAP);
         let size = ((size.0 / UNIT) as u32, (size.1 / UNIT) as u32);
 
-        let mut picture = Scene::new(size, self.show_text());
+        let mut scene = Scene::new(size, self.show_text());
         for (i, image) in self.images.iter().enumerate() {
             let (column, row) = ((i % columns) as i32, (i / columns) as i32);
             let (left, top) = (GAP + column * step.0, GAP + row * step.1);
             if let Some(title) = self.titles.get(i) {
-                let place = (left + width / 2, top + ROW / 2 - UNIT);
-                picture.write(
+                let position = (left + width / 2, top + ROW / 2 - UNIT);
+                scene.write(
                     &shortened(title, width + GAP / 2),
-                    place,
+                    position,
                     Anchor::Middle,
                     INK,
                 );
             }
-            picture.draw_image(image, (left, top + title_room), (width, height(image)));
+            scene.draw_image(image, (left, top + title_height), (width, height(image)));
         }
-        picture
+        scene
     }
 
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         let shown = self.images.len();
-        let mut text = match (self.given, self.images.first()) {
+        let mut text = match (self.total, self.images.first()) {
             (_, None) => "no images".to_owned(),
             (1, Some(image)) => format!("1 image of {} by {} pixels", image.height, image.width),
             (n, Some(image)) => format!("{n} images of {} by {} pixels", image.height, image.width),
         };
-        if shown < self.given {
+        if shown < self.total {
             text += &format!(", of which the first {shown} are shown");
         }
         if !self.titles.is_empty() {
@@ -294,12 +303,12 @@ impl Show for ImageGrid {
     }
 }
 
-/// An image as bytes; see [`Images`].
-pub(crate) fn pixels(image: &Tensor) -> Result<Pixels> {
-    let unfit = || {
+/// Converts a tensor to an image; see [`Images`].
+pub(crate) fn pixels(image: &Tensor) -> Result<RgbImage> {
+    let not_an_image = || {
         explain(
             format_args!(
-                "show_images: a tensor of shape {:?} is no image",
+                "show_images: expected an image, found a tensor of shape {:?}",
                 image.dims()
             ),
             "An image is (height, width), (1 or 3, height, width), or (height, width, 3) of u8",
@@ -309,18 +318,18 @@ pub(crate) fn pixels(image: &Tensor) -> Result<Pixels> {
         [_, _, 3] if image.dtype() == DType::U8 => image.clone(), // (height, width, 3)
         [_, _] => image.unsqueeze(2)?,                            // (height, width, 1)
         [1 | 3, _, _] => image.permute((1, 2, 0))?,
-        _ => return Err(unfit()),
+        _ => return Err(not_an_image()),
     };
     let (height, width, depth) = channels.dims3()?;
     if height == 0 || width == 0 {
-        return Err(unfit());
+        return Err(not_an_image());
     }
     let bytes = bytes(&channels)?;
     let rgb = match depth {
         1 => bytes.into_iter().flat_map(|grey| [grey; 3]).collect(),
         _ => bytes,
     };
-    Ok(Pixels { width, height, rgb })
+    Ok(RgbImage { width, height, rgb })
 }
 
 fn bytes(image: &Tensor) -> Result<Vec<u8>> {

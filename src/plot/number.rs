@@ -1,6 +1,6 @@
-//! Numbers on their way into a chart, and as text in it.
+//! Conversion of numbers to `f64`, and their text in figures.
 
-/// Any of Rust's numbers, so that `draw(epoch, loss, …)` needs no `as f64`.
+/// A primitive number of any type, so that `draw(epoch, loss, …)` needs no `as f64`.
 ///
 /// ```
 /// use taper::plot::Number;
@@ -8,7 +8,7 @@
 /// assert_eq!(7_usize.to_f64(), 0.5_f32.to_f64() + 6.5);
 /// ```
 pub trait Number: Copy {
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     ///
     /// ```
     /// use taper::plot::Number;
@@ -30,7 +30,7 @@ macro_rules! numbers {
 
 numbers!(f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
-/// Four significant digits: `0.3125`, `1200`, `1.5·10⁻⁷`.
+/// Formats a value with four significant digits: `0.3125`, `1200`, `1.5·10⁻⁷`.
 pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().replace("inf", "∞");
@@ -43,7 +43,7 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// So many decimals.
+/// Formats a value with this number of decimals.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     match value.is_finite() {
         true => format!("{value:.decimals$}"),
@@ -51,7 +51,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// With a power of ten: `2·10⁶`, `10⁻⁵`.
+/// Formats a value with a power of ten: `2·10⁶`, `10⁻⁵`.
 pub(super) fn scientific(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -66,12 +66,12 @@ pub(super) fn scientific(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The `n` of the 10ⁿ just below the value; 0 for 0.
+/// Returns the exponent of the largest power of ten not above the value, and 0 for 0.
 pub(super) fn decade(value: f64) -> i32 {
     if value == 0.0 {
         return 0;
     }
-    // Rust's own printing is exact where the logarithm is not (`1000_f64.log10()` may be 2.99…).
+    // Formatting is exact, the logarithm is not: `1000_f64.log10()` may be 2.99…
     let text = format!("{value:e}");
     text.rsplit_once('e')
         .and_then(|(_, exponent)| exponent.parse().ok())
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_readable() {
+    fn values_have_four_significant_digits() {
         for (value, text) in [
             (0.0, "0"),
             (0.312_549, "0.3125"),

@@ -1,12 +1,11 @@
-//! From a drawing to a file: a scene of lines, marks and text, written as SVG or as pixels.
+//! The drawing layer: a scene of lines, markers, images and text, written as SVG.
 
 pub(super) mod decimate;
 pub(super) mod output;
 pub(super) mod palette;
-mod raster;
 pub(super) mod scene;
 mod svg;
 pub(super) mod text;
 
-/// So many of plotters' units make a pixel.
+/// Plotters' units per pixel.
 pub(super) const UNIT: i32 = 10;

@@ -1,11 +1,11 @@
-//! What can be drawn.
+//! The data that can be drawn.
 
 use super::number::Number;
 use candle_core::{DType, Device, Result, Tensor};
 use std::ops::Range;
 
-/// A row of numbers for a picture: a vector, an array, a slice or a range of any of Rust's numbers,
-/// or a tensor of any shape, on any device, whose elements are taken in order.
+/// Data for a figure: a vector, an array, a slice or a range of any primitive number type, or a tensor
+/// of any shape on any device, whose elements are taken in order.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -17,10 +17,10 @@ use std::ops::Range;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Values {
-    /// The numbers as `f64`.
+    /// Returns the values as `f64`.
     ///
     /// # Errors
-    /// If a tensor cannot be fetched from its device.
+    /// Returns an error if a tensor cannot be copied from its device.
     ///
     /// ```
     /// use taper::plot::Values;

@@ -1,17 +1,21 @@
-//! Training in TensorBoard.
+//! [`SummaryWriter`] as a callback of a trainer.
 
 use super::SummaryWriter;
 use crate::error::Result;
 use crate::train::{Callback, EpochEnd, Flow, Interval};
 
-/// What the [`History`](crate::train::History) gets goes to TensorBoard as well, by step: the numbers of
-/// each interval, with its learning rate and speed, and those of the validation.
+/// Logs the values of the [`History`](crate::train::History) by step: the metrics of each interval with
+/// the learning rate and the speed, and the validation metrics of each epoch.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// # let folder = std::env::temp_dir().join(format!("taper_runs_{}", std::process::id()));
-/// let trainer = Trainer::new(10).callback(SummaryWriter::new(folder.join("lenet"))?);
+/// # let folder = std::env::temp_dir().join(format!("taper_callback_{}", std::process::id()));
+/// let writer = SummaryWriter::new(folder.join("lenet"))?;
+/// let log = writer.path().to_owned();
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// Trainer::new(1).callback(writer).fit(&mut model, &Digits::new())?;
+/// assert!(log.metadata()?.len() > 100); // bytes
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Error>(())
 /// ```

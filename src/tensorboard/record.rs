@@ -1,8 +1,8 @@
-//! The two formats of an event file: protocol buffers, in TensorFlow's records.
+//! The two formats of an event file: protocol buffers, inside TensorFlow's records.
 
 use std::io::{self, Write};
 
-/// A protocol buffer in the making: fields in the order in which they are added.
+/// A protocol buffer that is being encoded: fields in the order in which they are added.
 #[derive(Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -65,7 +65,7 @@ impl Message {
     }
 }
 
-/// One record: its length, the length's checksum, its bytes, their checksum.
+/// Writes one record: its length, the checksum of the length, the bytes, their checksum.
 pub(super) fn write_record(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     let length = (bytes.len() as u64).to_le_bytes();
     file.write_all(&length)?;
@@ -74,12 +74,12 @@ pub(super) fn write_record(file: &mut impl Write, bytes: &[u8]) -> io::Result<()
     file.write_all(&masked_crc(bytes).to_le_bytes())
 }
 
-/// A checksum of data that hold checksums; TensorFlow turns and shifts it.
+/// Computes TensorFlow's masked checksum, meant for data that contain checksums themselves.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Castagnoli's checksum (RFC 3720).
+/// Computes CRC-32C, Castagnoli's checksum (RFC 3720).
 fn crc32c(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = table();
     let step = |crc: u32, byte: &u8| TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ crc >> 8;
@@ -112,7 +112,7 @@ mod tests {
 
     /// The examples of RFC 3720, B.4.
     #[test]
-    fn checksums_are_castagnolis() {
+    fn checksums_are_crc32c() {
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

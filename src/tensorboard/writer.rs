@@ -1,4 +1,4 @@
-//! Event files that TensorBoard reads.
+//! Writes event files for TensorBoard.
 
 #[cfg(test)]
 mod tests;
@@ -12,14 +12,14 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bins of a histogram in an event file.
+/// The number of bins of a histogram.
 const BINS: usize = 30;
 
-/// Writes what training measures to a folder for TensorBoard, as PyTorch's `SummaryWriter` does.
-/// As a callback, `Trainer::new(10).callback(writer)`, it writes what the history gets.
+/// Logs metrics, histograms and images for TensorBoard, like PyTorch's `SummaryWriter`.
 ///
-/// `tensorboard --logdir runs` then shows it. What is written reaches the file with
-/// [`flush`](Self::flush) and when the writer is dropped.
+/// As a callback, `Trainer::new(10).callback(writer)`, it logs the metrics of the history.
+/// `tensorboard --logdir runs` shows the log. Events are buffered: they reach the file with
+/// [`flush`](Self::flush), or when the writer is dropped.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -30,6 +30,7 @@ const BINS: usize = 30;
 ///     writer.add_scalar("Train/Loss", 1.0 / (step + 1) as f64, step)?;
 /// }
 /// writer.flush()?;
+/// assert!(writer.path().metadata()?.len() > 100 * 30); // bytes
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Error>(())
 /// ```
@@ -40,15 +41,18 @@ pub struct SummaryWriter {
 }
 
 impl SummaryWriter {
-    /// Begins a new event file in this folder, which is made if it is not there.
+    /// Creates an event file in this folder. Creates the folder if it does not exist.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the folder or the file cannot be created.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let writer = SummaryWriter::new("runs/lenet")?;
+    /// # let folder = std::env::temp_dir().join(format!("taper_new_{}", std::process::id()));
+    /// let writer = SummaryWriter::new(&folder)?;
+    /// assert!(writer.path().starts_with(&folder));
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(folder: impl AsRef<Path>) -> Result<Self> {
@@ -64,30 +68,37 @@ impl SummaryWriter {
         Ok(writer)
     }
 
-    /// The file that is written.
+    /// Returns the path of the event file.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// println!("{}", SummaryWriter::new("runs/lenet")?.path().display());
+    /// # let folder = std::env::temp_dir().join(format!("taper_path_{}", std::process::id()));
+    /// let writer = SummaryWriter::new(&folder)?;
+    /// assert!(writer.path().exists());
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a number, or a tensor of one such as a loss; those of one tag become a line over the
-    /// steps.
+    /// Logs a number, or a tensor with one element such as a loss. TensorBoard draws the values of a
+    /// tag as a curve over the steps.
     ///
     /// # Errors
-    /// If the file cannot be written, or a tensor has more than one number or cannot be fetched.
+    /// Returns an error if the file cannot be written, or a tensor has more than one element or cannot
+    /// be copied from its device.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut writer = SummaryWriter::new("runs/lenet")?;
+    /// # let folder = std::env::temp_dir().join(format!("taper_add_scalar_{}", std::process::id()));
+    /// let mut writer = SummaryWriter::new(&folder)?;
     /// writer.add_scalar("Train/Loss", 0.25, 100)?;
     /// writer.add_scalar("Train/Loss", &tensor(0.125, &cpu())?, 200)?;
+    /// assert!(writer.add_scalar("Train/Loss", &zeros(2, &cpu())?, 300).is_err());
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn add_scalar(&mut self, tag: &str, value: impl Scalar, step: usize) -> Result<()> {
@@ -99,16 +110,20 @@ impl SummaryWriter {
         self.write(&event(now(), step, tag, value))
     }
 
-    /// Writes how values are spread, such as a layer's weights.
+    /// Logs the distribution of values, such as a layer's weights.
     ///
     /// # Errors
-    /// If the file cannot be written, or a tensor cannot be fetched.
+    /// Returns an error if the file cannot be written, or a tensor cannot be copied from its device.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut writer = SummaryWriter::new("runs/lenet")?;
+    /// # let folder = std::env::temp_dir().join(format!("taper_add_histogram_{}", std::process::id()));
+    /// let mut writer = SummaryWriter::new(&folder)?;
     /// writer.add_histogram("weights", &randn((10, 10), &cpu())?, 0)?;
+    /// writer.flush()?;
+    /// assert!(writer.path().metadata()?.len() > 500);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn add_histogram(&mut self, tag: &str, values: &dyn Values, step: usize) -> Result<()> {
@@ -121,16 +136,19 @@ impl SummaryWriter {
         ))
     }
 
-    /// Writes an image; see [`Images`](crate::plot::Images) for what counts as one.
+    /// Logs an image; see [`Images`](crate::plot::Images) for the shapes of images.
     ///
     /// # Errors
-    /// If the tensor is no image, or the file cannot be written.
+    /// Returns an error if the tensor is not an image, or the file cannot be written.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut writer = SummaryWriter::new("runs/lenet")?;
+    /// # let folder = std::env::temp_dir().join(format!("taper_add_image_{}", std::process::id()));
+    /// let mut writer = SummaryWriter::new(&folder)?;
     /// writer.add_image("input", &rand((3, 32, 32), &cpu())?, 0)?;
+    /// assert!(writer.add_image("input", &rand(3, &cpu())?, 0).is_err());
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn add_image(&mut self, tag: &str, image: &Tensor, step: usize) -> Result<()> {
@@ -143,17 +161,21 @@ impl SummaryWriter {
         self.write(&event(now(), step, tag, Message::new().message(4, &image)))
     }
 
-    /// Writes the settings of a run and what it reached, for TensorBoard's page *HParams*: one call
-    /// per folder. Settings are numbers, texts or truth values: [`HParam`].
+    /// Logs the hyperparameters of a run and its metrics, for TensorBoard's page *HParams*: one call
+    /// per folder. A hyperparameter is a number, a text or a boolean: [`HParam`].
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let mut writer = SummaryWriter::new("runs/lenet-1")?;
+    /// # let folder = std::env::temp_dir().join(format!("taper_add_hparams_{}", std::process::id()));
+    /// let mut writer = SummaryWriter::new(&folder)?;
     /// writer.add_hparams(&[("lr", 0.1), ("batch_size", 64.0)], &[("accuracy", 0.98)])?;
+    /// writer.flush()?;
+    /// assert!(writer.path().metadata()?.len() > 100);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn add_hparams<H: Clone + Into<HParam>>(
@@ -169,15 +191,20 @@ impl SummaryWriter {
             .try_for_each(|(tag, value)| self.write_scalar(tag, *value, 0))
     }
 
-    /// Hands everything written so far to the file.
+    /// Writes all buffered events to the file.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// SummaryWriter::new("runs/lenet")?.flush()?;
+    /// # let folder = std::env::temp_dir().join(format!("taper_flush_{}", std::process::id()));
+    /// let mut writer = SummaryWriter::new(&folder)?;
+    /// writer.add_scalar("loss", 0.5, 0)?;
+    /// writer.flush()?;
+    /// assert!(writer.path().metadata()?.len() > 0);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn flush(&mut self) -> Result<()> {
@@ -192,12 +219,12 @@ impl SummaryWriter {
     }
 }
 
-/// What every event file begins with.
+/// Returns the event with which every event file begins.
 fn first_event(time: f64) -> Message {
     Message::new().double(1, time).bytes(3, b"brain.Event:2")
 }
 
-/// TensorFlow's `Event` with a `Summary` of one value; the field numbers are those of its
+/// Encodes TensorFlow's `Event` with a `Summary` of one value. The field numbers are those of
 /// `event.proto` and `summary.proto`.
 fn event(time: f64, step: usize, tag: &str, value: Message) -> Message {
     let value = value.bytes(1, tag.as_bytes());
@@ -208,29 +235,31 @@ fn event(time: f64, step: usize, tag: &str, value: Message) -> Message {
         .message(5, &summary)
 }
 
-/// The tag by which TensorBoard's plugin `hparams` knows its data.
-/// A setting of a run: a number, a text or a truth value.
+/// A hyperparameter of a run: a number, a text or a boolean.
 ///
-/// ```no_run
+/// ```
 /// use taper::prelude::*;
 ///
-/// let mut writer = SummaryWriter::new("runs/lenet-2")?;
+/// # let folder = std::env::temp_dir().join(format!("taper_hparam_{}", std::process::id()));
+/// let mut writer = SummaryWriter::new(&folder)?;
 /// let hparams: [(&str, HParam); 2] = [("lr", 0.1.into()), ("optimizer", "adam".into())];
 /// writer.add_hparams(&hparams, &[("accuracy", 0.98)])?;
+/// assert_eq!(hparams[1].1, HParam::Text("adam".to_owned()));
+/// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum HParam {
-    /// A learning rate, say.
+    /// A number, such as a learning rate.
     Number(f64),
-    /// A name.
+    /// A text, such as the name of an optimiser.
     Text(String),
-    /// Whether something is on.
+    /// A boolean, such as whether dropout is used.
     Bool(bool),
 }
 
 impl HParam {
-    /// `Value` of `struct.proto`.
+    /// Encodes `Value` of `struct.proto`.
     fn message(&self) -> Message {
         match self {
             HParam::Number(number) => Message::new().double(2, *number),
@@ -258,16 +287,16 @@ impl From<bool> for HParam {
     }
 }
 
-/// What [`SummaryWriter::add_scalar`] takes: a number of any type, or a tensor of one.
+/// A value for [`SummaryWriter::add_scalar`]: a number of any type, or a tensor with one element.
 pub trait Scalar {
-    /// The number.
+    /// Returns the value as `f64`.
     ///
     /// # Errors
-    /// If a tensor has more than one number, or cannot be fetched from its device.
+    /// Returns an error if a tensor has more than one element, or cannot be copied from its device.
     ///
     /// ```
     /// use taper::prelude::*;
-    /// use taper::Scalar;
+    /// use taper::tensorboard::Scalar;
     ///
     /// assert_eq!((&tensor(0.5, &cpu())?).scalar()?, 0.5);
     /// # Ok::<(), Error>(())
@@ -286,16 +315,20 @@ impl Scalar for &Tensor {
         match self.values()?[..] {
             [number] => Ok(number),
             _ => Err(explain(
-                format!("add_scalar takes one number, not {:?}", self.dims()),
-                "Take the mean, loss.mean_all()?, or write add_histogram",
+                format!(
+                    "add_scalar: expected one element, found a tensor of shape {:?}",
+                    self.dims()
+                ),
+                "Take the mean, as in loss.mean_all()?, or use add_histogram",
             )),
         }
     }
 }
 
+/// The tag by which TensorBoard's plugin `hparams` recognises its data.
 const HPARAMS_TAG: &str = "_hparams_/session_start_info";
 
-/// The plugin's `SessionStartInfo`, as metadata of an empty tensor.
+/// Encodes the plugin's `SessionStartInfo` as metadata of an empty tensor.
 fn session_start(hparams: &[(&str, HParam)]) -> Message {
     let entries = hparams.iter().fold(Message::new(), |info, (name, value)| {
         let value = value.message();
@@ -313,7 +346,7 @@ fn session_start(hparams: &[(&str, HParam)]) -> Message {
         .message(8, &tensor)
 }
 
-/// TensorFlow's `HistogramProto`; what is not finite is left out.
+/// Encodes TensorFlow's `HistogramProto`. Leaves out values that are not finite.
 fn histogram(values: &[f64]) -> Message {
     let finite: Vec<f64> = values
         .iter()
@@ -342,7 +375,7 @@ fn histogram(values: &[f64]) -> Message {
         .doubles(7, &counts)
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> f64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
     time.map_or(0.0, |time| time.as_secs_f64())

@@ -87,7 +87,7 @@ class Standby(unittest.TestCase):
         self.assertIn(spare, cells_process(kernel).parents())
         self.assertEqual(kernel.run("mine").reply["ename"], "CompileError")
 
-    def test_the_kernel_ends_with_its_door(self):
+    def test_the_kernel_ends_with_its_proxy(self):
         spare = self.start_one()
         with Kernel() as kernel:
             cells = cells_process(kernel)
@@ -97,7 +97,7 @@ class Standby(unittest.TestCase):
             self.assertTrue(wait_until(lambda: not cells.is_running()))
             self.assertTrue(wait_until(lambda: not spare.is_running()))
 
-    def test_the_door_ends_with_the_kernel(self):
+    def test_the_proxy_ends_with_the_kernel(self):
         spare = self.start_one()
         with Kernel() as kernel:
             kernel.run("1 + 1")

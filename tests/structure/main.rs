@@ -28,6 +28,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("taper-host", &[]),
     ("taper", &["taper-macros"]),
     ("taper-macros", &[]),
+    // Only tests.
+    ("taper-tests", &[]),
+    ("stock-evcxr-jupyter", &[]),
 ];
 
 /// Rooms of the crate `taper`, lower ones first: none may use a room that stands after it.

@@ -1,12 +1,12 @@
 //! `taper book build` and `taper book serve`
 
-use crate::book::{self, mdbook};
-use crate::home;
-use crate::progress::Console;
 use anyhow::{Context, Result, bail};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use taper_book::{self as book, mdbook};
+use taper_host::home;
+use taper_host::progress::Console;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let taper = std::env::current_exe().context("finding this program")?;
     let mut progress = Console::new();
     let program = mdbook::ensure(&mut progress)?;
-    book::document(&mut progress)?;
+    book::document(taper_session::image_key()?.sources, &mut progress)?;
     drop(progress);
     let mut command = mdbook::command(&program, &taper);
     complete(&mut command, &arguments.what, folder)?;

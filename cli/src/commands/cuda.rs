@@ -1,11 +1,12 @@
 //! `taper cuda`: cargo, or any other program, with what it needs to compile for NVIDIA GPUs.
 
-use crate::gpu;
-use crate::progress::Console;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
+use taper_host::gpu;
+use taper_host::home;
+use taper_host::progress::Console;
 
 /// Run a command that compiles for NVIDIA GPUs: `taper cuda cargo test --features cuda`
 ///
@@ -20,7 +21,7 @@ pub struct Arguments {
 
 /// Becomes the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let settings = gpu::for_cuda(&mut Console::new())?;
+    let settings = gpu::for_cuda(&home::folder(), &mut Console::new())?;
     let (program, rest) = arguments.command.split_first().context("no command")?;
     let error = Command::new(program)
         .args(rest)

@@ -1,11 +1,11 @@
 //! `taper data`
 
 use crate::data::{self, ALL, DataSet, Hub, Source, store};
-use crate::progress::{Console, Progress};
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use taper_host::progress::{Console, Progress};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {

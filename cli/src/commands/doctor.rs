@@ -3,12 +3,14 @@
 mod gpu;
 
 use crate::data::{ALL, store};
-use crate::image::{Condition, Image};
-use crate::progress::Console;
-use crate::setup::{jupyter::Jupyter, kernelspec, python};
-use crate::{cache, checks, home, toolchain};
+use crate::setup::{jupyter::Jupyter, kernelspec};
 use anyhow::Result;
 use std::process::ExitCode;
+use taper_host::progress::Console;
+use taper_host::python::interpreter;
+use taper_host::{cache, checks, toolchain};
+use taper_session::image::{Condition, Image};
+use taper_session::image_key;
 
 /// The next step for most of what is missing.
 pub(super) const SET_UP: &str = "run `cargo taper setup`";
@@ -41,7 +43,7 @@ pub fn run() -> Result<ExitCode> {
         finding("C compiler", checks::c_compiler()),
         finding(
             "Python",
-            python::find().map(|p| format!("{} ({})", p.version, p.program.display())),
+            interpreter::find().map(|p| format!("{} ({})", p.version, p.program.display())),
         ),
         finding("cache", cache_state()),
         state("JupyterLab", jupyter_state()),
@@ -75,8 +77,8 @@ fn state(name: &'static str, result: Result<State>) -> Finding {
 
 fn cache_state() -> Result<String> {
     let folder = cache::folder()?;
-    if Image::find(&home::image_key()?)?.0 != Condition::Ready {
-        checks::disk(&folder)?;
+    if Image::find(&image_key()?)?.0 != Condition::Ready {
+        checks::disk(&folder, false)?;
     }
     Ok(folder.display().to_string())
 }
@@ -100,7 +102,7 @@ fn kernel_state() -> Result<State> {
 }
 
 fn image_state() -> Result<State> {
-    let condition = Image::verify(&home::image_key()?, &mut Console::new())?;
+    let condition = Image::verify(&image_key()?, &mut Console::new())?;
     Ok(match condition {
         Condition::Ready => State::Good("complete, every file as it was built".to_owned()),
         Condition::Missing => State::Bad(format!("not built yet; {SET_UP}")),

@@ -6,17 +6,16 @@
 //! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that asks for
 //! input gets `"input"` of the request.
 
-use crate::home;
-use crate::image::work::WorkFolder;
-use crate::progress::Console;
-use crate::session::evaluator::{Evaluator, Front, Interrupt};
-use crate::session::event::Event;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use taper_evaluator::Event;
+use taper_evaluator::{Evaluator, Front, Interrupt};
+use taper_host::progress::Console;
+use taper_session::workspace::WorkFolder;
 
 #[derive(Deserialize)]
 struct Request {
@@ -30,7 +29,7 @@ pub fn run() -> Result<ExitCode> {
     let work = WorkFolder::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() };
-    let mut session = home::start_session(work, &mut Console::new())?;
+    let mut session = taper_session::start_session(work, &mut Console::new())?;
     for line in std::io::stdin().lock().lines() {
         let request: Request =
             serde_json::from_str(&line?).context("a request is one line of JSON")?;

@@ -1,18 +1,25 @@
 //! `taper gpu-check`: everything that only a machine with an NVIDIA card can show, in one report.
 
-use crate::gpu::smi::{self, Answer, Driver};
-use crate::gpu::{self, settings::Settings};
-use crate::home;
-use crate::progress::{Console, Progress, duration};
-use crate::toolchain;
+use super::export;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
+use taper_host::gpu::smi::{self, Answer, Driver};
+use taper_host::gpu::{self, settings::Settings};
+use taper_host::home;
+use taper_host::process;
+use taper_host::progress::{Console, Progress, duration};
+use taper_host::toolchain;
 
 /// The chapters that compute on a GPU where there is one.
-const CHAPTERS: [&str; 4] = ["gpus", "leaf-network", "ai-on-a-gpu", "several-devices"];
+const CHAPTERS: [&str; 4] = [
+    "09-gpus",
+    "10-leaf-network",
+    "11-ai-on-a-gpu",
+    "12-several-devices",
+];
 
 /// Check Taper on an NVIDIA GPU: tests, chapters, speed beside PyTorch.
 #[derive(Debug, clap::Args)]
@@ -36,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Answer::NoCard => bail!("The NVIDIA driver sees no card, so nothing can be checked."),
         Answer::Broken(said) => bail!("The NVIDIA driver does not work. It says: {said}"),
     };
-    let settings = gpu::for_cuda(&mut progress)?;
+    let settings = gpu::for_cuda(&home::folder(), &mut progress)?;
     let mut report = Report::new(&driver, &settings, settings_file(&arguments.report)?)?;
     for step in steps(arguments)? {
         report.take(step, &settings, &mut progress)?;
@@ -118,7 +125,7 @@ fn chapters() -> Result<Vec<Step>> {
         .filter(|name| notebook(name).exists())
         .collect();
     let folder = folder()?;
-    let mut export = Command::new(home::program()?);
+    let mut export = Command::new(process::program()?);
     export.arg("export").arg("--to").arg(&folder);
     export.args(there.iter().map(notebook));
     let output = export.output().context("exporting the chapters")?;
@@ -126,27 +133,29 @@ fn chapters() -> Result<Vec<Step>> {
         bail!("{}", String::from_utf8_lossy(&output.stderr));
     }
     let steps = there.into_iter().map(|name| {
+        let notebook = notebook(&name);
+        let program = export::name_of(&notebook)?;
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--release", "--features", "cuda"])
             .arg("--manifest-path")
             .arg(folder.join("Cargo.toml"))
-            .args(["--bin", name])
+            .args(["--bin", &program])
             .env("CARGO_TARGET_DIR", folder.join("target"))
             .current_dir(home.join("notebooks"));
-        Step {
-            title: format!("The chapter `{name}`, exported"),
+        Ok(Step {
+            title: format!("The chapter `{program}`, exported"),
             command,
             is_markdown: false,
-            notebook: Some(notebook(&name)),
-        }
+            notebook: Some(notebook),
+        })
     });
-    Ok(steps.collect())
+    steps.collect()
 }
 
 /// Where the exported chapters lie.
 fn folder() -> Result<PathBuf> {
-    Ok(crate::cache::folder()?.join("gpu-check"))
+    Ok(taper_host::cache::folder()?.join("gpu-check"))
 }
 
 /// What has been found out, written down after each step.
@@ -223,7 +232,7 @@ impl Report {
 fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
     let file = folder()?.join("chapter.log");
     std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
-    let mut run = Command::new(home::program()?);
+    let mut run = Command::new(process::program()?);
     run.arg("run").arg(notebook).arg("--outputs").arg(file);
     let status = run.args(["--machine", machine]).status();
     Ok(status

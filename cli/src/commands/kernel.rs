@@ -1,11 +1,11 @@
 //! `taper kernel`: what the kernelspec starts.
 
-use crate::image::work::WorkFolder;
-use crate::progress::Console;
-use crate::{home, kernel, standby};
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use taper_host::progress::Console;
+use taper_kernel::{serve, spare};
+use taper_session::workspace::WorkFolder;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -15,16 +15,16 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(ended) = standby::adopt(&arguments.connection_file)? {
+    if let Some(ended) = spare::adopt(&arguments.connection_file)? {
         return Ok(ended);
     }
     let work = WorkFolder::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() };
     let folder = work.path();
-    kernel::serve(&arguments.connection_file, None, move || {
-        let session = home::start_session(work, &mut Console::new())?;
-        standby::start_later();
+    serve(&arguments.connection_file, move || {
+        let session = taper_session::start_session(work, &mut Console::new())?;
+        spare::start_later();
         Ok(Box::new(session))
     })?;
     // The session may be stuck in a cell; its processes end with this one.

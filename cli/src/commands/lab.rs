@@ -1,14 +1,14 @@
 //! `taper lab`
 
-use crate::home;
-use crate::progress::Console;
 use crate::setup;
-use crate::standby;
 use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use taper_host::home;
+use taper_host::progress::Console;
+use taper_kernel::spare;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         is_free(port)?;
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
-    standby::start()?;
+    spare::start()?;
     let root = root_folder(notebook.as_deref())?;
     let mut lab = jupyter.command();
     lab.arg("lab").current_dir(&root);

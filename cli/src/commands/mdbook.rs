@@ -1,9 +1,9 @@
 //! `taper mdbook`: what mdBook calls, by book/book.toml.
 
-use crate::book;
 use anyhow::{Context, Result};
 use std::io::{Read, Write};
 use std::process::ExitCode;
+use taper_book as book;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {

@@ -10,7 +10,4 @@ pub mod gpu_check;
 pub mod kernel;
 pub mod lab;
 pub mod mdbook;
-pub mod run;
 pub mod setup;
-pub mod test;
-pub mod warm;

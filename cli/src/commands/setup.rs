@@ -1,14 +1,14 @@
 //! `taper setup`
 
-use crate::checks;
-use crate::gpu::{self, Wish, smi::Capability};
-use crate::home;
-use crate::image::{Condition, Image};
-use crate::progress::{Console, Progress};
 use crate::setup;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use taper_host::checks;
+use taper_host::gpu::{self, Wish, smi::Capability};
+use taper_host::home;
+use taper_host::progress::{Console, Progress};
+use taper_session::image::{Condition, Image};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -39,9 +39,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // Before anything long begins: what a compiler is needed for in any case.
     checks::compiler()?;
     checks::c_compiler()?;
-    gpu::decide(arguments.wish(), &mut progress)?;
+    gpu::decide(arguments.wish(), &home::folder(), &mut progress)?;
     // A set-up that is asked for looks closer than the start of a kernel.
-    if let Condition::Damaged(file) = Image::verify(&home::image_key()?, &mut progress)? {
+    if let Condition::Damaged(file) = Image::verify(&taper_session::image_key()?, &mut progress)? {
         progress.line(&format!(
             "The compiled packages are damaged ({}): building them again.",
             file.display()
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut progress)?;
     progress.line(&format!(
-        "Taper is ready: {} knows the kernel \"{}\". Next: cargo taper lab notebooks/welcome.ipynb",
+        "Taper is ready: {} knows the kernel \"{}\". Next: cargo taper lab notebooks/01-welcome.ipynb",
         jupyter.program.display(),
         setup::kernelspec::DISPLAY_NAME
     ));

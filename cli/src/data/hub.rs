@@ -1,14 +1,14 @@
 //! Downloads from the Hugging Face hub, or from a server that speaks as it does.
 
 use super::sets::{Part, Repository};
-use crate::image::hex;
-use crate::progress::{Progress, Step};
 use anyhow::{Context, Result, bail};
 use ring::digest::{self, SHA256};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use taper_host::digest::hex;
+use taper_host::progress::{Progress, Step};
 use ureq::http::header::{self, HeaderMap};
 use ureq::http::{Response, StatusCode};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};

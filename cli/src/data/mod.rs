@@ -18,14 +18,14 @@ pub mod store;
 #[cfg(test)]
 mod tests;
 
-use crate::cache;
-use crate::lock::Lock;
-use crate::progress::Progress;
 use anyhow::{Result, anyhow};
 pub use hub::Hub;
 pub use sets::{ALL, DataSet, find};
 use sets::{Format, Part};
 use std::path::{Path, PathBuf};
+use taper_host::cache;
+use taper_host::lock::Lock;
+use taper_host::progress::Progress;
 
 /// Where the pictures come from.
 pub enum Source {

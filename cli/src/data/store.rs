@@ -3,12 +3,12 @@
 
 use super::examples::Examples;
 use super::sets::{CLASSES, DataSet, Part};
-use crate::cache;
 use anyhow::{Context, Result};
 use safetensors::Dtype;
 use safetensors::tensor::{SafeTensors, TensorView, serialize_to_file};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use taper_host::cache;
 
 /// Overrides where data sets lie.
 pub const VARIABLE: &str = "TAPER_DATA";

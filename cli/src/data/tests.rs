@@ -7,11 +7,11 @@ mod readers;
 
 use super::sets::{Format, Part, Repository};
 use super::{DataSet, Source, get, store};
-use crate::progress::{Progress, Step};
 use hub::{FakeHub, parquet_file, png};
 use safetensors::SafeTensors;
 use std::path::Path;
 use std::time::Duration;
+use taper_host::progress::{Progress, Step};
 use tempfile::TempDir;
 
 /// Five pictures to learn from and two to test with, of 2 by 3 pixels.

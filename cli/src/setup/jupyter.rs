@@ -1,11 +1,11 @@
 //! The Jupyter that opens the notebooks: one of Taper's own, or one that the person names.
 
-use super::environment::{Environment, Packages};
-use crate::cache;
-use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use taper_host::cache;
+use taper_host::progress::Progress;
+use taper_host::python::environment::{Environment, Packages};
 
 /// Every package of the private environment with its version.
 const PACKAGES: Packages = Packages {

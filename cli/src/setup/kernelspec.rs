@@ -1,11 +1,11 @@
 //! Tells Jupyter of the kernel.
 
-use crate::cache;
 use anyhow::{Context, Result};
 use jupyter_protocol::JupyterKernelspec;
 use serde_json::json;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use taper_host::cache;
 
 /// The name under which notebooks ask for the kernel.
 pub const NAME: &str = "taper";
@@ -17,7 +17,7 @@ pub const DISPLAY_NAME: &str = "Rust (Taper)";
 pub fn install(data_folder: &Path) -> Result<()> {
     let program = copy_of_this_program()?;
     let mut environment = serde_json::Map::new();
-    for variable in [cache::VARIABLE, crate::home::VARIABLE] {
+    for variable in [cache::VARIABLE, taper_host::home::VARIABLE] {
         if let Ok(value) = std::env::var(variable) {
             environment.insert(variable.to_owned(), value.into());
         }

@@ -154,7 +154,7 @@ data_module!(Digits);
 
 /// Cuts the sheet into images, `(1797, 1, 8, 8)`, and reads their labels, `(1797,)`.
 fn read() -> Result<(Tensor, Tensor)> {
-    let sheet = crate::image::Pixels::decode(SHEET)
+    let sheet = crate::image::RgbImage::decode(SHEET)
         .map_err(|problem| error::state("Digits", problem, "Build Taper again"))?;
     let ink = |image: usize, y: usize, x: usize| {
         let (row, column) = (image / COLUMNS * SIDE + y, image % COLUMNS * SIDE + x);

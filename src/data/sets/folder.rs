@@ -3,7 +3,7 @@
 use crate::data::transforms::{ToTensor, Transform};
 use crate::data::{Batch, Dataset, dataset::check_indices};
 use crate::error;
-use crate::image::Pixels;
+use crate::image::RgbImage;
 use crate::notebook::Show;
 use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
@@ -173,7 +173,7 @@ impl ImageFolder {
         check_indices(&[index], self.files.len())?;
         let (path, _) = &self.files[index];
         let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-        let pixels = Pixels::decode(&bytes).map_err(|error| unreadable(path, &error))?;
+        let pixels = RgbImage::decode(&bytes).map_err(|error| unreadable(path, &error))?;
         pixels.to_tensor()
     }
 }

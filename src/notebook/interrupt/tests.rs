@@ -3,12 +3,12 @@ use crate::notebook::hooks::taper_begin_cell;
 use crate::notebook::testing::records;
 
 #[test]
-fn an_interrupt_ends_what_looks_at_it_and_not_the_next_cell() {
-    let told = records(
-        "notebook::interrupt::tests::an_interrupt_ends_what_looks_at_it_and_not_the_next_cell",
+fn an_interrupt_ends_the_work_that_checks_it_but_not_the_next_cell() {
+    let records = records(
+        "notebook::interrupt::tests::an_interrupt_ends_the_work_that_checks_it_but_not_the_next_cell",
         || {
             assert!(check_interrupt().is_ok());
-            // SAFETY: plain system call; the signal has a handler.
+            // SAFETY: `raise` has no preconditions, and the signal has a handler.
             unsafe { libc::raise(libc::SIGINT) };
             let error = check_interrupt().unwrap_err().to_string();
             assert!(error.starts_with("interrupted: "), "{error}");
@@ -17,5 +17,5 @@ fn an_interrupt_ends_what_looks_at_it_and_not_the_next_cell() {
             assert!(check_interrupt().is_ok());
         },
     );
-    assert!(told.is_empty());
+    assert!(records.is_empty());
 }

@@ -1,4 +1,4 @@
-use super::{Live, Picture};
+use super::{Live, LiveContent};
 use crate::notebook::Show;
 use crate::notebook::hooks::{taper_begin_cell, taper_flush};
 use crate::notebook::testing::{records, under_evcxr};
@@ -9,8 +9,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Each record as its operation and its text.
-fn told(records: &[Value]) -> Vec<(&str, &str)> {
+/// Returns the operation and the text of each record.
+fn summaries(records: &[Value]) -> Vec<(&str, &str)> {
     records
         .iter()
         .map(|record| {
@@ -26,7 +26,7 @@ fn text(text: &str) -> MimeBundle {
     MimeBundle::text(text)
 }
 
-/// Runs `cell` while another thread does what the kernel's does.
+/// Runs `cell` while another thread flushes, as the kernel's does.
 fn while_flushing(cell: impl FnOnce()) {
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -56,7 +56,7 @@ fn a_display_is_shown_once_and_then_updated() {
         },
     );
     assert_eq!(
-        told(&records),
+        summaries(&records),
         [("display", "a0"), ("display", "b0"), ("update", "a2")]
     );
     assert_eq!(records[0]["id"], records[2]["id"]);
@@ -66,9 +66,9 @@ fn a_display_is_shown_once_and_then_updated() {
 }
 
 #[test]
-fn ten_thousand_draws_are_few_pictures_and_the_last_is_exact() {
+fn ten_thousand_draws_are_few_displays_and_the_last_is_exact() {
     let records = records(
-        "notebook::live::tests::ten_thousand_draws_are_few_pictures_and_the_last_is_exact",
+        "notebook::live::tests::ten_thousand_draws_are_few_displays_and_the_last_is_exact",
         || {
             let board = ProgressBoard::new();
             let start = Instant::now();
@@ -105,7 +105,7 @@ fn a_later_cell_shows_the_board_again_and_updates_a_handle_in_place() {
         },
     );
     assert_eq!(
-        told(&records),
+        summaries(&records),
         [
             ("display", "h0"),
             ("display", "loss over x\na: 1 at 0 (1 point)"),
@@ -118,9 +118,9 @@ fn a_later_cell_shows_the_board_again_and_updates_a_handle_in_place() {
 }
 
 #[test]
-fn a_thread_goes_on_drawing_where_its_cell_was() {
+fn a_thread_keeps_drawing_below_its_cell() {
     let records = records(
-        "notebook::live::tests::a_thread_goes_on_drawing_where_its_cell_was",
+        "notebook::live::tests::a_thread_keeps_drawing_below_its_cell",
         || {
             let board = ProgressBoard::new();
             board.draw(0, 1, "a", 1);
@@ -131,14 +131,14 @@ fn a_thread_goes_on_drawing_where_its_cell_was() {
             taper_flush();
         },
     );
-    assert_eq!(told(&records)[1].0, "update");
+    assert_eq!(summaries(&records)[1].0, "update");
     assert_eq!(records[0]["id"], records[1]["id"]);
 }
 
 #[test]
-fn what_was_cleared_appears_again() {
+fn a_cleared_display_appears_again() {
     let records = records(
-        "notebook::live::tests::what_was_cleared_appears_again",
+        "notebook::live::tests::a_cleared_display_appears_again",
         || {
             let board = ProgressBoard::new();
             board.draw(0, 1, "a", 1);
@@ -146,7 +146,7 @@ fn what_was_cleared_appears_again() {
             board.draw(1, 2, "a", 1);
         },
     );
-    let ops: Vec<&str> = told(&records).iter().map(|(op, _)| *op).collect();
+    let ops: Vec<&str> = summaries(&records).iter().map(|(op, _)| *op).collect();
     assert_eq!(ops, ["display", "clear", "display"]);
     assert_eq!(records[1]["wait"], json!(true));
 }
@@ -165,7 +165,7 @@ fn a_board_that_is_the_cells_value_is_shown_once() {
             taper_flush();
         },
     );
-    let ops: Vec<&str> = told(&records).iter().map(|(op, _)| *op).collect();
+    let ops: Vec<&str> = summaries(&records).iter().map(|(op, _)| *op).collect();
     assert_eq!(ops, ["result", "display", "update"]);
 }
 
@@ -192,16 +192,16 @@ fn a_cell_may_hold_standard_output() {
 #[derive(Clone, Default)]
 struct Broken;
 
-impl Picture for Broken {
+impl LiveContent for Broken {
     fn bundle(&self) -> MimeBundle {
-        panic!("no picture");
+        panic!("cannot draw");
     }
 }
 
 #[test]
-fn a_picture_that_cannot_be_drawn_ends_nothing() {
+fn a_panic_while_drawing_ends_nothing() {
     let records = records(
-        "notebook::live::tests::a_picture_that_cannot_be_drawn_ends_nothing",
+        "notebook::live::tests::a_panic_while_drawing_ends_nothing",
         || {
             let broken = Live::<Broken>::default();
             std::thread::scope(|scope| {
@@ -211,8 +211,8 @@ fn a_picture_that_cannot_be_drawn_ends_nothing() {
         },
     );
     assert_eq!(
-        told(&records),
-        [("display", "this picture could not be drawn")]
+        summaries(&records),
+        [("display", "this display could not be drawn")]
     );
 }
 

@@ -1,12 +1,12 @@
-//! The bars of nested loops, as text and as HTML.
+//! The progress bars of nested loops, as text and as HTML.
 
 use crate::notebook::MimeBundle;
 use crate::notebook::escape::Escaped;
-use crate::notebook::live::Picture;
+use crate::notebook::live::LiveContent;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// The bar of a loop, and below it those of the loops within.
+/// The bar of a loop, followed by those of the loops inside.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bars {
     rows: Vec<Row>,
@@ -30,13 +30,13 @@ struct End {
 }
 
 impl Bars {
-    /// Whether the outermost loop is still running.
+    /// Returns whether the outermost loop is still running.
     pub(super) fn is_running(&self) -> bool {
         self.rows.first().is_some_and(|row| row.end.is_none())
     }
 
-    /// Adds a loop within the innermost running one, in the place of one that has ended; gives its
-    /// id.
+    /// Adds a loop inside the innermost running one and replaces loops that have ended there. Returns
+    /// the id of the new loop.
     pub(super) fn begin(&mut self, description: &str, total: Option<usize>, now: Instant) -> u64 {
         let running = self.rows.iter().rposition(|row| row.end.is_none());
         self.rows.truncate(running.map_or(0, |last| last + 1));
@@ -52,19 +52,19 @@ impl Bars {
         self.begun
     }
 
-    /// One more item is done. Gives whether anything changed, as [`Self::finish`] does.
+    /// Counts one more item. Returns whether anything changed, as [`Self::finish`] does.
     pub(super) fn step(&mut self, id: u64) -> bool {
         let row = self.running(id);
         row.map(|(_, row)| row.done += 1).is_some()
     }
 
-    /// The loop is over: at its end, or left early.
+    /// Ends a loop, which was complete or left early.
     pub(super) fn finish(&mut self, id: u64, complete: bool, now: Instant) -> bool {
         let Some((index, row)) = self.running(id) else {
             return false;
         };
         row.end = Some(End { at: now, complete });
-        // Where an outer loop was left, the inner bars say how far it was within its step.
+        // If an outer loop was left early, the inner bars stay: they show how far its last step was.
         if complete && index == 0 {
             self.rows.truncate(1);
         }
@@ -86,7 +86,7 @@ impl Bars {
     }
 }
 
-impl Picture for Bars {
+impl LiveContent for Bars {
     const IS_TEXT: bool = true;
 
     fn bundle(&self) -> MimeBundle {
@@ -94,7 +94,7 @@ impl Picture for Bars {
     }
 }
 
-/// Characters of the bar in the text.
+/// The length of the bar in characters.
 const WIDTH: usize = 20;
 
 impl Row {
@@ -105,36 +105,36 @@ impl Row {
             text.push(' ');
         }
         if self.total.is_some() {
-            let full = (self.part() * WIDTH as f64) as usize;
+            let full = (self.fraction() * WIDTH as f64) as usize;
             let _ = write!(text, "[{:WIDTH$}] ", "#".repeat(full));
         }
-        text + &self.figures(now)
+        text + &self.counts(now)
     }
 
-    /// Three cells of the grid: name, bar, figures.
+    /// Returns three cells of the grid: name, bar, counts and times.
     fn html(&self, now: Instant) -> String {
         let name = Escaped(&self.description);
-        let spoken = Escaped(match self.description.as_str() {
+        let label = Escaped(match self.description.as_str() {
             "" => "progress",
             description => description,
         });
         let value = match (self.total, self.end) {
-            // Without a value the bar moves to and fro.
+            // A bar without a value is animated.
             (None, None) => String::new(),
             (None, Some(_)) => " value=\"1\"".to_owned(),
-            (Some(_), _) => format!(" value=\"{:.4}\"", self.part()),
+            (Some(_), _) => format!(" value=\"{:.4}\"", self.fraction()),
         };
-        let figures = self.figures(now);
+        let counts = self.counts(now);
         format!(
             "<span>{name}</span>\
-             <progress max=\"1\"{value} aria-label=\"{spoken}\" \
+             <progress max=\"1\"{value} aria-label=\"{label}\" \
              style=\"width:100%;accent-color:#0072b2\"></progress>\
-             <code style=\"background:none;color:inherit\">{figures}</code>"
+             <code style=\"background:none;color:inherit\">{counts}</code>"
         )
     }
 
-    /// From 0 to 1.
-    fn part(&self) -> f64 {
+    /// Returns the fraction of items that are done, from 0 to 1.
+    fn fraction(&self) -> f64 {
         match self.total {
             Some(total) if total > 0 => (self.done as f64 / total as f64).min(1.0),
             Some(_) => 1.0,
@@ -143,7 +143,7 @@ impl Row {
     }
 
     /// `50/100 1.2 s, 41.7 it/s, 1.2 s left`
-    fn figures(&self, now: Instant) -> String {
+    fn counts(&self, now: Instant) -> String {
         let until = self.end.map_or(now, |end| end.at);
         let spent = until.saturating_duration_since(self.began);
         let mut text = match self.total {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_bar_says_how_far_how_fast_and_how_long_still() {
+    fn a_running_bar_shows_count_rate_and_time_left() {
         let (mut bars, start) = (Bars::default(), Instant::now());
         let id = bars.begin("epoch 1", Some(100), start);
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
         assert!(bars.finish(id, true, start + seconds(2.0)));
         let ended = "[####################] 4/4 2.0 s, 2.0 it/s";
         assert_eq!(text(&bars, start + seconds(9.0)), ended);
-        // Neither a late step nor the drop of the iterator changes it.
+        // Neither a late step nor dropping the iterator changes it.
         assert!(!bars.step(id) && !bars.finish(id, false, start + seconds(9.0)));
         assert_eq!(text(&bars, start + seconds(9.0)), ended);
 
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_bars_follow_each_other_and_leave_with_the_outer_one() {
+    fn inner_bars_are_replaced_and_end_with_the_outer_one() {
         let (mut bars, now) = (Bars::default(), Instant::now());
         let outer = bars.begin("outer", Some(2), now);
         let first = bars.begin("first", Some(1), now);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_shows_a_bar_that_is_also_read_aloud() {
+    fn the_html_has_a_label_for_screen_readers() {
         let (mut bars, now) = (Bars::default(), Instant::now());
         let id = bars.begin("a < b", Some(8), now);
         bars.step(id);

@@ -1,4 +1,4 @@
-//! Showing what holds other values: references, tuples, lists, options, maps.
+//! [`Show`] for values that contain others: references, tuples, lists, options, maps.
 
 use super::Show;
 use crate::notebook::MimeBundle;
@@ -7,9 +7,9 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A longer list shows this many items at each end.
+/// The number of items at each end of a shortened list.
 const EDGE_ITEMS: usize = 10;
-/// A list with more items than this is shortened.
+/// Longer lists are shortened.
 const MOST_ITEMS: usize = 1000;
 
 macro_rules! show_as_its_target {
@@ -81,7 +81,7 @@ impl<K: Show, V: Show> Show for BTreeMap<K, V> {
     }
 }
 
-/// Entries stand in the order of their text, so that a cell shows the same every time.
+/// Sorts the entries by their text, so that a cell always shows the same.
 impl<K: Show, V: Show, S> Show for HashMap<K, V, S> {
     fn show_text(&self) -> String {
         let mut entries: Vec<String> = self.iter().map(entry).collect();
@@ -113,7 +113,7 @@ show_tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 show_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 show_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// Items in brackets: on one line, or one below the other if an item has several lines.
+/// Puts items in brackets: on one line, or one below the other if an item has several lines.
 fn wrapped(open: &str, items: Vec<String>, close: &str) -> String {
     if !items.iter().any(|item| item.contains('\n')) {
         return format!("{open}{}{close}", items.join(", "));
@@ -130,7 +130,7 @@ mod tests {
     use crate::tensor::zeros;
 
     #[test]
-    fn devices_in_a_tuple() {
+    fn devices_in_a_tuple_are_shown() {
         if crate::device::num_gpus() == 0 {
             let devices = (try_gpu(0), try_gpu(10), try_all_gpus());
             assert_eq!(devices.show_text(), "(cpu, cpu, [cpu])");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_values() {
+    fn nested_values_are_shown() {
         assert_eq!(Some(vec!["a"]).show_text(), r#"Some(["a"])"#);
         assert_eq!(None::<i32>.show_text(), "None");
         assert_eq!(Ok::<_, String>((1, 2.0)).show_text(), "Ok((1, 2.0))");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_stand_one_below_the_other() {
+    fn tensors_are_shown_one_below_the_other() {
         let x = zeros(1, &cpu()).unwrap();
         assert_eq!((&x, 1).show_text(), "([0.]\n Tensor[[1], f32, cpu],\n 1)");
     }

@@ -1,4 +1,4 @@
-//! How devices look below a cell.
+//! [`Show`] for devices.
 
 use super::Show;
 use crate::device::{DeviceExt, GpuInfo, NvidiaSmi};

@@ -1,34 +1,34 @@
-//! Tables as text.
+//! Tables, as text and as HTML.
 
 use crate::notebook::escape::Escaped;
 
-/// More rows than this are not printed, only so many at either end.
-const MOST: usize = 60;
-const ENDS: usize = 10;
+/// Longer tables are shortened to this number of rows at each end.
+const MAX_ROWS: usize = 60;
+const EDGE_ROWS: usize = 10;
 
-/// Rows of cells that are printed in columns.
+/// A table with a header.
 pub(crate) struct Table {
-    /// The first one holds the heads.
+    /// The first row is the header.
     rows: Vec<Vec<String>>,
-    /// In the place of the rows that are left out.
+    /// Replaces the rows that are left out.
     gap: Vec<String>,
-    most: usize,
+    max_rows: usize,
 }
 
 impl Table {
-    pub(crate) fn new<S: Into<String>>(heads: impl IntoIterator<Item = S>) -> Self {
-        let heads: Vec<String> = heads.into_iter().map(Into::into).collect();
-        let gap = vec!["…".to_owned(); heads.len()];
+    pub(crate) fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
+        let header: Vec<String> = header.into_iter().map(Into::into).collect();
+        let gap = vec!["…".to_owned(); header.len()];
         Self {
-            rows: vec![heads],
+            rows: vec![header],
             gap,
-            most: MOST,
+            max_rows: MAX_ROWS,
         }
     }
 
-    /// All rows are printed, however many they are.
+    /// Shows all rows, however many there are.
     pub(crate) fn whole(mut self) -> Self {
-        self.most = usize::MAX;
+        self.max_rows = usize::MAX;
         self
     }
 
@@ -36,10 +36,13 @@ impl Table {
         self.rows.push(row.into());
     }
 
-    /// The rows that are printed.
+    /// Returns the rows that are shown.
     fn shown(&self) -> Vec<&[String]> {
         let (first, last) = match self.rows.len() - 1 {
-            count if count > self.most => (&self.rows[..=ENDS], &self.rows[count + 1 - ENDS..]),
+            count if count > self.max_rows => (
+                &self.rows[..=EDGE_ROWS],
+                &self.rows[count + 1 - EDGE_ROWS..],
+            ),
             _ => (&self.rows[..], &[][..]),
         };
         let gap = (!last.is_empty()).then_some(&self.gap);
@@ -47,7 +50,8 @@ impl Table {
         rows.map(Vec::as_slice).collect()
     }
 
-    /// Columns two spaces apart; those numbered in `right` are set to the right.
+    /// Formats the table as text, with two spaces between columns. Aligns the columns with an index in
+    /// `right` to the right.
     pub(crate) fn text(&self, right: &[usize]) -> String {
         let rows = self.shown();
         let width = |column: usize| {
@@ -81,7 +85,7 @@ impl Table {
         format!("<table><thead>{head}</thead><tbody>{body}</tbody></table>")
     }
 
-    /// The table, and a sentence below it.
+    /// Formats the table as HTML, with a note below it.
     pub(crate) fn html_with_note(&self, note: Option<&str>) -> String {
         let note = note.map(|note| format!("<p>{}</p>", Escaped(note)));
         self.html() + &note.unwrap_or_default()
@@ -99,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_rows_those_at_the_ends_are_printed() {
+    fn a_long_table_shows_the_rows_at_both_ends() {
         assert_eq!(table(60).text(&[]).lines().count(), 61);
         let text = table(1000).text(&[0, 1]);
         let lines: Vec<&str> = text.lines().collect();

@@ -1,64 +1,64 @@
-//! The names of a chart's series, above the plot, where they never hide a line.
+//! The legend of a chart. It stands above the plot area, where it never hides a line.
 
-use super::shapes::Drawing;
-use super::{Area, Chart, Drawn, ROW, font};
+use super::{Chart, ROW};
 use crate::plot::render::UNIT;
-use crate::plot::render::decimate::Place;
+use crate::plot::render::decimate::Point;
+use crate::plot::render::palette::INK;
+use crate::plot::render::scene::{Anchor, Scene};
 use crate::plot::render::text::{FONT, shortened, text_width};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// The line before a name.
-const SAMPLE: i32 = 22 * UNIT;
+/// The width of a key with the space behind it.
+const KEY: i32 = 22 * UNIT;
 
-/// A name, or the remark that there are more.
+/// The name of a series, or a note that there are more.
 pub(super) struct Entry {
     /// The upper left corner.
-    pub(super) place: Place,
+    pub(super) corner: Point,
     text: String,
-    /// Whose name it is.
+    /// The index of the series.
     series: Option<usize>,
 }
 
 impl Chart {
-    /// The names in rows that begin at `left`. They take no more than a third of the picture; where
-    /// that is too little, the last entry says how many are left out.
+    /// Lays out the names in rows that begin at `left` and take at most a third of the figure. Where
+    /// that is not enough, the last entry says how many names are left out.
     pub(super) fn legend(&self, left: i32) -> Vec<Entry> {
         let room = self.size.0 as i32 * UNIT - left;
         let all = self.series.iter().enumerate();
         let named = all.filter(|(_, series)| !series.label.is_empty());
         let names: Vec<(usize, String)> = named
-            .map(|(i, series)| (i, shortened(&series.label, room - SAMPLE)))
+            .map(|(i, series)| (i, shortened(&series.label, room - KEY)))
             .collect();
         let first = |count: usize| {
             let entries = names[..count]
                 .iter()
                 .map(|(i, name)| (Some(*i), name.clone()));
-            let remark = match names.len() - count {
+            let note = match names.len() - count {
                 0 => None,
                 rest => Some((None, shortened(&format!("… and {rest} more"), room))),
             };
-            self.in_rows(left, entries.chain(remark))
+            self.in_rows(left, entries.chain(note))
         };
         (0..=names.len()).rev().find_map(first).unwrap_or_default()
     }
 
-    /// Nothing if there is no room for all.
+    /// Returns `None` if there is no room for all entries.
     fn in_rows(
         &self,
         left: i32,
         entries: impl Iterator<Item = (Option<usize>, String)>,
     ) -> Option<Vec<Entry>> {
         let (right, lowest) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT / 3);
-        let (mut x, mut y) = (left, 4 * UNIT + self.title_room());
+        let (mut x, mut y) = (left, 4 * UNIT + self.title_height());
         let placed = entries.map(|(series, text)| {
-            let width = series.map_or(0, |_| SAMPLE) + text_width(&text, FONT);
+            let width = series.map_or(0, |_| KEY) + text_width(&text, FONT);
             if x > left && x + width > right {
                 (x, y) = (left, y + ROW);
             }
-            let place = (x, y);
+            let corner = (x, y);
             x += width + ROW;
             (y + ROW <= lowest).then_some(Entry {
-                place,
+                corner,
                 text,
                 series,
             })
@@ -66,17 +66,15 @@ impl Chart {
         placed.collect()
     }
 
-    pub(super) fn draw_legend(&self, area: &Area, entries: &[Entry]) -> Drawn {
-        let style = font().pos(Pos::new(HPos::Left, VPos::Center));
+    pub(super) fn draw_legend(&self, scene: &mut Scene, entries: &[Entry]) {
         for entry in entries {
-            let (mut x, y) = (entry.place.0, entry.place.1 + ROW / 2);
+            let (mut x, y) = (entry.corner.0, entry.corner.1 + ROW / 2);
             if let Some(i) = entry.series {
-                let shapes = &[self.series[i].sample(i, (x, y), SAMPLE - 5 * UNIT)];
-                area.draw(&Drawing { shapes, clip: None })?;
-                x += SAMPLE;
+                let key = self.series[i].legend_key(i, (x, y), KEY - 5 * UNIT);
+                key.draw(scene);
+                x += KEY;
             }
-            area.draw_text(&entry.text, &style, (x, y))?;
+            scene.write(&entry.text, (x, y), Anchor::Start, INK);
         }
-        Ok(())
     }
 }

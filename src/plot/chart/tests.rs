@@ -15,7 +15,7 @@ fn chart(series: &[(&str, &[(f64, f64)])]) -> Chart {
     }
 }
 
-/// The `d` of every series' line, in order; the legend's samples follow.
+/// Returns the `d` of every line, in order: the series, then the legend keys.
 fn lines(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
     let lines = document
@@ -34,7 +34,7 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_empty_chart_has_axes_and_says_that_it_is_empty() {
+fn an_empty_chart_has_axes_and_a_note() {
     let chart = chart(&[]);
     assert_eq!(chart.text(), "y over x (no points yet)");
     let svg = chart.scene().svg();
@@ -43,7 +43,7 @@ fn an_empty_chart_has_axes_and_says_that_it_is_empty() {
 }
 
 #[test]
-fn a_chart_names_its_axes_and_series_whatever_their_letters() {
+fn labels_are_escaped() {
     let mut chart = chart(&[
         ("a<b & \"c\"", &[(0.0, 1.0), (1.0, 2.0)]),
         ("d", &[(0.0, 2.0)]),
@@ -77,7 +77,7 @@ fn lines_differ_in_colour_and_dashes() {
         .filter(|node| node.attribute("stroke-width") == Some("1.6"))
         .map(|node| (node.attribute("stroke"), node.attribute("stroke-dasharray")))
         .collect();
-    assert_eq!(styles.len(), 6); // three lines, three samples in the legend
+    assert_eq!(styles.len(), 6); // three lines, three legend keys
     styles.truncate(3);
     styles.sort();
     styles.dedup_by_key(|(_, dashes)| *dashes);
@@ -85,7 +85,7 @@ fn lines_differ_in_colour_and_dashes() {
 }
 
 #[test]
-fn what_is_not_finite_is_a_gap() {
+fn values_that_are_not_finite_leave_a_gap() {
     let points = [
         (0.0, 1.0),
         (1.0, 2.0),
@@ -109,7 +109,7 @@ fn what_is_not_finite_is_a_gap() {
 }
 
 #[test]
-fn a_log_axis_leaves_out_what_is_not_positive() {
+fn a_log_axis_omits_values_that_are_not_positive() {
     let mut chart = chart(&[(
         "",
         &[
@@ -135,7 +135,7 @@ fn a_log_axis_leaves_out_what_is_not_positive() {
 }
 
 #[test]
-fn a_line_beyond_the_limits_is_cut_off() {
+fn a_line_beyond_the_limits_is_clipped() {
     let mut chart = chart(&[("", &[(0.0, 0.0), (1.0, 1e300), (2.0, -1e300)])]);
     chart.y.limits = Some((0.0, 1.0));
     let svg = chart.scene().svg();
@@ -152,7 +152,7 @@ fn a_line_beyond_the_limits_is_cut_off() {
 }
 
 #[test]
-fn a_million_points_are_a_small_picture() {
+fn a_million_points_give_a_small_svg() {
     let points: Vec<_> = (0..1_000_000)
         .map(f64::from)
         .map(|x| (x, (x * 0.01).sin() * x))
@@ -162,7 +162,7 @@ fn a_million_points_are_a_small_picture() {
 }
 
 #[test]
-fn the_legend_stands_above_the_lines_in_as_many_rows_as_it_needs() {
+fn the_legend_is_above_the_plot_area_in_several_rows() {
     let names: Vec<String> = (0..7).map(|i| format!("layer {i}")).collect();
     let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
     let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
@@ -173,19 +173,19 @@ fn the_legend_stands_above_the_lines_in_as_many_rows_as_it_needs() {
     let names = document.descendants().filter(|node| {
         node.has_tag_name("text") && node.text().is_some_and(|text| text.starts_with("layer"))
     });
-    let places: Vec<_> = names.map(|n| (number(n, "x"), number(n, "y"))).collect();
-    assert_eq!(places.len(), 7);
-    assert!(places.iter().all(|place| place.0 < 310.0), "{places:?}");
-    assert!(places[0].1 < places[6].1, "{places:?}");
+    let positions: Vec<_> = names.map(|n| (number(n, "x"), number(n, "y"))).collect();
+    assert_eq!(positions.len(), 7);
+    assert!(positions.iter().all(|p| p.0 < 310.0), "{positions:?}");
+    assert!(positions[0].1 < positions[6].1, "{positions:?}");
     let mut clips = document
         .descendants()
         .filter(|n| n.has_tag_name("clipPath"));
     let top = number(clips.next().unwrap().first_element_child().unwrap(), "y");
-    assert!(places[6].1 + 5.0 < top, "{places:?} {top}");
+    assert!(positions[6].1 + 5.0 < top, "{positions:?} {top}");
 }
 
 #[test]
-fn a_chart_that_has_too_much_to_say_can_still_be_drawn() {
+fn a_chart_with_too_many_names_can_be_drawn() {
     let names: Vec<String> = (0..100)
         .map(|i| format!("a rather long name {i}"))
         .collect();
@@ -200,8 +200,8 @@ fn a_chart_that_has_too_much_to_say_can_still_be_drawn() {
 }
 
 #[test]
-fn what_is_too_long_ends_within_the_picture() {
-    let long = "a name that is so long that no picture of the usual size has room for it";
+fn long_texts_end_within_the_figure() {
+    let long = "a name that is so long that no figure of the usual size has room for it";
     let points: &[_] = &[(0.0, 1.0), (1.0, 1.1e17)];
     let mut chart = chart(&[(long, points)]);
     chart.title = long.to_owned();
@@ -219,7 +219,7 @@ fn what_is_too_long_ends_within_the_picture() {
 }
 
 #[test]
-fn a_legend_without_room_for_all_says_how_many_there_are() {
+fn a_legend_without_room_says_how_many_names_are_missing() {
     let names: Vec<String> = (0..40).map(|i| format!("layer {i}")).collect();
     let points: &[_] = &[(0.0, 1.0), (1.0, 2.0)];
     let series: Vec<_> = names.iter().map(|name| (name.as_str(), points)).collect();
@@ -228,6 +228,6 @@ fn a_legend_without_room_for_all_says_how_many_there_are() {
         .iter()
         .filter(|text| text.starts_with("layer"))
         .count();
-    let remark = format!("… and {} more", 40 - named);
-    assert!(named > 10 && shown.contains(&remark), "{shown:?}");
+    let note = format!("… and {} more", 40 - named);
+    assert!(named > 10 && shown.contains(&note), "{shown:?}");
 }

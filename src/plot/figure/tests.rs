@@ -10,7 +10,7 @@ fn count(svg: &str, tag: &str) -> usize {
 }
 
 #[test]
-fn every_source_of_numbers_gives_the_same_picture() {
+fn every_type_of_values_gives_the_same_figure() {
     let xs = tensor(&[0.0, 1.0, 2.0], &Device::Cpu).unwrap();
     let expected = plot(&vec![0.0, 1.0, 2.0], &[&[1_u8, 4, 9]]).svg();
     let slice: &[f32] = &[1.0, 4.0, 9.0];
@@ -21,7 +21,7 @@ fn every_source_of_numbers_gives_the_same_picture() {
 }
 
 #[test]
-fn titles_and_names_are_in_the_picture_and_in_its_text() {
+fn titles_and_names_are_in_the_svg_and_in_the_text() {
     let figure = plot(&(0..2), &[&[1, 2], &[2, 1]])
         .title("two <lines>")
         .legend(["up", "down"])
@@ -39,7 +39,7 @@ fn titles_and_names_are_in_the_picture_and_in_its_text() {
 }
 
 #[test]
-fn points_have_marks_and_those_on_one_pixel_are_drawn_once() {
+fn markers_on_one_pixel_are_drawn_once() {
     let ones = vec![1.0; 10_000];
     let svg = scatter(&ones, &[&ones]).svg();
     assert!(svg.len() < 10_000, "{}", svg.len());
@@ -54,7 +54,7 @@ fn points_have_marks_and_those_on_one_pixel_are_drawn_once() {
 fn each_label_has_a_bar_of_each_series() {
     let figure = bar(["a", "b", "c"], &[&[1.0, 2.0, 3.0], &[3.0, f64::NAN, 1.0]]);
     let svg = figure.svg();
-    // One rectangle is the clip's; a height that is no number has no bar.
+    // One rectangle is the clip's; a NaN has no bar.
     assert_eq!(count(&svg, "rect"), 1 + 5);
     assert!(figure.show_text().ends_with("series 2: a 3, b NaN, c 1"));
     for label in [">a<", ">b<", ">c<", ">0<"] {
@@ -66,7 +66,7 @@ fn each_label_has_a_bar_of_each_series() {
 }
 
 #[test]
-fn a_histogram_counts_everything_that_is_finite() {
+fn a_histogram_counts_all_finite_values() {
     let figure = histogram(&[0.0, 0.1, 0.9, 1.0, 1.0, f64::NAN, f64::INFINITY], 2);
     assert_eq!(figure.show_text(), "count over x\nseries 1: 0.25 2, 0.75 3");
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_histogram_counts_everything_that_is_finite() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_in_the_place_of_the_picture() {
+fn a_problem_is_shown_in_place_of_the_figure() {
     let figure = bar(["a"], &[&[1.0, 2.0]]);
     let message = "bar: x has 1 values, but series 1 has 2\n\
                    Give as many values as there are places on the x axis";
@@ -89,7 +89,29 @@ fn what_does_not_fit_is_said_in_the_place_of_the_picture() {
 }
 
 #[test]
-fn what_does_not_fit_is_drawn_as_text() {
+fn only_svg_is_saved() {
+    let figure = plot(&(0..3), &[&[1, 4, 9]]);
+    for (name, message) in [
+        (
+            "x.png",
+            "cannot save x.png: lines and text are saved as SVG, not as PNG\nSave x.svg; ",
+        ),
+        (
+            "x.gif",
+            "cannot save x.gif: figures are saved as SVG\nName the file x.svg",
+        ),
+        (
+            "x",
+            "cannot save x: figures are saved as SVG\nName the file x.svg",
+        ),
+    ] {
+        let error = figure.save(name).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn a_problem_is_drawn_as_text() {
     let svg = bar(["a"], &[&[1.0, 2.0]]).svg();
     assert!(
         svg.contains(">bar: x has 1 values, but series 1 has 2</text>"),
@@ -103,14 +125,14 @@ fn mixed(n: usize, factor: usize) -> Vec<f64> {
 }
 
 #[test]
-fn a_picture_of_many_numbers_is_small() {
+fn a_figure_of_many_values_is_small() {
     let (x, y) = (mixed(100_000, 7919), mixed(100_000, 104_729));
     let both: &[&dyn Values] = &[&y, &x];
     for (what, figure) in [
         ("scatter", scatter(&x, &[&y])),
         ("scatter of two", scatter(&x, both)),
         ("plot", plot(&x, &[&y])),
-        ("plot with marks", plot(&(0..100_000), &[&y]).markers()),
+        ("plot with markers", plot(&(0..100_000), &[&y]).markers()),
         ("histogram", histogram(&x, 10_000)),
         ("bar", bar(["a"; 5000], &[&x[..5000].to_vec()])),
     ] {
@@ -120,7 +142,7 @@ fn a_picture_of_many_numbers_is_small() {
 }
 
 #[test]
-fn bars_narrower_than_a_pixel_are_one_for_each() {
+fn bars_narrower_than_a_pixel_are_merged() {
     let svg = histogram(&[0.0, 0.0, 0.01, 5.0, 10.0], 10_000).svg();
     // One rectangle is the clip's.
     assert_eq!(count(&svg, "rect"), 1 + 3);
@@ -144,7 +166,7 @@ fn a_histogram_of_extreme_values_shows_them() {
 }
 
 #[test]
-fn long_labels_are_shortened_so_that_each_is_there() {
+fn long_labels_are_shortened_so_that_all_are_shown() {
     let names = (0..6).map(|i| format!("{i} matrices of some size on a gpu"));
     let svg = bar(names, &[&(0..6)]).svg();
     for i in 0..6 {

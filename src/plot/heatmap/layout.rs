@@ -1,7 +1,7 @@
-//! Where the parts of a heat map are, and how they are drawn.
+//! The layout of a heat map, and how its parts are drawn.
 
 use super::Heatmap;
-use crate::image::Pixels;
+use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::plot::axis::{Axis, AxisSpec};
 use crate::plot::colormap::{color, ink_on};
@@ -13,42 +13,42 @@ use crate::plot::render::text::{FONT, centred, shortened, text_width};
 use plotters::style::RGBColor;
 use std::iter;
 
-/// In plotters' units, as everything below.
+/// The height of a row of text. This and everything below is in plotters' units, unless it says so.
 const ROW: i32 = 15 * UNIT;
 const GAP: i32 = 6 * UNIT;
-/// The strip that says which colour is which value.
+/// The width of the colour bar.
 const BAR: i32 = 12 * UNIT;
-/// How large the matrix is drawn, in pixels, at most and where it can be.
+/// The side of the matrix in pixels, where its cells can be large enough.
 const TARGET: i32 = 230;
-/// How wide a cell becomes at most for what is written in it, and all cells together for numbers.
-const WIDEST: i32 = 70 * UNIT;
-const WIDEST_ROW: i32 = 400 * UNIT;
-/// More numbers than this are not written: nobody would read them.
-const MOST_NUMBERS: usize = 400;
-/// Names of rows are cut where they are wider than this.
-const WIDEST_NAME: i32 = 250 * UNIT;
+/// The maximal width of a cell that is widened for its text, and of a row of such cells.
+const MAX_CELL_WIDTH: i32 = 70 * UNIT;
+const MAX_ROW_WIDTH: i32 = 400 * UNIT;
+/// More values than this are not written: nobody would read them.
+const MAX_CELL_TEXTS: usize = 400;
+/// Names of rows are shortened to this width.
+const MAX_NAME_WIDTH: i32 = 250 * UNIT;
 
-/// Where the parts of the picture are.
-pub(super) struct Layout<'a> {
+/// The positions of the parts of a heat map.
+pub(super) struct HeatmapLayout<'a> {
     map: &'a Heatmap,
     colors: Vec<RGBColor>,
-    /// A cell's side lengths.
+    /// Width and height of a cell.
     cell: (i32, i32),
     left: i32,
     top: i32,
     row_names: Vec<(usize, String)>,
     column_names: Vec<(usize, String)>,
-    /// The values in the cells, if they are written.
-    numbers: Option<Vec<String>>,
-    /// The values beside the strip, and their texts.
-    scale: Vec<(f64, String)>,
+    /// The values as texts, if they are written into the cells.
+    cell_texts: Option<Vec<String>>,
+    /// Ticks of the colour bar: values and labels.
+    ticks: Vec<(f64, String)>,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> HeatmapLayout<'a> {
     pub(super) fn new(map: &'a Heatmap) -> Self {
-        let (width, height, numbers) = cells(map);
-        // A cell with room for six letters takes its name. Of narrower ones only some are named, but
-        // with more letters.
+        let (width, height, cell_texts) = cells(map);
+        // Columns with room for six letters all have their names. Of narrower columns only some have
+        // names, but longer ones.
         let name_room = match width {
             width if width >= 45 * UNIT => width - GAP,
             _ => 77 * UNIT,
@@ -56,7 +56,7 @@ impl<'a> Layout<'a> {
         let cut = |names: &[String], room: i32| -> Vec<String> {
             names.iter().map(|name| shortened(name, room)).collect()
         };
-        let row_names = cut(&map.row_names, WIDEST_NAME);
+        let row_names = cut(&map.row_names, MAX_NAME_WIDTH);
         let column_names = cut(&map.column_names, name_room);
         let row_names = names(&row_names, map.rows, height, |_| ROW);
         let column_names = names(&column_names, map.columns, width, |name| {
@@ -68,21 +68,21 @@ impl<'a> Layout<'a> {
             limits: Some((low, high)),
             ..AxisSpec::default()
         };
-        let most = (height * map.rows as i32 / (24 * UNIT)).max(3) as usize;
-        let scale = match high > low {
-            true => Axis::new(&spec, std::iter::empty(), most).into_ticks(),
+        let max_ticks = (height * map.rows as i32 / (24 * UNIT)).max(3) as usize;
+        let ticks = match high > low {
+            true => Axis::new(&spec, std::iter::empty(), max_ticks).into_ticks(),
             false => vec![(low, short(low))],
         };
-        Layout {
+        HeatmapLayout {
             map,
             colors: map.colors(),
             cell: (width, height),
-            left: room_for(&map.ylabel) + widest(&written) + 2 * GAP,
-            top: room_for(&map.title) + GAP,
+            left: row_height(&map.ylabel) + widest(&written) + 2 * GAP,
+            top: row_height(&map.title) + GAP,
             row_names,
             column_names,
-            numbers,
-            scale,
+            cell_texts,
+            ticks,
         }
     }
 
@@ -90,48 +90,48 @@ impl<'a> Layout<'a> {
         let (map, (width, height)) = (self.map, self.cell);
         let right = self.left + width * map.columns as i32;
         let bottom = self.top + height * map.rows as i32;
-        let widths = self.scale.iter().map(|(_, text)| text_width(text, FONT));
+        let widths = self.ticks.iter().map(|(_, text)| text_width(text, FONT));
         let end = right + 3 * GAP + BAR + widths.max().unwrap_or(0) + GAP;
-        let remark = match map.annotated && self.numbers.is_none() {
-            true => "no room for the numbers",
+        let note = match map.annotated && self.cell_texts.is_none() {
+            true => "no room for the values",
             false => "",
         };
-        let foot = bottom + ROW + GAP + room_for(&map.xlabel) + room_for(remark);
+        let foot = bottom + ROW + GAP + row_height(&map.xlabel) + row_height(note);
         let size = (end / UNIT + 1, foot / UNIT + 1);
 
         let title = map.show_text().replace('\n', "; ");
-        let mut picture = Scene::new((size.0 as u32, size.1 as u32), title);
-        picture.draw_image(
+        let mut scene = Scene::new((size.0 as u32, size.1 as u32), title);
+        scene.draw_image(
             &self.pixels(),
             (self.left, self.top),
             (right - self.left, bottom - self.top),
         );
-        self.write_values(&mut picture);
+        self.write_values(&mut scene);
         let middle = ((self.left + right) / 2, (self.top + bottom) / 2);
-        let write_row = |picture: &mut Scene, text: &str, y: i32| {
+        let write_row = |scene: &mut Scene, text: &str, y: i32| {
             let text = centred(text, middle.0, end);
-            picture.write(&text, (middle.0, y), Anchor::Middle, INK);
+            scene.write(&text, (middle.0, y), Anchor::Middle, INK);
         };
-        write_row(&mut picture, &map.title, ROW / 2 + GAP / 2);
+        write_row(&mut scene, &map.title, ROW / 2 + GAP / 2);
         for (i, name) in &self.row_names {
             let y = self.top + height * *i as i32 + height / 2;
-            picture.write(name, (self.left - GAP, y), Anchor::End, INK);
+            scene.write(name, (self.left - GAP, y), Anchor::End, INK);
         }
         for (i, name) in &self.column_names {
             let x = self.left + width * *i as i32 + width / 2;
-            picture.write(name, (x, bottom + ROW / 2 + GAP / 2), Anchor::Middle, INK);
+            scene.write(name, (x, bottom + ROW / 2 + GAP / 2), Anchor::Middle, INK);
         }
         let below = bottom + ROW + ROW / 2 + GAP / 2;
-        write_row(&mut picture, &map.xlabel, below);
-        write_row(&mut picture, remark, below + room_for(&map.xlabel));
+        write_row(&mut scene, &map.xlabel, below);
+        write_row(&mut scene, note, below + row_height(&map.xlabel));
         let ylabel = centred(&map.ylabel, middle.1, foot);
-        picture.write_upwards(&ylabel, (ROW / 2 + GAP / 2, middle.1), INK);
-        self.draw_scale(&mut picture, right + 2 * GAP, bottom);
-        picture
+        scene.write_upwards(&ylabel, (ROW / 2 + GAP / 2, middle.1), INK);
+        self.draw_color_bar(&mut scene, right + 2 * GAP, bottom);
+        scene
     }
 
-    fn pixels(&self) -> Pixels {
-        Pixels {
+    fn pixels(&self) -> RgbImage {
+        RgbImage {
             width: self.map.columns,
             height: self.map.rows,
             rgb: self
@@ -142,67 +142,67 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn write_values(&self, picture: &mut Scene) {
+    fn write_values(&self, scene: &mut Scene) {
         let (width, height) = self.cell;
-        for (i, text) in self.numbers.iter().flatten().enumerate() {
+        for (i, text) in self.cell_texts.iter().flatten().enumerate() {
             let (row, column) = ((i / self.map.columns) as i32, (i % self.map.columns) as i32);
-            let place = (
+            let position = (
                 self.left + column * width + width / 2,
                 self.top + row * height + height / 2,
             );
-            picture.write(text, place, Anchor::Middle, ink_on(self.colors[i]));
+            scene.write(text, position, Anchor::Middle, ink_on(self.colors[i]));
         }
     }
 
-    fn draw_scale(&self, picture: &mut Scene, left: i32, bottom: i32) {
+    fn draw_color_bar(&self, scene: &mut Scene, left: i32, bottom: i32) {
         let rgb = (0..64).rev().map(|i| color(f64::from(i) / 63.0));
-        let strip = Pixels {
+        let bar = RgbImage {
             width: 1,
             height: 64,
             rgb: rgb.flat_map(|RGBColor(r, g, b)| [r, g, b]).collect(),
         };
-        picture.draw_image(&strip, (left, self.top), (BAR, bottom - self.top));
+        scene.draw_image(&bar, (left, self.top), (BAR, bottom - self.top));
         let (low, high) = self.map.range();
-        for (value, text) in &self.scale {
-            let part = if high > low {
+        for (value, text) in &self.ticks {
+            let fraction = if high > low {
                 (value - low) / (high - low)
             } else {
                 0.5
             };
-            let y = bottom - (part * f64::from(bottom - self.top)) as i32;
-            picture.write(text, (left + BAR + GAP, y), Anchor::Start, INK);
+            let y = bottom - (fraction * f64::from(bottom - self.top)) as i32;
+            scene.write(text, (left + BAR + GAP, y), Anchor::Start, INK);
         }
     }
 }
 
-/// A cell's side lengths, and the numbers that are written in the cells.
+/// Returns width and height of a cell, and the texts of the cells if there is room for them.
 fn cells(map: &Heatmap) -> (i32, i32, Option<Vec<String>>) {
     let count = map.rows.max(map.columns).max(1) as i32;
     if count > TARGET {
         let side = (UNIT * TARGET / count).max(1);
         return (side, side, None);
     }
-    let few = map.annotated && map.values.len() <= MOST_NUMBERS;
-    // Short names beside each other, or four digits, fit into a cell of 34 pixels.
+    let few = map.annotated && map.values.len() <= MAX_CELL_TEXTS;
+    // Four digits, or a short name, fit into a cell that is at least this wide.
     let smallest = if few { 26 } else { 1 };
     let side = (TARGET / count).clamp(smallest, 60) * UNIT;
     if !few {
         return (side, side, None);
     }
-    let names = (widest(&map.column_names) + GAP).min(WIDEST);
+    let names = (widest(&map.column_names) + GAP).min(MAX_CELL_WIDTH);
     let least = side.max(names);
-    let most = WIDEST.min(WIDEST_ROW / map.columns as i32);
+    let most = MAX_CELL_WIDTH.min(MAX_ROW_WIDTH / map.columns as i32);
     let width = |texts: &[String]| match widest(texts) {
         needed if needed > least => needed + GAP,
         _ => least,
     };
-    let numbers = numbers(map, |texts| width(texts) <= most.max(least));
-    (numbers.as_deref().map_or(least, width), side, numbers)
+    let texts = cell_texts(map, |texts| width(texts) <= most.max(least));
+    (texts.as_deref().map_or(least, width), side, texts)
 }
 
-/// The values as texts that fit: four significant digits, or as many decimals in all cells, so that
-/// the largest value has two digits or more.
-fn numbers(map: &Heatmap, fits: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
+/// Formats the values so that they fit: with four significant digits, or else with equally many
+/// decimals in all cells, if that leaves the largest value at least two digits.
+fn cell_texts(map: &Heatmap, fits: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
     let texts = |text: &dyn Fn(f64) -> String| -> Vec<String> {
         map.values.iter().map(|&value| text(value)).collect()
     };
@@ -217,8 +217,8 @@ fn numbers(map: &Heatmap, fits: impl Fn(&[String]) -> bool) -> Option<Vec<String
         .find(|texts| fits(texts))
 }
 
-/// Room for a row of text, if there is any.
-fn room_for(text: &str) -> i32 {
+/// Returns the height of a row of text, or 0 if there is no text.
+fn row_height(text: &str) -> i32 {
     if text.is_empty() { 0 } else { ROW }
 }
 
@@ -227,8 +227,8 @@ fn widest(texts: &[String]) -> i32 {
     widths.max().unwrap_or(0)
 }
 
-/// What is written at rows or columns: every name, or every second, third, … where they would run
-/// into each other. Without names, numbers.
+/// Returns the names of rows or columns that are written: every name, or every second, third, … where
+/// they would overlap. Rows and columns without names are numbered.
 fn names(
     given: &[String],
     count: usize,
@@ -238,7 +238,7 @@ fn names(
     let name = |i: usize| given.get(i).cloned().unwrap_or_else(|| i.to_string());
     let widest = (0..count).map(|i| needs(&name(i))).max().unwrap_or(1);
     let fit = (widest as usize).div_ceil(cell as usize).max(1);
-    // Numbers go in round steps.
+    // Indices are written in round steps.
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
     let step = match given.is_empty() {
         true => steps.into_iter().find(|&step| step >= fit).unwrap_or(fit),

@@ -10,7 +10,7 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_confusion_matrix_counts_pairs_and_writes_them() {
+fn a_confusion_matrix_counts_pairs_of_classes() {
     let map = confusion_matrix(&[0, 1, 1, 2], &[0, 1, 2, 2], ["a", "b", "c"]);
     assert_eq!(map.values, [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
     let texts = texts(&map.svg());
@@ -21,18 +21,20 @@ fn a_confusion_matrix_counts_pairs_and_writes_them() {
 }
 
 #[test]
-fn classes_that_do_not_fit_are_named() {
+fn invalid_classes_are_named() {
     let message = |truth: &[i32], predicted: &[i32]| {
         let map = confusion_matrix(&truth, &predicted, ["a", "b"]);
         map.save("x.svg").unwrap_err().to_string()
     };
-    assert!(message(&[0], &[2]).starts_with("confusion_matrix: there is no class 2 among 2\n"));
-    assert!(message(&[-1], &[1]).contains("no class -1"));
-    assert!(message(&[0, 1], &[1]).contains("2 true classes, but 1 predicted ones"));
+    assert!(
+        message(&[0], &[2]).starts_with("confusion_matrix: expected a class below 2, found 2\n")
+    );
+    assert!(message(&[-1], &[1]).contains("found -1"));
+    assert!(message(&[0, 1], &[1]).contains("2 true classes, but 1 predicted classes"));
 }
 
 #[test]
-fn large_and_strange_matrices_are_drawn() {
+fn large_and_odd_matrices_are_drawn() {
     for shape in [(1, 1), (1, 300), (500, 2), (400, 400)] {
         let map = heatmap(&zeros(shape, &Device::Cpu).unwrap());
         let texts = texts(&map.svg());
@@ -45,20 +47,20 @@ fn large_and_strange_matrices_are_drawn() {
 }
 
 #[test]
-fn what_is_wrong_is_drawn() {
+fn a_problem_is_drawn_as_text() {
     let vector = zeros(3, &Device::Cpu).unwrap();
     let nothing: &[u32] = &[];
     let none = confusion_matrix(&nothing, &nothing, Vec::<String>::new());
     for (map, problem) in [
         (
             heatmap(&vector),
-            "heatmap: a tensor of shape [3] is no matrix",
+            "heatmap: expected a matrix, found a tensor of shape [3]",
         ),
         (
             confusion_matrix(&[0], &[2], ["a"]),
-            "confusion_matrix: there is no class 2 among 1",
+            "confusion_matrix: expected a class below 1, found 2",
         ),
-        (none, "confusion_matrix: there are no classes"),
+        (none, "confusion_matrix: the list of classes is empty"),
     ] {
         let texts = texts(&map.svg());
         assert_eq!(texts.first().map(String::as_str), Some(problem));
@@ -75,8 +77,8 @@ fn annotated(size: usize, scale: f64) -> Vec<String> {
 }
 
 #[test]
-fn all_numbers_are_written_or_none() {
-    // Beside them there are the names of rows and columns, and the scale.
+fn all_values_are_written_or_none() {
+    // There are also the names of rows and columns, and the labels of the colour bar.
     for (size, number) in [(6, "0.7913"), (10, "0.791"), (20, "0.79")] {
         let texts = annotated(size, 1.0);
         assert!(texts.len() > size * (size + 2), "{size}: {texts:?}");
@@ -84,12 +86,12 @@ fn all_numbers_are_written_or_none() {
     }
     for texts in [annotated(10, 1e-8), annotated(21, 1.0)] {
         assert!(texts.len() < 60, "{texts:?}");
-        assert!(texts.contains(&"no room for the numbers".to_owned()));
+        assert!(texts.contains(&"no room for the values".to_owned()));
     }
 }
 
 #[test]
-fn many_classes_are_a_picture_of_the_usual_size() {
+fn many_classes_give_a_figure_of_the_usual_size() {
     let (truth, names) = (
         0..300,
         (0..300).map(|i| format!("a rather long class name, this one, {i}")),

@@ -5,7 +5,7 @@ use roxmltree::Document;
 const CPU: Device = Device::Cpu;
 
 #[test]
-fn every_kind_of_image_becomes_bytes() {
+fn every_shape_of_image_is_converted_to_bytes() {
     let grey = tensor(&[[0.0, 0.5], [1.0, 1.0]], &CPU).unwrap();
     let expected = [0, 0, 0, 128, 128, 128, 255, 255, 255, 255, 255, 255];
     assert_eq!(pixels(&grey).unwrap().rgb, expected);
@@ -17,13 +17,13 @@ fn every_kind_of_image_becomes_bytes() {
         pixels(&bytes.to_dtype(DType::U8).unwrap()).unwrap().rgb,
         expected
     );
-    // Normalised: the lowest becomes black, the highest white.
+    // A normalised image: its lowest value becomes black, its highest white.
     let normalised = ((&grey - 0.5).unwrap() * 6.0).unwrap();
     assert_eq!(pixels(&normalised).unwrap().rgb, expected);
 }
 
 #[test]
-fn rows_and_titles_are_as_asked() {
+fn a_grid_has_columns_and_titles() {
     let grid = show_images(&rand((5, 3, 4, 6), &CPU).unwrap())
         .columns(2)
         .titles(0..5);
@@ -42,7 +42,7 @@ fn rows_and_titles_are_as_asked() {
 }
 
 #[test]
-fn of_very_many_images_the_first_are_shown() {
+fn of_many_images_the_first_are_shown() {
     let grid = show_images(&zeros((500, 2, 2), &CPU).unwrap());
     assert_eq!(
         grid.show_text(),
@@ -52,12 +52,14 @@ fn of_very_many_images_the_first_are_shown() {
 }
 
 #[test]
-fn what_is_no_image_is_explained() {
+fn tensors_that_are_not_images_are_explained() {
     let message = |shape: &[usize]| {
         let grid = show_images(&zeros(shape, &CPU).unwrap());
         grid.save("x.svg").unwrap_err().to_string()
     };
-    assert!(message(&[4]).starts_with("show_images: a tensor of shape [4] holds no images\n"));
-    assert!(message(&[1, 2, 8, 8]).starts_with("show_images: a tensor of shape [2, 8, 8] is no"));
+    let batch = "show_images: expected a batch of images, found a tensor of shape [4]\n";
+    assert!(message(&[4]).starts_with(batch));
+    let image = "show_images: expected an image, found a tensor of shape [2, 8, 8]\n";
+    assert!(message(&[1, 2, 8, 8]).starts_with(image));
     assert!(show_images(&Vec::<Tensor>::new()).svg().starts_with("<svg"));
 }

@@ -1,142 +1,141 @@
-//! A line's points as few as the picture needs.
+//! Reduces the points of a line to those that can be seen.
 
 use std::collections::BTreeSet;
 
-/// A point on the page, in the units of [`super::scene`].
-pub(in crate::plot) type Place = (i32, i32);
+/// A point in the coordinates of the scene, in plotters' units.
+pub(in crate::plot) type Point = (i32, i32);
 
-/// A line's points, split where they have no place. Where they would be more than about `most`, as
-/// of a line that goes back and forth, only those remain that reach farthest.
+/// Splits a line at missing points and reduces it to about `max` points. Where a line goes back and
+/// forth, the extreme points remain.
 pub(in crate::plot) fn decimate(
-    places: impl Iterator<Item = Option<Place>>,
+    points: impl Iterator<Item = Option<Point>>,
     column_width: i32,
-    most: usize,
-) -> Vec<Vec<Place>> {
-    let pieces = by_columns(places, column_width);
-    match count(&pieces) > most {
-        true => thinned(pieces, column_width, most),
-        false => pieces,
+    max: usize,
+) -> Vec<Vec<Point>> {
+    let segments = by_columns(points, column_width);
+    match count(&segments) > max {
+        true => thin(segments, column_width, max),
+        false => segments,
     }
 }
 
-fn count(pieces: &[Vec<Place>]) -> usize {
-    pieces.iter().map(Vec::len).sum()
+fn count(segments: &[Vec<Point>]) -> usize {
+    segments.iter().map(Vec::len).sum()
 }
 
-fn thinned(pieces: Vec<Vec<Place>>, column_width: i32, most: usize) -> Vec<Vec<Place>> {
-    // A gap within a column of pixels cannot be seen.
-    let column = |place: Option<&Place>| place.map(|place| place.0.div_euclid(column_width));
-    let joined = pieces
+fn thin(segments: Vec<Vec<Point>>, column_width: i32, max: usize) -> Vec<Vec<Point>> {
+    // A gap within a column of pixels is invisible.
+    let column = |point: Option<&Point>| point.map(|point| point.0.div_euclid(column_width));
+    let joined = segments
         .chunk_by(|a, b| column(a.last()) == column(b.first()))
         .map(|run| by_columns(run.iter().flatten().copied().map(Some), column_width).concat());
-    let joined: Vec<Vec<Place>> = joined.collect();
-    let stride = joined.len().div_ceil(most / 4).max(1);
-    let pieces: Vec<Vec<Place>> = joined.into_iter().step_by(stride).collect();
-    let group = match count(&pieces) {
-        count if count > most => (4 * count).div_ceil(most),
+    let joined: Vec<Vec<Point>> = joined.collect();
+    let stride = joined.len().div_ceil(max / 4).max(1);
+    let segments: Vec<Vec<Point>> = joined.into_iter().step_by(stride).collect();
+    let group = match count(&segments) {
+        count if count > max => (4 * count).div_ceil(max),
         _ => 1,
     };
-    let groups = |piece: Vec<Place>| piece.chunks(group).flat_map(extremes).collect();
-    pieces.into_iter().map(groups).collect()
+    let groups = |segment: Vec<Point>| segment.chunks(group).flat_map(extremes).collect();
+    segments.into_iter().map(groups).collect()
 }
 
-/// The first and the last of some places, and those that are the farthest to each side.
-fn extremes(places: &[Place]) -> Vec<Place> {
-    let numbers = || 0..places.len();
+/// Returns the first, the last and the outermost points, in order.
+fn extremes(points: &[Point]) -> Vec<Point> {
+    let indices = || 0..points.len();
     let ends = [
-        numbers().next(),
-        numbers().next_back(),
-        numbers().min_by_key(|&i| places[i].0),
-        numbers().max_by_key(|&i| places[i].0),
-        numbers().min_by_key(|&i| places[i].1),
-        numbers().max_by_key(|&i| places[i].1),
+        indices().next(),
+        indices().next_back(),
+        indices().min_by_key(|&i| points[i].0),
+        indices().max_by_key(|&i| points[i].0),
+        indices().min_by_key(|&i| points[i].1),
+        indices().max_by_key(|&i| points[i].1),
     ];
-    let numbers: BTreeSet<usize> = ends.into_iter().flatten().collect();
-    numbers.into_iter().map(|i| places[i]).collect()
+    let indices: BTreeSet<usize> = ends.into_iter().flatten().collect();
+    indices.into_iter().map(|i| points[i]).collect()
 }
 
-/// Splits a line at the points that have no place, and keeps of each pixel column only what can be
-/// seen of it: its first, lowest, highest and last point. The picture is the same, and the work
-/// that a front end has with it no longer depends on how long the training was.
-fn by_columns(places: impl Iterator<Item = Option<Place>>, column_width: i32) -> Vec<Vec<Place>> {
-    let mut pieces = vec![Vec::new()];
+/// Splits a line at missing points, and keeps the first, lowest, highest and last point of each column
+/// of pixels. The figure looks the same, and its size no longer depends on the length of the training.
+fn by_columns(points: impl Iterator<Item = Option<Point>>, column_width: i32) -> Vec<Vec<Point>> {
+    let mut segments = vec![Vec::new()];
     let mut column: Option<Column> = None;
-    for place in places {
-        let Some(place) = place else {
-            finish(&mut column, &mut pieces);
-            pieces.push(Vec::new());
+    for point in points {
+        let Some(point) = point else {
+            finish(&mut column, &mut segments);
+            segments.push(Vec::new());
             continue;
         };
-        let number = place.0.div_euclid(column_width);
+        let index = point.0.div_euclid(column_width);
         match &mut column {
-            Some(column) if column.number == number => column.add(place),
+            Some(column) if column.index == index => column.add(point),
             _ => {
-                finish(&mut column, &mut pieces);
-                column = Some(Column::new(number, place));
+                finish(&mut column, &mut segments);
+                column = Some(Column::new(index, point));
             }
         }
     }
-    finish(&mut column, &mut pieces);
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
+    finish(&mut column, &mut segments);
+    segments.retain(|segment| !segment.is_empty());
+    segments
 }
 
-fn finish(column: &mut Option<Column>, pieces: &mut [Vec<Place>]) {
-    if let (Some(column), Some(piece)) = (column.take(), pieces.last_mut()) {
-        column.write(piece);
+fn finish(column: &mut Option<Column>, segments: &mut [Vec<Point>]) {
+    if let (Some(column), Some(segment)) = (column.take(), segments.last_mut()) {
+        column.write(segment);
     }
 }
 
-/// Neighbouring points in the same column of pixels, each kept one with its position in the row.
+/// Neighbouring points in one column of pixels. Those kept have their index in the column.
 struct Column {
-    number: i32,
+    index: i32,
     count: usize,
-    first: Place,
-    low: (usize, Place),
-    high: (usize, Place),
-    last: Place,
+    first: Point,
+    low: (usize, Point),
+    high: (usize, Point),
+    last: Point,
 }
 
 impl Column {
-    fn new(number: i32, place: Place) -> Self {
+    fn new(index: i32, point: Point) -> Self {
         Column {
-            number,
+            index,
             count: 1,
-            first: place,
-            low: (0, place),
-            high: (0, place),
-            last: place,
+            first: point,
+            low: (0, point),
+            high: (0, point),
+            last: point,
         }
     }
 
-    fn add(&mut self, place: Place) {
-        if place.1 < self.low.1.1 {
-            self.low = (self.count, place);
+    fn add(&mut self, point: Point) {
+        if point.1 < self.low.1.1 {
+            self.low = (self.count, point);
         }
-        if place.1 > self.high.1.1 {
-            self.high = (self.count, place);
+        if point.1 > self.high.1.1 {
+            self.high = (self.count, point);
         }
-        self.last = place;
+        self.last = point;
         self.count += 1;
     }
 
-    fn write(self, piece: &mut Vec<Place>) {
+    fn write(self, segment: &mut Vec<Point>) {
         let (early, late) = if self.low.0 < self.high.0 {
             (self.low.1, self.high.1)
         } else {
             (self.high.1, self.low.1)
         };
-        let start = piece.len();
-        piece.extend([self.first, early, late, self.last]);
-        // Only within the column: `dedup` from its start on.
+        let start = segment.len();
+        segment.extend([self.first, early, late, self.last]);
+        // Like `dedup`, but only within the column.
         let mut kept = start;
-        for i in start + 1..piece.len() {
-            if piece[i] != piece[kept] {
+        for i in start + 1..segment.len() {
+            if segment[i] != segment[kept] {
                 kept += 1;
-                piece[kept] = piece[i];
+                segment[kept] = segment[i];
             }
         }
-        piece.truncate(kept + 1);
+        segment.truncate(kept + 1);
     }
 }
 
@@ -144,62 +143,62 @@ impl Column {
 mod tests {
     use super::*;
 
-    fn decimate(places: impl Iterator<Item = Option<Place>>, width: i32) -> Vec<Vec<Place>> {
-        super::decimate(places, width, 10_000)
+    fn decimate(points: impl Iterator<Item = Option<Point>>, width: i32) -> Vec<Vec<Point>> {
+        super::decimate(points, width, 10_000)
     }
 
     #[test]
-    fn few_points_are_kept_as_they_are() {
-        let places = [(0, 5), (10, 3), (25, 9), (20, 1)];
+    fn few_points_are_all_kept() {
+        let points = [(0, 5), (10, 3), (25, 9), (20, 1)];
         assert_eq!(
-            decimate(places.into_iter().map(Some), 10),
-            [places.to_vec()]
+            decimate(points.into_iter().map(Some), 10),
+            [points.to_vec()]
         );
-        assert_eq!(decimate(std::iter::empty(), 10), Vec::<Vec<Place>>::new());
+        assert_eq!(decimate(std::iter::empty(), 10), Vec::<Vec<Point>>::new());
     }
 
     #[test]
-    fn a_column_keeps_its_ends_and_extremes_in_order() {
-        let places = [(0, 5), (1, 9), (2, 6), (3, 1), (4, 4), (5, 5), (12, 0)];
+    fn a_column_keeps_ends_and_extremes_in_order() {
+        let points = [(0, 5), (1, 9), (2, 6), (3, 1), (4, 4), (5, 5), (12, 0)];
         assert_eq!(
-            decimate(places.into_iter().map(Some), 10),
+            decimate(points.into_iter().map(Some), 10),
             [[(0, 5), (1, 9), (3, 1), (5, 5), (12, 0)]]
         );
     }
 
     #[test]
-    fn a_point_without_a_place_is_a_gap() {
-        let places = [None, Some((0, 0)), Some((1, 1)), None, None, Some((2, 2))];
+    fn a_missing_point_is_a_gap() {
+        let points = [None, Some((0, 0)), Some((1, 1)), None, None, Some((2, 2))];
         assert_eq!(
-            decimate(places.into_iter(), 1),
+            decimate(points.into_iter(), 1),
             [vec![(0, 0), (1, 1)], vec![(2, 2)]]
         );
     }
 
     #[test]
-    fn a_long_line_is_no_more_work_than_a_short_one() {
+    fn a_long_line_has_no_more_points_than_columns_need() {
         let wave = (0..1_000_000).map(|i| Some((i / 300, ((i as f64) * 0.7).sin() as i32 * 100)));
-        let pieces = decimate(wave, 10);
-        assert!(pieces[0].len() <= 4 * 334, "{}", pieces[0].len());
+        let segments = decimate(wave, 10);
+        assert!(segments[0].len() <= 4 * 334, "{}", segments[0].len());
     }
 
     #[test]
-    fn a_line_that_goes_back_and_forth_is_thinned_to_where_it_reaches() {
+    fn a_line_that_goes_back_and_forth_keeps_its_extremes() {
         let mixed = |i: i32| (i * 7919 % 3001, i * 104_729 % 2003);
-        let places = (0..20_000).map(|i| (i % 3 > 0).then(|| mixed(i)));
+        let points = (0..20_000).map(|i| (i % 3 > 0).then(|| mixed(i)));
         let whole = (0..20_000).map(|i| Some(mixed(i)));
-        let reach = |pieces: &[Vec<Place>]| pieces.concat().into_iter().max();
-        let pieces = super::decimate(whole.clone(), 10, 1000);
-        assert!(pieces[0].len() <= 1500, "{}", pieces[0].len());
-        assert_eq!(reach(&pieces), whole.flatten().max());
-        let pieces = super::decimate(places, 10, 1000);
-        assert!(count(&pieces) <= 1500, "{}", count(&pieces));
+        let reach = |segments: &[Vec<Point>]| segments.concat().into_iter().max();
+        let segments = super::decimate(whole.clone(), 10, 1000);
+        assert!(segments[0].len() <= 1500, "{}", segments[0].len());
+        assert_eq!(reach(&segments), whole.flatten().max());
+        let segments = super::decimate(points, 10, 1000);
+        assert!(count(&segments) <= 1500, "{}", count(&segments));
     }
 
     #[test]
-    fn of_many_gaps_those_within_a_pixel_are_closed() {
-        let places = (0..100_000).map(|i| (i % 2 == 0).then_some((i / 100, i % 7)));
-        let pieces = super::decimate(places, 10, 1000);
-        assert!(count(&pieces) <= 400, "{}", count(&pieces));
+    fn gaps_within_a_pixel_are_closed() {
+        let points = (0..100_000).map(|i| (i % 2 == 0).then_some((i / 100, i % 7)));
+        let segments = super::decimate(points, 10, 1000);
+        assert!(count(&segments) <= 400, "{}", count(&segments));
     }
 }

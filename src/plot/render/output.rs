@@ -1,51 +1,53 @@
-//! What all pictures of data have in common: they are shown, and saved, if they could be drawn.
+//! What charts, heat maps and image grids have in common: they are shown and saved, or show why the
+//! data cannot be drawn.
 
 use super::UNIT;
 use super::palette::INK;
-use super::scene::{Anchor, Scene};
+use super::scene::{Anchor, Item, Scene};
 use super::text::{FONT, text_width};
 use crate::error::{Result, explain};
+use crate::image::RgbImage;
 use crate::notebook::MimeBundle;
 use candle_core::Error;
 use std::path::Path;
 
-/// A picture, or what is wrong with the data that it was to show.
+/// A figure, or the problem with the data that it should show.
 pub(in crate::plot) trait Graphic {
     fn scene(&self) -> Scene;
 
-    /// What is to be seen, in words.
-    fn words(&self) -> String;
+    /// Describes in words what the figure shows.
+    fn description(&self) -> String;
 
     fn problem(&self) -> Option<&str>;
 }
 
-/// The words, or the problem.
-pub(in crate::plot) fn text(picture: &impl Graphic) -> String {
-    match picture.problem() {
+/// Returns the description, or the problem.
+pub(in crate::plot) fn text(graphic: &impl Graphic) -> String {
+    match graphic.problem() {
         Some(problem) => problem.to_owned(),
-        None => picture.words(),
+        None => graphic.description(),
     }
 }
 
-/// The picture and its words, or the problem.
-pub(in crate::plot) fn bundle(picture: &impl Graphic) -> MimeBundle {
-    let text = MimeBundle::text(text(picture));
-    match picture.problem() {
+/// Returns the figure and its description, or the problem.
+pub(in crate::plot) fn bundle(graphic: &impl Graphic) -> MimeBundle {
+    let text = MimeBundle::text(text(graphic));
+    match graphic.problem() {
         Some(_) => text,
-        None => text.with("image/svg+xml", picture.scene().svg()),
+        None => text.with("image/svg+xml", graphic.scene().svg()),
     }
 }
 
-/// The picture as the text of an SVG file; the problem is drawn as well.
-pub(in crate::plot) fn svg(picture: &impl Graphic) -> String {
-    match picture.problem() {
-        Some(problem) => written(problem).svg(),
-        None => picture.scene().svg(),
+/// Returns the figure, or the text of the problem, as SVG.
+pub(in crate::plot) fn svg(graphic: &impl Graphic) -> String {
+    match graphic.problem() {
+        Some(problem) => text_scene(problem).svg(),
+        None => graphic.scene().svg(),
     }
 }
 
-/// A picture of nothing but lines of text.
-fn written(text: &str) -> Scene {
+/// Creates a scene that shows only lines of text.
+fn text_scene(text: &str) -> Scene {
     const ROW: i32 = 15 * UNIT;
     const GAP: i32 = 6 * UNIT;
     let widest = text.lines().map(|line| text_width(line, FONT)).max();
@@ -56,34 +58,33 @@ fn written(text: &str) -> Scene {
         text.replace('\n', "; "),
     );
     for (i, line) in text.lines().enumerate() {
-        let place = (GAP, GAP + i as i32 * ROW + ROW / 2);
-        scene.write(line, place, Anchor::Start, INK);
+        let position = (GAP, GAP + i as i32 * ROW + ROW / 2);
+        scene.write(line, position, Anchor::Start, INK);
     }
     scene
 }
 
-/// Writes the picture to a file.
-pub(in crate::plot) fn save(picture: &impl Graphic, path: &Path) -> Result<()> {
-    match picture.problem() {
+/// Writes the figure to a file.
+pub(in crate::plot) fn save(graphic: &impl Graphic, path: &Path) -> Result<()> {
+    match graphic.problem() {
         Some(problem) => Err(Error::Msg(problem.to_owned())),
-        None => save_scene(&picture.scene(), path),
+        None => save_scene(&graphic.scene(), path),
     }
 }
 
-/// Writes a picture to a file whose name ends in `.svg` or `.png`.
+/// Writes a scene to a file: as SVG, or as PNG if it consists of images.
 pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
-    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
-    let bytes = match ending.as_ref().and_then(|ending| ending.to_str()) {
+    let extension = path.extension().map(|name| name.to_ascii_lowercase());
+    let bytes = match extension.as_ref().and_then(|name| name.to_str()) {
         Some("svg") => scene.svg().into_bytes(),
-        Some("png") => scene.pixels().encode_png(),
+        Some("png") => match pixels(scene) {
+            Some(pixels) => pixels.encode_png(),
+            None => return Err(no_png(path)),
+        },
         _ => {
-            let (svg, png) = (path.with_extension("svg"), path.with_extension("png"));
             return Err(explain(
-                format_args!(
-                    "cannot save a picture as {}: only SVG and PNG are known",
-                    path.display()
-                ),
-                format_args!("Name the file {} or {}", svg.display(), png.display()),
+                format_args!("cannot save {}: figures are saved as SVG", path.display()),
+                format_args!("Name the file {}", path.with_extension("svg").display()),
             ));
         }
     };
@@ -93,4 +94,40 @@ pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
             "Choose a folder that exists and that you may write to",
         )
     })
+}
+
+fn no_png(path: &Path) -> Error {
+    let (png, svg) = (path.display(), path.with_extension("svg"));
+    let svg = svg.display();
+    explain(
+        format_args!("cannot save {png}: lines and text are saved as SVG, not as PNG"),
+        format_args!(
+            "Save {svg}; a browser shows it, and `rsvg-convert {svg} -o {png}` converts it"
+        ),
+    )
+}
+
+/// RgbImage of a PNG per pixel of the SVG: sharp on fine screens and on paper.
+const PNG_SCALE: i32 = 2;
+
+/// Draws the images of a scene on white. Returns `None` if there is anything else: lines and text need
+/// a rasteriser and a font, which browsers have.
+fn pixels(scene: &Scene) -> Option<RgbImage> {
+    let (width, height) = (scene.size.0 as i32 * UNIT, scene.size.1 as i32 * UNIT);
+    let scaled = |length: i32| ((length * PNG_SCALE + UNIT / 2) / UNIT) as usize;
+    let mut canvas = RgbImage::filled(scaled(width), scaled(height), [255; 3]);
+    for item in &scene.items {
+        let Item::Image {
+            image,
+            corner: (left, top),
+            size: (width, height),
+        } = item
+        else {
+            return None;
+        };
+        let columns = scaled(*left)..scaled(left + width);
+        let rows = scaled(*top)..scaled(top + height);
+        canvas.paint(image, columns, rows);
+    }
+    Some(canvas)
 }

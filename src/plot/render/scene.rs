@@ -1,14 +1,14 @@
-//! A picture as a list of what is on it, into which plotters draws too.
+//! The scene: a list of everything in a figure. It is a backend of plotters, too.
 //!
-//! From the list come the text of an SVG file and pixels. Plotters has backends for both, but its
-//! SVG places everything on whole pixels, knows no dashes and no clipping and rounds widths, and its
-//! pixels take a font from the system. Here plotters' unit is a tenth of a pixel.
+//! `svg` writes the list as SVG. Plotters' own SVG backend is not enough: it places everything on
+//! whole pixels, rounds line widths, and has neither dashes nor clipping. Here a unit of plotters is a
+//! tenth of a pixel.
 
 use super::UNIT;
-use super::decimate::Place;
+use super::decimate::Point;
 use super::palette::Stroke;
 use super::text::text_width;
-use crate::image::Pixels;
+use crate::image::RgbImage;
 use plotters::style::RGBColor;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
@@ -19,65 +19,66 @@ use std::convert::Infallible;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
-/// A picture of this size in pixels.
+/// A list of items, drawn in this order.
 pub(in crate::plot) struct Scene {
+    /// In pixels.
     pub(in crate::plot) size: (u32, u32),
-    /// What is to be seen on it, in words.
+    /// A description for screen readers.
     pub(in crate::plot) title: String,
     pub(in crate::plot) items: Vec<Item>,
 }
 
-/// Places and sizes are in units.
+/// An item of a scene. Coordinates and sizes are in plotters' units.
 pub(in crate::plot) enum Item {
     Rect {
-        corner: Place,
-        size: Place,
+        corner: Point,
+        size: Point,
         paint: Paint,
     },
     Circle {
-        centre: Place,
+        centre: Point,
         radius: i32,
         paint: Paint,
     },
     Path {
-        pieces: Vec<Vec<Place>>,
+        segments: Vec<Vec<Point>>,
         closed: bool,
         paint: Paint,
-        /// In pixels: drawn, left out, drawn, …
+        /// Lengths of dashes and gaps in turn, in pixels.
         dashes: &'static [f64],
     },
-    /// The same mark in many places.
-    Marks {
-        places: Vec<Place>,
-        mark: usize,
+    /// The same marker at many points.
+    Markers {
+        points: Vec<Point>,
+        marker: usize,
         color: BackendColor,
     },
     Image {
-        pixels: Pixels,
-        corner: Place,
-        size: Place,
+        image: RgbImage,
+        corner: Point,
+        size: Point,
     },
     Text(Text),
-    /// What follows is seen within a rectangle only.
+    /// Clips the items that follow to a rectangle.
     BeginClip {
-        from: Place,
-        to: Place,
+        from: Point,
+        to: Point,
     },
     EndClip,
 }
 
-/// Filled, or a line of this width.
+/// A colour that fills a shape, or strokes its outline with a width.
 #[derive(Clone, Copy)]
 pub(in crate::plot) struct Paint {
     pub(in crate::plot) color: BackendColor,
     pub(in crate::plot) width: Option<i32>,
 }
 
-/// One line of text at a place.
+/// A line of text.
 pub(in crate::plot) struct Text {
     pub(in crate::plot) text: String,
-    pub(in crate::plot) place: Place,
-    /// Which part of the text is at the place.
+    pub(in crate::plot) position: Point,
+    /// The part of the text that is at the position.
     pub(in crate::plot) anchor: (Anchor, VPos),
     /// In pixels.
     pub(in crate::plot) size: f64,
@@ -86,7 +87,7 @@ pub(in crate::plot) struct Text {
     pub(in crate::plot) color: BackendColor,
 }
 
-/// Which end of a text is at its place.
+/// The horizontal part of a text that is at its position.
 #[derive(Clone, Copy)]
 pub(in crate::plot) enum Anchor {
     Start,
@@ -95,6 +96,7 @@ pub(in crate::plot) enum Anchor {
 }
 
 impl Scene {
+    /// Creates an empty scene of this size in pixels.
     pub(in crate::plot) fn new(size: (u32, u32), title: impl Into<String>) -> Self {
         Scene {
             size,
@@ -103,7 +105,7 @@ impl Scene {
         }
     }
 
-    pub(in crate::plot) fn begin_clip(&mut self, from: Place, to: Place) {
+    pub(in crate::plot) fn begin_clip(&mut self, from: Point, to: Point) {
         self.items.push(Item::BeginClip { from, to });
     }
 
@@ -111,10 +113,11 @@ impl Scene {
         self.items.push(Item::EndClip);
     }
 
-    /// One path for all pieces, so that a gap costs nothing; a lone point is a dot.
-    pub(in crate::plot) fn draw_pieces(&mut self, pieces: &[Vec<Place>], stroke: Stroke) {
+    /// Draws all segments of a line as one path, so that gaps cost nothing. A single point becomes a
+    /// dot.
+    pub(in crate::plot) fn draw_segments(&mut self, segments: &[Vec<Point>], stroke: Stroke) {
         let color = opaque(stroke.color);
-        for &centre in pieces.iter().filter(|p| p.len() == 1).flatten() {
+        for &centre in segments.iter().filter(|p| p.len() == 1).flatten() {
             let (radius, paint) = (22, Paint::filled(color));
             self.items.push(Item::Circle {
                 centre,
@@ -122,11 +125,11 @@ impl Scene {
                 paint,
             });
         }
-        let lines = pieces.iter().filter(|piece| piece.len() > 1);
-        let pieces: Vec<Vec<Place>> = lines.cloned().collect();
-        if !pieces.is_empty() {
+        let lines = segments.iter().filter(|segment| segment.len() > 1);
+        let segments: Vec<Vec<Point>> = lines.cloned().collect();
+        if !segments.is_empty() {
             self.items.push(Item::Path {
-                pieces,
+                segments,
                 closed: false,
                 paint: Paint {
                     color,
@@ -137,21 +140,27 @@ impl Scene {
         }
     }
 
-    /// Marks that look alike; `number` says which.
-    pub(in crate::plot) fn draw_marks(&mut self, places: &[Place], number: usize, stroke: Stroke) {
-        if !places.is_empty() {
-            self.items.push(Item::Marks {
-                places: places.to_vec(),
-                mark: number,
+    /// Draws markers of one shape; see [`marker`](super::palette::marker).
+    pub(in crate::plot) fn draw_markers(
+        &mut self,
+        points: &[Point],
+        marker: usize,
+        stroke: Stroke,
+    ) {
+        if !points.is_empty() {
+            self.items.push(Item::Markers {
+                points: points.to_vec(),
+                marker,
                 color: opaque(stroke.color),
             });
         }
     }
 
-    /// Bars from their upper left to their lower right corner, or to the foot above them.
-    pub(in crate::plot) fn draw_bars(&mut self, bars: &[(Place, Place)], stroke: Stroke) {
+    /// Draws bars between two corners: the upper left and the lower right one, or for a negative bar
+    /// the lower left and the upper right one.
+    pub(in crate::plot) fn draw_bars(&mut self, bars: &[(Point, Point)], stroke: Stroke) {
         for &((left, top), (right, bottom)) in bars {
-            // Neighbours do not touch, unless they are no wider than a pixel.
+            // Leaves a gap between neighbours that are wider than a pixel.
             let gap = match right - left {
                 width if width > UNIT => (width / 8).min(UNIT / 2),
                 _ => 0,
@@ -164,36 +173,36 @@ impl Scene {
         }
     }
 
-    /// Pixels in a rectangle, each with sharp edges however large it becomes.
-    pub(in crate::plot) fn draw_image(&mut self, pixels: &Pixels, corner: Place, size: Place) {
-        let pixels = pixels.clone();
+    /// Draws an image into a rectangle. RgbImage keep sharp edges at every size.
+    pub(in crate::plot) fn draw_image(&mut self, image: &RgbImage, corner: Point, size: Point) {
+        let image = image.clone();
         self.items.push(Item::Image {
-            pixels,
+            image,
             corner,
             size,
         });
     }
 
-    /// One line of text of the usual size, at the middle of its height.
+    /// Writes a line of text of the usual size. The position is at half its height.
     pub(in crate::plot) fn write(
         &mut self,
         text: &str,
-        place: Place,
+        position: Point,
         anchor: Anchor,
         color: RGBColor,
     ) {
-        self.write_turned(text, place, anchor, color, 0);
+        self.write_rotated(text, position, anchor, color, 0);
     }
 
-    /// The same from bottom to top.
-    pub(in crate::plot) fn write_upwards(&mut self, text: &str, place: Place, color: RGBColor) {
-        self.write_turned(text, place, Anchor::Middle, color, 270);
+    /// Writes a line of text from bottom to top.
+    pub(in crate::plot) fn write_upwards(&mut self, text: &str, position: Point, color: RGBColor) {
+        self.write_rotated(text, position, Anchor::Middle, color, 270);
     }
 
-    fn write_turned(
+    fn write_rotated(
         &mut self,
         text: &str,
-        place: Place,
+        position: Point,
         anchor: Anchor,
         color: RGBColor,
         angle: i32,
@@ -201,7 +210,7 @@ impl Scene {
         if !text.is_empty() {
             self.items.push(Item::Text(Text {
                 text: text.to_owned(),
-                place,
+                position,
                 anchor: (anchor, VPos::Center),
                 size: 11.0,
                 angle,
@@ -281,7 +290,7 @@ impl DrawingBackend for &mut Scene {
         style: &S,
     ) -> Drawn {
         self.items.push(Item::Path {
-            pieces: vec![path.into_iter().collect()],
+            segments: vec![path.into_iter().collect()],
             closed: false,
             paint: Paint::new(style, false),
             dashes: &[],
@@ -310,7 +319,7 @@ impl DrawingBackend for &mut Scene {
         style: &S,
     ) -> Drawn {
         self.items.push(Item::Path {
-            pieces: vec![corners.into_iter().collect()],
+            segments: vec![corners.into_iter().collect()],
             closed: true,
             paint: Paint::new(style, true),
             dashes: &[],
@@ -322,9 +331,9 @@ impl DrawingBackend for &mut Scene {
         &mut self,
         text: &str,
         style: &S,
-        place: BackendCoord,
+        position: BackendCoord,
     ) -> Drawn {
-        // Plotters writes also the names that the axes do not have.
+        // Plotters writes the labels of axes even if they are empty.
         if text.is_empty() {
             return Ok(());
         }
@@ -335,7 +344,7 @@ impl DrawingBackend for &mut Scene {
         };
         self.items.push(Item::Text(Text {
             text: text.to_owned(),
-            place,
+            position,
             anchor: (anchor, style.anchor().v_pos),
             size: style.size() / f64::from(UNIT),
             angle: match style.transform() {
@@ -358,36 +367,5 @@ impl DrawingBackend for &mut Scene {
             text_width(text, style.size()) as u32,
             style.size().round() as u32,
         ))
-    }
-}
-
-/// What marks look like, drawn around their place: discs, or these corners.
-pub(in crate::plot) enum Mark {
-    Disc(i32),
-    Corners(&'static [Place]),
-}
-
-/// As many as there are colours, so that a mark belongs to a colour.
-pub(in crate::plot) fn mark(number: usize) -> Mark {
-    match number % 6 {
-        0 => Mark::Disc(28),
-        1 => Mark::Corners(&[(-25, -25), (25, -25), (25, 25), (-25, 25)]),
-        2 => Mark::Corners(&[(0, -34), (32, 22), (-32, 22)]),
-        3 => Mark::Corners(&[(0, -36), (33, 0), (0, 36), (-33, 0)]),
-        4 => Mark::Corners(&[(0, 34), (32, -22), (-32, -22)]),
-        _ => Mark::Corners(&[
-            (-11, -33),
-            (11, -33),
-            (11, -11),
-            (33, -11),
-            (33, 11),
-            (11, 11),
-            (11, 33),
-            (-11, 33),
-            (-11, 11),
-            (-33, 11),
-            (-33, -11),
-            (-11, -11),
-        ]),
     }
 }

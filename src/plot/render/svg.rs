@@ -1,16 +1,17 @@
-//! The text of an SVG file.
+//! Writes a scene as SVG.
 
 use super::UNIT;
-use super::decimate::Place;
-use super::scene::{Anchor, Item, Mark, Paint, Scene, Text, mark};
-use crate::image::Pixels as Pictured;
+use super::decimate::Point;
+use super::palette::{Marker, marker};
+use super::scene::{Anchor, Item, Paint, Scene, Text};
+use crate::image::RgbImage;
 use crate::notebook::Escaped;
 use plotters_backend::BackendColor;
 use plotters_backend::text_anchor::VPos;
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Scene {
-    /// The picture as the text of an SVG file, whose title is for those who hear it.
+    /// Returns the scene as the text of an SVG file. Its title is for screen readers.
     pub(in crate::plot) fn svg(&self) -> String {
         let ((width, height), title) = (self.size, Escaped(&self.title));
         let mut text = format!(
@@ -19,7 +20,7 @@ impl Scene {
              font-family=\"sans-serif\" stroke-linejoin=\"round\">\n<title>{title}</title>\n"
         );
         for item in &self.items {
-            writeln!(text, "{item}").expect("a string takes what is written to it");
+            writeln!(text, "{item}").expect("writing to a string cannot fail");
         }
         text.push_str("</svg>\n");
         text
@@ -41,31 +42,32 @@ impl Display for Item {
                 radius,
                 paint,
             } => {
-                let [x, y, radius] = [*x, *y, *radius].map(Pixels);
+                let [x, y, radius] = [*x, *y, *radius].map(Length);
                 write!(f, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>")
             }
             Item::Path {
-                pieces,
+                segments,
                 closed,
                 paint,
                 dashes,
             } => {
                 f.write_str("<path d=\"")?;
-                pieces.iter().try_for_each(|piece| write_path(f, piece))?;
+                let mut segments = segments.iter();
+                segments.try_for_each(|segment| write_segment(f, segment))?;
                 write!(f, "{}\"{paint}", if *closed { "Z" } else { "" })?;
                 write_dashes(f, dashes)?;
                 f.write_str("/>")
             }
-            Item::Marks {
-                places,
-                mark,
+            Item::Markers {
+                points,
+                marker,
                 color,
-            } => write_marks(f, places, *mark, *color),
+            } => write_markers(f, points, *marker, *color),
             Item::Image {
-                pixels,
+                image,
                 corner,
                 size,
-            } => write_image(f, pixels, Frame(*corner, *size)),
+            } => write_image(f, image, Frame(*corner, *size)),
             Item::Text(text) => text.fmt(f),
             Item::BeginClip { from, to } => write_clip(f, *from, *to),
             Item::EndClip => f.write_str("</g>"),
@@ -75,13 +77,13 @@ impl Display for Item {
 
 impl Display for Text {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let (x, y) = (Pixels(self.place.0), Pixels(self.place.1));
+        let (x, y) = (Length(self.position.0), Length(self.position.1));
         let anchor = match self.anchor.0 {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let down = below_place(self.anchor.1);
+        let down = baseline_offset(self.anchor.1);
         let (size, color, text) = (self.size, Color(self.color), Escaped(&self.text));
         write!(
             f,
@@ -95,8 +97,8 @@ impl Display for Text {
     }
 }
 
-/// How far the foot of the letters is below their place, as a part of the font size.
-pub(in crate::plot) fn below_place(anchor: VPos) -> f64 {
+/// Returns how far the baseline is below the position, as a fraction of the font size.
+fn baseline_offset(anchor: VPos) -> f64 {
     match anchor {
         VPos::Top => 0.8,
         VPos::Center => 0.35,
@@ -104,10 +106,10 @@ pub(in crate::plot) fn below_place(anchor: VPos) -> f64 {
     }
 }
 
-fn write_path(f: &mut Formatter, places: &[Place]) -> Result {
-    for (i, (x, y)) in places.iter().enumerate() {
+fn write_segment(f: &mut Formatter, points: &[Point]) -> Result {
+    for (i, (x, y)) in points.iter().enumerate() {
         let command = if i == 0 { 'M' } else { 'L' };
-        write!(f, "{command}{} {}", Pixels(*x), Pixels(*y))?;
+        write!(f, "{command}{} {}", Length(*x), Length(*y))?;
     }
     Ok(())
 }
@@ -120,19 +122,19 @@ fn write_dashes(f: &mut Formatter, dashes: &[f64]) -> Result {
     write!(f, " stroke-dasharray=\"{}\"", dashes.join(" "))
 }
 
-fn write_marks(f: &mut Formatter, places: &[Place], number: usize, color: BackendColor) -> Result {
+fn write_markers(f: &mut Formatter, points: &[Point], index: usize, color: BackendColor) -> Result {
     let mut outline = String::new();
-    match mark(number) {
-        Mark::Disc(radius) => {
-            let (r, width) = (Pixels(radius), Pixels(2 * radius));
-            let (right, left) = (format!("a{r} {r} 0 1 0 {width} 0"), Pixels(-2 * radius));
+    match marker(index) {
+        Marker::Disc(radius) => {
+            let (r, width) = (Length(radius), Length(2 * radius));
+            let (right, left) = (format!("a{r} {r} 0 1 0 {width} 0"), Length(-2 * radius));
             write!(outline, "m-{r} 0{right}a{r} {r} 0 1 0{left} 0z")?;
         }
-        Mark::Corners(corners) => {
+        Marker::Polygon(corners) => {
             let mut at = (0, 0);
             for (i, &(x, y)) in corners.iter().enumerate() {
                 let command = if i == 0 { 'm' } else { 'l' };
-                let (dx, dy) = (Pixels(x - at.0), Pixels(y - at.1));
+                let (dx, dy) = (Length(x - at.0), Length(y - at.1));
                 write!(outline, "{command}{dx} {dy}")?;
                 at = (x, y);
             }
@@ -140,14 +142,14 @@ fn write_marks(f: &mut Formatter, places: &[Place], number: usize, color: Backen
         }
     }
     f.write_str("<path d=\"")?;
-    for &(x, y) in places {
-        write!(f, "M{} {}{outline}", Pixels(x), Pixels(y))?;
+    for &(x, y) in points {
+        write!(f, "M{} {}{outline}", Length(x), Length(y))?;
     }
     write!(f, "\" fill=\"{}\"/>", Color(color))
 }
 
-fn write_image(f: &mut Formatter, pixels: &Pictured, frame: Frame) -> Result {
-    let data = base64(&pixels.encode_png());
+fn write_image(f: &mut Formatter, image: &RgbImage, frame: Frame) -> Result {
+    let data = base64(&image.encode_png());
     write!(
         f,
         "<image {frame} preserveAspectRatio=\"none\" \
@@ -155,8 +157,8 @@ fn write_image(f: &mut Formatter, pixels: &Pictured, frame: Frame) -> Result {
     )
 }
 
-fn write_clip(f: &mut Formatter, (left, top): Place, (right, bottom): Place) -> Result {
-    // The id says which rectangle it is: two pictures on one page may share it.
+fn write_clip(f: &mut Formatter, (left, top): Point, (right, bottom): Point) -> Result {
+    // The id contains the rectangle, so two figures on one page may share it.
     let id = format!("clip-{left}-{top}-{right}-{bottom}");
     let frame = Frame((left, top), (right - left, bottom - top));
     write!(
@@ -165,7 +167,7 @@ fn write_clip(f: &mut Formatter, (left, top): Place, (right, bottom): Place) -> 
     )
 }
 
-/// As the standard library has none.
+/// Encodes bytes as base64, which the standard library does not offer.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -182,22 +184,22 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Where a rectangle is: its corner and its size.
-struct Frame(Place, Place);
+/// A rectangle: its upper left corner and its size.
+struct Frame(Point, Point);
 
 impl Display for Frame {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let [x, y, w, h] = [self.0.0, self.0.1, self.1.0, self.1.1].map(Pixels);
+        let [x, y, w, h] = [self.0.0, self.0.1, self.1.0, self.1.1].map(Length);
         write!(f, "x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"")
     }
 }
 
-/// Tenths of a pixel, written in pixels.
-struct Pixels(i32);
+/// A length in tenths of a pixel, written in pixels.
+struct Length(i32);
 
-impl Display for Pixels {
+impl Display for Length {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        let Pixels(tenths) = *self;
+        let Length(tenths) = *self;
         let sign = if tenths < 0 { "-" } else { "" };
         let (whole, rest) = (tenths.abs() / UNIT, tenths.abs() % UNIT);
         match rest {
@@ -223,7 +225,7 @@ impl Display for Color {
 impl Display for Paint {
     fn fmt(&self, f: &mut Formatter) -> Result {
         let color = Color(self.color);
-        match self.width.map(Pixels) {
+        match self.width.map(Length) {
             None => write!(f, " fill=\"{color}\""),
             Some(width) => write!(f, " stroke=\"{color}\" stroke-width=\"{width}\""),
         }
@@ -235,13 +237,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_tenths_of_a_pixel() {
-        let shown = [0, 7, 120, -35, 1234].map(|tenths| Pixels(tenths).to_string());
+    fn lengths_are_written_in_pixels() {
+        let shown = [0, 7, 120, -35, 1234].map(|tenths| Length(tenths).to_string());
         assert_eq!(shown, ["0", "0.7", "12", "-3.5", "123.4"]);
     }
 
     #[test]
-    fn bytes_become_base64() {
+    fn bytes_are_encoded_as_base64() {
         let texts = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
         assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
     }

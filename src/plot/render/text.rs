@@ -1,28 +1,28 @@
-//! How wide a text will be, and texts that fit into their room.
+//! Estimates the width of text, and shortens text that is too long.
 
 use super::UNIT;
 
-/// The size of all text, in plotters' units.
+/// The font size of all text, in plotters' units.
 pub(in crate::plot) const FONT: f64 = 11.0 * UNIT as f64;
 
-/// The mean width of a letter, as a part of the font size. What is too wide is only a margin.
+/// The mean width of a letter, as a fraction of the font size. Too large an estimate only adds margin.
 const LETTER_WIDTH: f64 = 0.58;
 
-/// How wide a text will be, about, in the unit of the font size.
+/// Estimates the width of a text, in the unit of the font size.
 pub(in crate::plot) fn text_width(text: &str, font_size: f64) -> i32 {
     (text.chars().count() as f64 * font_size * LETTER_WIDTH).round() as i32
 }
 
-/// As much of a text as there is room for.
-pub(in crate::plot) fn shortened(text: &str, room: i32) -> String {
+/// Shortens a text to this width.
+pub(in crate::plot) fn shortened(text: &str, width: i32) -> String {
     let letter = text_width("n", FONT).max(1);
-    match text_width(text, FONT) <= room {
+    match text_width(text, FONT) <= width {
         true => text.to_owned(),
-        false => shortened_to(text, (room / letter).max(2) as usize),
+        false => shortened_to(text, (width / letter).max(2) as usize),
     }
 }
 
-/// A text of so many letters at most.
+/// Shortens a text to this number of letters.
 pub(in crate::plot) fn shortened_to(text: &str, letters: usize) -> String {
     match text.chars().count() <= letters {
         true => text.to_owned(),
@@ -30,11 +30,11 @@ pub(in crate::plot) fn shortened_to(text: &str, letters: usize) -> String {
     }
 }
 
-/// As much of a text as stays on a page of this length when its middle is at `middle`.
+/// Shortens a text that is centred at `middle` so that it stays within a side of this length.
 pub(in crate::plot) fn centred(text: &str, middle: i32, length: i32) -> String {
-    let room = 2 * middle.min(length - middle);
-    // Sentences have many narrow letters and spaces.
-    shortened(text, room + room / 16)
+    let width = 2 * middle.min(length - middle);
+    // Long texts have many narrow letters and spaces.
+    shortened(text, width + width / 16)
 }
 
 #[cfg(test)]
@@ -42,12 +42,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_where_its_room_ends() {
-        let room = text_width("epoch", FONT) + UNIT;
-        assert_eq!(shortened("epoch", room), "epoch");
-        assert_eq!(shortened("epochs", room), "epoc…");
+    fn a_long_text_is_shortened() {
+        let width = text_width("epoch", FONT) + UNIT;
+        assert_eq!(shortened("epoch", width), "epoch");
+        assert_eq!(shortened("epochs", width), "epoc…");
         assert_eq!(shortened("epochs", 0), "e…");
         assert_eq!(shortened_to("größer", 4), "grö…");
-        assert_eq!(centred("epochs", 1000, 1000 + room / 2), "epoc…");
+        assert_eq!(centred("epochs", 1000, 1000 + width / 2), "epoc…");
     }
 }

@@ -2,8 +2,8 @@ use super::*;
 use crate::tensor::{full, rand};
 use candle_core::Device;
 
-/// A file with every kind of value at fixed times. TensorBoard's reader has read these very bytes;
-/// tests/files.rs gives it what a notebook writes.
+/// A file with scalars and a histogram at fixed times. TensorBoard's reader has accepted exactly these
+/// bytes; tests/files.rs passes it a file that a notebook writes.
 #[test]
 fn the_bytes_are_those_that_tensorboard_has_accepted() {
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ fn the_bytes_are_those_that_tensorboard_has_accepted() {
 }
 
 #[test]
-fn a_writer_makes_a_new_file_each_time() {
+fn each_writer_creates_a_new_file() {
     let folder = std::env::temp_dir().join(format!("taper_summary_{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     for _ in 0..2 {
@@ -35,7 +35,7 @@ fn a_writer_makes_a_new_file_each_time() {
         assert!(
             message
                 .to_string()
-                .starts_with("add_scalar takes one number, not [2]\n")
+                .starts_with("add_scalar: expected one element, found a tensor of shape [2]\n")
         );
         writer
             .add_histogram("noise", &rand(10, &Device::Cpu).unwrap(), 0)

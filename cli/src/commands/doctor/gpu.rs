@@ -1,14 +1,14 @@
 //! The way to the GPU, link by link: driver, card, toolkit, packages, a product of two matrices.
 
 use super::{Finding, SET_UP, State};
-use crate::gpu::settings::Settings;
-use crate::gpu::smi::{self, Answer, Driver};
-use crate::gpu::toolkit;
-use crate::home;
-use crate::image::{Condition, Image};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::process::{Command, Stdio};
+use taper_host::gpu::settings::Settings;
+use taper_host::gpu::smi::{self, Answer, Driver};
+use taper_host::gpu::toolkit;
+use taper_host::process;
+use taper_session::image::{Condition, Image};
 
 /// The sum of the product of two matrices of ones: 256 × 256 × 256, which `f32` holds exactly.
 const PRODUCT: &str = "let x = ones((256, 256), &gpu(0)?)?;\n\
@@ -95,7 +95,7 @@ fn packages(settings: &Settings, answer: &Answer) -> State {
 }
 
 fn is_ready() -> Result<bool> {
-    Ok(Image::find(&home::image_key()?)?.0 == Condition::Ready)
+    Ok(Image::find(&taper_session::image_key()?)?.0 == Condition::Ready)
 }
 
 /// A cell like those of a notebook, so all that a chapter needs has worked.
@@ -108,7 +108,7 @@ fn product_state(answer: &Answer) -> State {
 }
 
 fn product() -> Result<()> {
-    let mut session = Command::new(home::program()?)
+    let mut session = Command::new(process::program()?)
         .arg("events")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -28,7 +28,7 @@ impl Drop for Temporary {
 }
 
 fn png(width: usize, height: usize, grey: u8) -> Vec<u8> {
-    Pixels::filled(width, height, [grey; 3]).encode_png()
+    RgbImage::filled(width, height, [grey; 3]).encode_png()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One leaf.
 
 use crate::data::sets::drawing::{Color, ImageRng, mix, ramp};
-use crate::image::Pixels;
+use crate::image::RgbImage;
 use std::f32::consts::PI;
 
 const WIDTH: usize = 256;
@@ -34,7 +34,7 @@ struct Spot {
     rim: Option<(Color, f32)>,
 }
 
-pub(super) fn draw(rng: &mut ImageRng, diseased: bool) -> Pixels {
+pub(super) fn draw(rng: &mut ImageRng, diseased: bool) -> RgbImage {
     let mut leaf = Leaf {
         middle: (
             WIDTH as f32 / 2.0 + rng.between(-12.0, 12.0),
@@ -58,7 +58,7 @@ pub(super) fn draw(rng: &mut ImageRng, diseased: bool) -> Pixels {
         highlights(rng)
     };
 
-    let mut pixels = Pixels::filled(WIDTH, HEIGHT, [0; 3]);
+    let mut pixels = RgbImage::filled(WIDTH, HEIGHT, [0; 3]);
     for (i, pixel) in pixels.rgb.chunks_mut(3).enumerate() {
         let (x, y) = ((i % WIDTH) as f32, (i / WIDTH) as f32);
         // One grain for the three colours: light, not confetti.

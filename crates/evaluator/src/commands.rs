@@ -1,0 +1,120 @@
+//! The lines of a cell that are no Rust: what the session does itself, and what it leaves to evcxr.
+
+use std::borrow::Cow;
+
+/// A cell, taken apart.
+pub struct Cell<'a> {
+    /// The commands of the lines that begin with `!`.
+    pub shell: Vec<&'a str>,
+    /// `:restart`
+    pub restart: bool,
+    /// `:clear`, which evcxr understands, but then `taper` is no longer loaded.
+    pub clear: bool,
+    /// `:dep name = value`, as name and value.
+    pub dependencies: Vec<(&'a str, &'a str)>,
+    /// The cell without what the session does; all lines keep their place.
+    pub rest: Cow<'a, str>,
+}
+
+impl<'a> Cell<'a> {
+    pub fn new(code: &'a str) -> Cell<'a> {
+        let commands = || code.lines().filter_map(command);
+        let is_ours = |line: &str| shell_command(line).is_some() || is(line, ":restart");
+        Cell {
+            shell: code.lines().filter_map(shell_command).collect(),
+            restart: code.lines().any(|line| is(line, ":restart")),
+            clear: code.lines().any(|line| is(line, ":clear")),
+            dependencies: commands()
+                .filter_map(|(name, rest)| (name == ":dep").then(|| dependency(rest))?)
+                .collect(),
+            rest: blank_out(code, is_ours),
+        }
+    }
+}
+
+/// The code with the lines for which `is_gone` holds made blank. Other lines keep their place, so
+/// errors still point at the right ones.
+pub fn blank_out(code: &str, is_gone: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    if !code.lines().any(&is_gone) {
+        return Cow::Borrowed(code);
+    }
+    let lines = code.split('\n').map(|line| {
+        if is_gone(line) {
+            " ".repeat(line.len())
+        } else {
+            line.to_owned()
+        }
+    });
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The command of a line that begins with `!`.
+fn shell_command(line: &str) -> Option<&str> {
+    Some(line.strip_prefix('!')?.trim_start_matches('!').trim())
+}
+
+/// Name and rest of a line such as `:dep rand = "0.9"`, as evcxr reads it.
+fn command(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start_matches(' ');
+    line.starts_with(':').then(|| {
+        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        (name.trim(), rest.trim())
+    })
+}
+
+fn is(line: &str, name: &str) -> bool {
+    command(line).is_some_and(|(found, _)| found == name)
+}
+
+/// `rand` is any version; a path has no name yet, evcxr finds it.
+fn dependency(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "\"*\""));
+    let name = name.trim();
+    (!name.is_empty() && !name.starts_with(['.', '/'])).then_some((name, value.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_taken_apart_and_lines_keep_their_place() {
+        let cell = Cell::new(
+            "!echo a\n:dep rand = \"0.9\"\n:dep ndarray\n  :restart\nlet x = 1;\n:clear\n:dep ./here",
+        );
+        assert_eq!(cell.shell, ["echo a"]);
+        assert!(cell.restart && cell.clear);
+        assert_eq!(
+            cell.dependencies,
+            [("rand", "\"0.9\""), ("ndarray", "\"*\"")]
+        );
+        let rest: Vec<&str> = cell.rest.lines().map(str::trim).collect();
+        assert_eq!(
+            rest,
+            [
+                "",
+                ":dep rand = \"0.9\"",
+                ":dep ndarray",
+                "",
+                "let x = 1;",
+                ":clear",
+                ":dep ./here"
+            ]
+        );
+    }
+
+    #[test]
+    fn rust_is_left_alone() {
+        let code = "let x = !true;\nlet y: i32 = 1;\n::std::mem::drop(x);";
+        let cell = Cell::new(code);
+        assert!(matches!(cell.rest, Cow::Borrowed(_)));
+        assert!(cell.shell.is_empty() && cell.dependencies.is_empty() && !cell.clear);
+    }
+
+    #[test]
+    fn a_command_is_a_line_that_begins_with_an_exclamation_mark() {
+        assert_eq!(shell_command("!ls -l"), Some("ls -l"));
+        assert_eq!(shell_command("!!ls"), Some("ls"));
+        assert_eq!(shell_command(" !ls"), None);
+    }
+}

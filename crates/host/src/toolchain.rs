@@ -1,0 +1,215 @@
+//! The Rust that compiles images and cells: found once, named by absolute paths.
+//!
+//! One toolchain serves the image's key, the image, sessions, `:dep` and shell cells; what a notebook's
+//! folder says (`rust-toolchain.toml`) changes nothing. It is, in this order:
+//!
+//! 1. the one of the process that started us ([`RUSTC_VARIABLE`]),
+//! 2. the one that `RUSTUP_TOOLCHAIN` names,
+//! 3. the one with which Taper was set up ([`Toolchain::remember`]),
+//! 4. the `rustc` on the PATH, or in one of the folders where Rust is usually installed: a kernel that a
+//!    desktop starts has a shorter PATH than a terminal.
+
+use crate::cache;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Names `rustc` to the processes that we start.
+pub const RUSTC_VARIABLE: &str = "TAPER_RUSTC";
+
+const NOT_FOUND: &str = "Rust was not found: install it from https://rustup.rs, then open a new terminal";
+
+/// An installed Rust.
+#[derive(Debug)]
+pub struct Toolchain {
+    /// The compiler itself, not rustup's proxy.
+    pub rustc: PathBuf,
+    /// The cargo that belongs to it.
+    pub cargo: PathBuf,
+    /// The folder in which it is installed.
+    pub sysroot: PathBuf,
+    /// What `rustc -vV` prints.
+    pub version: String,
+}
+
+impl Toolchain {
+    fn new(rustc: &Path) -> Result<Toolchain> {
+        // A file beside a notebook must not choose the toolchain.
+        let neutral = cache::folder()?;
+        let ask = |program: &Path, arguments: &[&str]| ask(program, arguments, &neutral);
+        let sysroot = match installed_in(rustc) {
+            Some(sysroot) => sysroot,
+            None => PathBuf::from(ask(rustc, &["--print", "sysroot"])?.trim()),
+        };
+        let tool = |name: &str| Some(sysroot.join("bin").join(name)).filter(|path| path.is_file());
+        let rustc = tool("rustc").unwrap_or_else(|| rustc.to_owned());
+        let cargo = tool("cargo").or_else(|| find("cargo")).context(
+            "cargo was not found beside rustc: install Rust from https://rustup.rs",
+        )?;
+        let version = ask(&rustc, &["-vV"])?;
+        Ok(Toolchain {
+            rustc,
+            cargo,
+            sysroot,
+            version,
+        })
+    }
+
+    /// From now on this toolchain is used, whatever the PATH leads to. Set-up calls it.
+    pub fn remember(&self) -> Result<()> {
+        let remembered = Remembered {
+            rustc: self.rustc.clone(),
+        };
+        cache::write_atomically(&file()?, &serde_json::to_vec(&remembered)?)
+    }
+
+    fn line(&self, begin: &str) -> Result<&str> {
+        let found = self.version.lines().find_map(|line| line.strip_prefix(begin));
+        found.with_context(|| format!("`rustc -vV` prints no line `{begin}`"))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Remembered {
+    rustc: PathBuf,
+}
+
+fn file() -> Result<PathBuf> {
+    Ok(cache::folder()?.join("toolchain.json"))
+}
+
+/// The toolchain of this process.
+pub fn get() -> Result<&'static Toolchain> {
+    static FOUND: OnceLock<Toolchain> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return Ok(found);
+    }
+    let found = Toolchain::new(&rustc()?)?;
+    Ok(FOUND.get_or_init(|| found))
+}
+
+/// `rustc -vV`: version, commit and host.
+pub fn version() -> Result<&'static str> {
+    Ok(&get()?.version)
+}
+
+/// Its release, such as `1.95.0`.
+pub fn release() -> Result<&'static str> {
+    get()?.line("release: ")
+}
+
+/// The platform that it compiles for when not told otherwise.
+pub fn host() -> Result<&'static str> {
+    get()?.line("host: ")
+}
+
+/// The folder in which it is installed.
+pub fn sysroot() -> Result<&'static Path> {
+    Ok(&get()?.sysroot)
+}
+
+/// The folder with the toolchain's libraries, Rust's own among them.
+pub fn library_folder() -> Result<PathBuf> {
+    Ok(sysroot()?.join("lib/rustlib").join(host()?).join("lib"))
+}
+
+/// `PATH`, or where programs usually are if it is not set.
+pub fn path() -> std::ffi::OsString {
+    let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
+    path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+fn rustc() -> Result<PathBuf> {
+    if let Some(rustc) = variable(RUSTC_VARIABLE) {
+        return Ok(rustc.into());
+    }
+    if variable("RUSTUP_TOOLCHAIN").is_none()
+        && let Some(rustc) = remembered()
+    {
+        return Ok(rustc);
+    }
+    find("rustc").context(NOT_FOUND)
+}
+
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn remembered() -> Option<PathBuf> {
+    let text = std::fs::read(file().ok()?).ok()?;
+    let remembered: Remembered = serde_json::from_slice(&text).ok()?;
+    Some(remembered.rustc).filter(|rustc| rustc.is_file())
+}
+
+/// A program on the PATH or where Rust is usually installed.
+fn find(name: &str) -> Option<PathBuf> {
+    let home = dirs::home_dir();
+    let own = std::env::current_exe().ok();
+    let usual = [
+        variable("CARGO_HOME").map(|home| PathBuf::from(home).join("bin")),
+        home.map(|home| home.join(".cargo/bin")),
+        variable("CONDA_PREFIX").map(|prefix| PathBuf::from(prefix).join("bin")),
+        own.and_then(|own| Some(own.parent()?.to_owned())),
+        Some("/usr/local/bin".into()),
+        Some("/usr/bin".into()),
+        Some("/opt/homebrew/bin".into()),
+    ];
+    let folders: Vec<PathBuf> = std::env::split_paths(&path()).collect();
+    let folders = folders.into_iter().chain(usual.into_iter().flatten());
+    let is_ours = |folder: &Path| variable("TAPER_CARGO_HOME").is_some() && folder.ends_with("cargo-home/bin");
+    folders
+        .filter(|folder| folder.is_absolute() && !is_ours(folder))
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+/// The folder of a toolchain whose compiler lies in it, as opposed to a proxy that looks for one.
+fn installed_in(rustc: &Path) -> Option<PathBuf> {
+    let rustc = rustc.canonicalize().ok()?;
+    if rustc.file_name() != Some(OsStr::new("rustc")) {
+        return None; // rustup, whose proxies are links
+    }
+    let sysroot = rustc.parent()?.parent()?;
+    sysroot.join("lib/rustlib").is_dir().then(|| sysroot.to_owned())
+}
+
+fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env("PATH", path())
+        .output()
+        .with_context(|| format!("starting {}", program.display()))?;
+    if !output.status.success() {
+        bail!(
+            "`{} {}` failed:\n{}",
+            program.display(),
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_in_its_toolchain_needs_no_question() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().canonicalize().expect("it exists");
+        let (bin, rustlib) = (folder.join("bin"), folder.join("lib/rustlib"));
+        std::fs::create_dir_all(&bin).expect("a folder");
+        std::fs::write(bin.join("rustc"), "").expect("a file");
+        assert_eq!(installed_in(&bin.join("rustc")), None);
+        std::fs::create_dir_all(&rustlib).expect("a folder");
+        assert_eq!(installed_in(&bin.join("rustc")), Some(folder.clone()));
+        std::fs::rename(bin.join("rustc"), bin.join("rustup")).expect("it is renamed");
+        std::os::unix::fs::symlink("rustup", bin.join("rustc")).expect("a link");
+        assert_eq!(installed_in(&bin.join("rustc")), None, "a proxy");
+    }
+}

@@ -1,0 +1,83 @@
+//! Replies that need no evaluator, on the shell or the control channel.
+
+use super::mutex::lock;
+use super::request::Request;
+use super::shared::Shared;
+use jupyter_protocol::{
+    CodeMirrorMode, CommClose, CommInfoReply, HelpLink, InterruptReply, IsCompleteReply,
+    JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
+};
+use taper_host::toolchain;
+
+/// Shown in the help menu of JupyterLab.
+const HELP_LINKS: [(&str, &str); 2] = [
+    ("Rust", "https://doc.rust-lang.org/std/"),
+    ("Candle", "https://docs.rs/candle-core"),
+];
+
+/// Answers a request; one of an unknown type replies with an error when it is dropped.
+pub(super) fn answer(request: Request, shared: &Shared) {
+    match request.content() {
+        JupyterMessageContent::KernelInfoRequest(_) => request.reply(kernel_info()),
+        JupyterMessageContent::HistoryRequest(asked) => {
+            let history = lock(&shared.history).answer(asked);
+            request.reply(history);
+        }
+        JupyterMessageContent::IsCompleteRequest(_) => request.reply(IsCompleteReply::unknown()),
+        JupyterMessageContent::CommInfoRequest(_) => request.reply(CommInfoReply::default()),
+        JupyterMessageContent::CommOpen(open) => {
+            // The protocol requires that a comm with an unknown target is closed; all are unknown.
+            let comm_id = open.comm_id.clone();
+            request.publish(CommClose {
+                comm_id,
+                ..Default::default()
+            });
+        }
+        JupyterMessageContent::InterruptRequest(_) => {
+            shared.interrupt();
+            request.reply(InterruptReply::new());
+        }
+        JupyterMessageContent::ShutdownRequest(asked) => {
+            let restart = asked.restart;
+            request.reply(ShutdownReply {
+                restart,
+                ..Default::default()
+            });
+            shared.stop();
+        }
+        _ => {}
+    }
+}
+
+/// Describes the kernel. The version of Rust is the compiler's; without a compiler, cells report what
+/// is wrong, and the version is the oldest supported one.
+fn kernel_info() -> KernelInfoReply {
+    let version = env!("CARGO_PKG_VERSION");
+    let rust = toolchain::release().unwrap_or(env!("CARGO_PKG_RUST_VERSION"));
+    KernelInfoReply {
+        status: ReplyStatus::Ok,
+        protocol_version: "5.3".to_owned(),
+        implementation: "taper".to_owned(),
+        implementation_version: version.to_owned(),
+        language_info: LanguageInfo {
+            name: "rust".to_owned(),
+            version: rust.to_owned(),
+            mimetype: Some("text/x-rust".to_owned()),
+            file_extension: Some(".rs".to_owned()),
+            pygments_lexer: Some("rust".to_owned()),
+            codemirror_mode: Some(CodeMirrorMode::Simple("rust".to_owned())),
+            nbconvert_exporter: None,
+        },
+        banner: format!("Taper {version}: deep learning in Rust {rust}, cell by cell"),
+        help_links: HELP_LINKS.map(help_link).to_vec(),
+        debugger: false,
+        error: None,
+    }
+}
+
+fn help_link((text, url): (&str, &str)) -> HelpLink {
+    HelpLink {
+        text: text.to_owned(),
+        url: url.to_owned(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The connection file, in which Jupyter says where the kernel listens.
+
+use super::error::{Error, Result, SIGNATURE_SCHEME};
+use jupyter_protocol::{ConnectionInfo, Transport};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// Reads the file and refuses a connection that is not safe.
+pub(super) fn read(file: &Path) -> Result<ConnectionInfo> {
+    let text = std::fs::read_to_string(file).map_err(Error::io(format!(
+        "read the connection file {}",
+        file.display()
+    )))?;
+    let info = serde_json::from_str(&text).map_err(|source| Error::ParseConnectionFile {
+        path: file.to_owned(),
+        source,
+    })?;
+    check(&info)?;
+    Ok(info)
+}
+
+/// Refuses all but signed messages from this machine: a kernel runs whatever code it receives.
+fn check(info: &ConnectionInfo) -> Result<()> {
+    if info.transport != Transport::TCP {
+        let found = info.transport.clone();
+        return Err(Error::Transport { found });
+    }
+    let loopback = match info.ip.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => info.ip == "localhost",
+    };
+    if !loopback {
+        let found = info.ip.clone();
+        return Err(Error::Address { found });
+    }
+    if info.signature_scheme != SIGNATURE_SCHEME {
+        let found = info.signature_scheme.clone();
+        return Err(Error::SignatureScheme { found });
+    }
+    if info.key.is_empty() {
+        return Err(Error::NoKey);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info() -> ConnectionInfo {
+        ConnectionInfo {
+            ip: "127.0.0.1".to_owned(),
+            transport: Transport::TCP,
+            shell_port: 1,
+            iopub_port: 2,
+            stdin_port: 3,
+            control_port: 4,
+            hb_port: 5,
+            key: "a key".to_owned(),
+            signature_scheme: "hmac-sha256".to_owned(),
+            kernel_name: None,
+        }
+    }
+
+    #[test]
+    fn only_signed_messages_from_this_machine() {
+        for ip in ["127.0.0.1", "127.1.2.3", "::1", "localhost"] {
+            let ip = ip.to_owned();
+            check(&ConnectionInfo { ip, ..info() }).unwrap();
+        }
+        let refused = [
+            ("0.0.0.0", "hmac-sha256", "a key", Transport::TCP),
+            ("*", "hmac-sha256", "a key", Transport::TCP),
+            ("192.168.0.7", "hmac-sha256", "a key", Transport::TCP),
+            ("127.0.0.1", "hmac-md5", "a key", Transport::TCP),
+            ("127.0.0.1", "hmac-sha256", "", Transport::TCP),
+            ("/tmp/socket", "hmac-sha256", "a key", Transport::IPC),
+        ];
+        for (ip, scheme, key, transport) in refused {
+            let asked = ConnectionInfo {
+                ip: ip.to_owned(),
+                signature_scheme: scheme.to_owned(),
+                key: key.to_owned(),
+                transport,
+                ..info()
+            };
+            let error = check(&asked).unwrap_err().to_string();
+            assert!(error.contains("Start Jupyter") || error.contains("start Jupyter"));
+        }
+    }
+}

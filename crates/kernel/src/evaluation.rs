@@ -1,0 +1,61 @@
+//! The evaluator, or the error with which its start failed, and calls that survive a panic.
+
+use super::error::{StartResult, chain};
+use super::shared::Shared;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use taper_evaluator::evaluator::Evaluator;
+use taper_evaluator::event::CellError;
+
+/// The state of the evaluation thread.
+pub(super) struct Evaluation {
+    pub(super) evaluator: Result<Box<dyn Evaluator>, CellError>,
+    pub(super) shared: Arc<Shared>,
+    /// The number of the next cell that counts.
+    pub(super) count: usize,
+}
+
+impl Evaluation {
+    /// Starts the evaluator.
+    pub(super) fn start(start: impl FnOnce() -> StartResult, shared: Arc<Shared>) -> Self {
+        let evaluator = caught(start).and_then(|started| {
+            started.map_err(|error| cell_error("StartError", chain(error.as_ref())))
+        });
+        match &evaluator {
+            Ok(evaluator) => shared.set_started(evaluator.interrupter()),
+            Err(error) => eprintln!("taper: the evaluator did not start: {}", error.message),
+        }
+        Self {
+            evaluator,
+            shared,
+            count: 1,
+        }
+    }
+}
+
+/// Calls the evaluator: a panic in it becomes an error of the cell, and the kernel continues.
+pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, CellError> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
+        cell_error(
+            "InternalError",
+            format!("taper itself failed: {}", panic_message(panic)),
+        )
+    })
+}
+
+fn panic_message(panic: Box<dyn Any + Send>) -> String {
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => (*panic.downcast::<&str>().unwrap_or_default()).to_owned(),
+    }
+}
+
+fn cell_error(name: &str, message: String) -> CellError {
+    CellError {
+        name: name.to_owned(),
+        traceback: message.lines().map(str::to_owned).collect(),
+        message,
+        location: None,
+    }
+}

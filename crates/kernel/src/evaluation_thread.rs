@@ -1,0 +1,75 @@
+//! The evaluation thread: it owns the evaluator and handles one request after the other.
+
+use super::error::StartResult;
+use super::evaluation::Evaluation;
+use super::outgoing::OutboxSender;
+use super::request::Request;
+use super::shared::Shared;
+use super::{execute, introspect};
+use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use tokio::sync::oneshot;
+
+/// As large as a main thread's stack: the evaluator analyses code by deep recursion.
+const STACK: usize = 8 << 20;
+
+/// A request that waits for the evaluator.
+pub(super) struct Job {
+    pub(super) ticket: u64,
+    pub(super) message: Arc<JupyterMessage>,
+}
+
+/// Resolves when the evaluation thread has ended.
+pub(super) type Ended = oneshot::Receiver<()>;
+
+/// Starts the thread, which first starts the evaluator. It ends when the queue is closed.
+pub(super) fn spawn(
+    start: impl FnOnce() -> StartResult + Send + 'static,
+    queue: Receiver<Job>,
+    outbox: OutboxSender,
+    shared: Arc<Shared>,
+) -> Ended {
+    let (ended, end) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("evaluation".to_owned())
+        .stack_size(STACK);
+    let run = move || {
+        let mut evaluation = Evaluation::start(start, shared);
+        for job in queue {
+            handle(&mut evaluation, job, outbox.clone());
+        }
+        drop(outbox);
+        let _ = ended.send(());
+        // The process is ending: to free an evaluator's memory would take as long as a restart may.
+        std::mem::forget(evaluation);
+    };
+    thread.spawn(run).expect("the system starts a thread");
+    end
+}
+
+fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {
+    let message = job.message.clone();
+    let request = Request::begin(job.message, outbox);
+    let reply: Option<JupyterMessageContent> = match &message.content {
+        JupyterMessageContent::ExecuteRequest(cell) => {
+            Some(execute::execute(evaluation, &request, cell, job.ticket).into())
+        }
+        JupyterMessageContent::CompleteRequest(asked) => {
+            Some(introspect::complete(evaluation, asked).into())
+        }
+        JupyterMessageContent::InspectRequest(asked) => {
+            Some(introspect::inspect(evaluation, asked).into())
+        }
+        JupyterMessageContent::IsCompleteRequest(asked) => {
+            Some(introspect::is_complete(evaluation, asked).into())
+        }
+        // The shell queues no other type; the request replies with an error when it is dropped.
+        _ => None,
+    };
+    // Before the reply: a front end that has received `idle` finds the evaluator idle.
+    evaluation.shared.done();
+    if let Some(reply) = reply {
+        request.reply(reply);
+    }
+}

@@ -1,0 +1,195 @@
+//! Execution of a cell: its number, its events, its reply.
+
+use super::evaluation::{Evaluation, caught};
+use super::expressions::evaluate;
+use super::media::media;
+use super::mutex::lock;
+use super::request::Request;
+use super::shared::Shared;
+use jupyter_protocol::{
+    ClearOutput, DisplayData, ErrorOutput, ExecuteInput, ExecuteReply, ExecuteRequest,
+    ExecuteResult, ExecutionCount, ExpressionResult, InputRequest, Payload, ReplyError,
+    ReplyStatus, Transient, UpdateDisplayData,
+};
+use std::collections::HashMap;
+use taper_evaluator::evaluator::Front;
+use taper_evaluator::event::{CellError, Event, MimeBundle};
+
+/// Runs a cell, unless an earlier cell has failed. Its outputs are published through `request`.
+pub(super) fn execute(
+    evaluation: &mut Evaluation,
+    request: &Request,
+    cell: &ExecuteRequest,
+    ticket: u64,
+) -> ExecuteReply {
+    let count = ExecutionCount::new(evaluation.count);
+    let shared = evaluation.shared.clone();
+    if !shared.begin_cell(ticket) {
+        // Without a number: front ends show it as a cell that was not run.
+        return ExecuteReply {
+            status: ReplyStatus::Aborted,
+            ..Default::default()
+        };
+    }
+    if !cell.silent {
+        request.publish(ExecuteInput {
+            code: cell.code.clone(),
+            execution_count: count,
+        });
+    }
+    let mut front = CellFront {
+        request,
+        cell,
+        count,
+        shared: &shared,
+        error: None,
+        result: None,
+    };
+    let needs_no_evaluator = is_blank(&cell.code) || is_exit_command(&cell.code);
+    let outcome = match (&mut evaluation.evaluator, needs_no_evaluator) {
+        (_, true) => Ok(()),
+        (Err(error), _) => Err(error.clone()),
+        (Ok(evaluator), _) => caught(|| evaluator.execute(&cell.code, &mut front)).flatten(),
+    };
+    let (outcome, result) = front.finish(outcome);
+    let values = match &outcome {
+        Ok(()) => evaluate(evaluation, cell.user_expressions.iter().flatten()),
+        Err(_) => HashMap::new(),
+    };
+    shared.end_cell(outcome.is_err() && cell.stop_on_error);
+    if cell.store_history && !cell.silent && !is_blank(&cell.code) {
+        lock(&shared.history).push(evaluation.count, &cell.code, result);
+        evaluation.count += 1;
+    }
+    reply(cell, count, outcome, values)
+}
+
+fn reply(
+    cell: &ExecuteRequest,
+    execution_count: ExecutionCount,
+    outcome: Result<(), CellError>,
+    values: HashMap<String, ExpressionResult>,
+) -> ExecuteReply {
+    let exit = is_exit_command(&cell.code).then_some(Payload::AskExit { keepkernel: false });
+    let status = match outcome {
+        Ok(()) => ReplyStatus::Ok,
+        Err(_) => ReplyStatus::Error,
+    };
+    ExecuteReply {
+        status,
+        execution_count,
+        payload: exit.into_iter().collect(),
+        user_expressions: Some(values),
+        error: outcome.err().map(|error| {
+            Box::new(ReplyError {
+                ename: error.name,
+                evalue: error.message,
+                traceback: error.traceback,
+            })
+        }),
+    }
+}
+
+/// Returns whether a cell runs without the evaluator and without a number.
+fn is_blank(code: &str) -> bool {
+    code.trim().is_empty()
+}
+
+/// Returns whether a cell ends a console, as in Python's.
+fn is_exit_command(code: &str) -> bool {
+    matches!(code.trim(), "exit" | "quit")
+}
+
+/// Publishes the events of one cell.
+struct CellFront<'a> {
+    request: &'a Request,
+    cell: &'a ExecuteRequest,
+    count: ExecutionCount,
+    shared: &'a Shared,
+    error: Option<CellError>,
+    /// The cell's value as text, for the history.
+    result: Option<String>,
+}
+
+impl CellFront<'_> {
+    /// Returns the cell's outcome and its value as text. An error is published once: as an event, or
+    /// here when the evaluator sent none.
+    fn finish(mut self, outcome: Result<(), CellError>) -> (Result<(), CellError>, Option<String>) {
+        if let (Err(error), None) = (outcome, &self.error) {
+            self.event(Event::Error(error));
+        }
+        (self.error.map_or(Ok(()), Err), self.result)
+    }
+}
+
+impl Front for CellFront<'_> {
+    fn event(&mut self, event: Event) {
+        match &event {
+            Event::Error(error) => self.error = Some(error.clone()),
+            Event::Result { data, .. } => self.result = plain_text(data),
+            _ => {}
+        }
+        if !self.cell.silent {
+            publish(self.request, event, self.count);
+        }
+    }
+
+    fn input(&mut self, prompt: &str, password: bool) -> Option<String> {
+        if !self.cell.allow_stdin {
+            return None;
+        }
+        let question = self.request.question(InputRequest {
+            prompt: prompt.to_owned(),
+            password,
+        });
+        let answer = self.shared.prompts.open(&question)?;
+        self.request.ask(question);
+        answer.recv().ok()
+    }
+}
+
+fn publish(request: &Request, event: Event, execution_count: ExecutionCount) {
+    match event {
+        Event::Text { stream, text } => request.text(stream, text),
+        Event::Display {
+            data,
+            metadata,
+            display_id,
+        } => request.publish(DisplayData {
+            data: media(data),
+            metadata,
+            transient: display_id.map(transient),
+        }),
+        Event::UpdateDisplay {
+            data,
+            metadata,
+            display_id,
+        } => request.publish(UpdateDisplayData {
+            data: media(data),
+            metadata,
+            transient: transient(display_id),
+        }),
+        Event::Clear { wait } => request.publish(ClearOutput { wait }),
+        Event::Result { data, metadata } => request.publish(ExecuteResult {
+            execution_count,
+            data: media(data),
+            metadata,
+            transient: Some(Transient::default()),
+        }),
+        Event::Error(error) => request.publish(ErrorOutput {
+            ename: error.name,
+            evalue: error.message,
+            traceback: error.traceback,
+        }),
+    }
+}
+
+fn transient(display_id: String) -> Transient {
+    Transient {
+        display_id: Some(display_id),
+    }
+}
+
+fn plain_text(data: &MimeBundle) -> Option<String> {
+    data.get("text/plain")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,130 @@
+//! Completion, documentation, and whether code is complete. Positions are characters in Jupyter and
+//! bytes in the evaluator.
+
+use super::cursor::inspected;
+use super::evaluation::{Evaluation, caught};
+use super::media::media;
+use jupyter_protocol::{
+    CompleteReply, CompleteRequest, InspectReply, InspectRequest, IsCompleteReply,
+    IsCompleteRequest,
+};
+use serde::Serialize;
+use serde_json::Map;
+use taper_evaluator::evaluator::{Completeness, Completion, Completions};
+
+/// The metadata in which JupyterLab finds the kind of each proposal.
+const TYPES: &str = "_jupyter_types_experimental";
+
+/// One proposal in [`TYPES`].
+#[derive(Serialize)]
+struct TypedMatch<'a> {
+    text: &'a str,
+    r#type: &'a str,
+    signature: &'a str,
+    start: usize,
+    end: usize,
+}
+
+/// Returns proposals for the text at the cursor.
+pub(super) fn complete(evaluation: &mut Evaluation, asked: &CompleteRequest) -> CompleteReply {
+    let cursor = byte_offset(&asked.code, asked.cursor_pos);
+    let nothing = Completions {
+        start: cursor,
+        end: cursor,
+        items: Vec::new(),
+    };
+    let found = match &mut evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.complete(&asked.code, cursor)).unwrap_or(nothing),
+        Err(_) => nothing,
+    };
+    complete_reply(&asked.code, &found)
+}
+
+/// Returns documentation of the name at the cursor.
+pub(super) fn inspect(evaluation: &mut Evaluation, asked: &InspectRequest) -> InspectReply {
+    let cursor = inspected(&asked.code, byte_offset(&asked.code, asked.cursor_pos));
+    let found = match &mut evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.inspect(&asked.code, cursor)).unwrap_or(None),
+        Err(_) => None,
+    };
+    InspectReply {
+        found: found.is_some(),
+        data: found.map(media).unwrap_or_default(),
+        ..Default::default()
+    }
+}
+
+/// Returns whether code can be run as it is.
+pub(super) fn is_complete(evaluation: &Evaluation, asked: &IsCompleteRequest) -> IsCompleteReply {
+    let answer = match &evaluation.evaluator {
+        Ok(evaluator) => caught(|| evaluator.is_complete(&asked.code)).ok(),
+        Err(_) => None,
+    };
+    match answer {
+        Some(Completeness::Complete) => IsCompleteReply::complete(),
+        Some(Completeness::Incomplete { indent }) => IsCompleteReply::incomplete(indent),
+        Some(Completeness::Invalid) => IsCompleteReply::invalid(),
+        None => IsCompleteReply::unknown(),
+    }
+}
+
+fn complete_reply(code: &str, found: &Completions) -> CompleteReply {
+    let start = char_offset(code, found.start);
+    let end = char_offset(code, found.end);
+    let types = found.items.iter().map(|item| {
+        let typed = TypedMatch {
+            text: &item.text,
+            r#type: &item.kind,
+            signature: signature(item),
+            start,
+            end,
+        };
+        serde_json::to_value(typed).unwrap_or_default()
+    });
+    CompleteReply {
+        matches: found.items.iter().map(|item| item.text.clone()).collect(),
+        cursor_start: start,
+        cursor_end: end,
+        metadata: Map::from_iter([(TYPES.to_owned(), types.collect())]),
+        ..Default::default()
+    }
+}
+
+/// Returns the evaluator's label, or the text where the label leaves out the parameters.
+fn signature(item: &Completion) -> &str {
+    if item.label.ends_with("(…)") {
+        &item.text
+    } else {
+        &item.label
+    }
+}
+
+/// Returns the byte at which the `chars`-th character begins; the length if there are fewer.
+fn byte_offset(code: &str, chars: usize) -> usize {
+    code.char_indices()
+        .nth(chars)
+        .map_or(code.len(), |(byte, _)| byte)
+}
+
+/// Returns how many characters begin before `byte`.
+fn char_offset(code: &str, byte: usize) -> usize {
+    code.char_indices()
+        .take_while(|(start, _)| *start < byte)
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_code_points() {
+        let code = "é🕯x";
+        for (chars, byte) in [(0, 0), (1, 2), (2, 6), (3, 7)] {
+            assert_eq!(byte_offset(code, chars), byte);
+            assert_eq!(char_offset(code, byte), chars);
+        }
+        assert_eq!(byte_offset(code, 99), code.len());
+        assert_eq!(char_offset(code, 99), 3);
+    }
+}

@@ -1,0 +1,117 @@
+//! What ends or interrupts the kernel from outside the protocol: signals, and the end of Jupyter.
+
+use super::error::{Error, Result};
+use super::shared::Shared;
+use rustix::io::Errno;
+use rustix::process::{Pid, getppid, test_kill_process};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How often to check that Jupyter is running.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel.
+pub(super) fn watch(shared: Arc<Shared>) -> Result<()> {
+    let listen = |kind, name: &str| signal(kind).map_err(Error::io(format!("listen for {name}")));
+    let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
+    let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;
+    let jupyter = Jupyter::from_environment();
+    let mut check = tokio::time::interval(INTERVAL);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => shared.interrupt(),
+                _ = terminate.recv() => shared.stop(),
+                _ = check.tick() => if jupyter.as_ref().is_some_and(Jupyter::has_ended) {
+                    shared.stop();
+                },
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Follows the process that Jupyter started, when it is not this one: each byte from it interrupts
+/// the cell, and its end ends the kernel.
+pub(super) fn follow(mut proxy: UnixStream, shared: Arc<Shared>) {
+    std::thread::spawn(move || {
+        while proxy.read_exact(&mut [0]).is_ok() {
+            shared.interrupt();
+        }
+        shared.stop();
+    });
+}
+
+/// The process for which this kernel runs.
+struct Jupyter {
+    pid: Pid,
+    /// Whether it started this process itself, not through `cargo` for instance.
+    is_parent: bool,
+}
+
+impl Jupyter {
+    fn from_environment() -> Option<Self> {
+        let pid = std::env::var("JPY_PARENT_PID").ok()?.parse().ok()?;
+        let pid = Pid::from_raw(pid)?;
+        Some(Self {
+            pid,
+            is_parent: getppid() == Some(pid),
+        })
+    }
+
+    /// A child gets another parent when its own has ended, even before the old one was waited for.
+    /// Other processes can only ask whether the process exists.
+    fn has_ended(&self) -> bool {
+        if self.is_parent {
+            return getppid() != Some(self.pid);
+        }
+        test_kill_process(self.pid) == Err(Errno::SRCH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::Stop;
+    use std::process::Command;
+
+    #[test]
+    fn the_end_of_the_proxy_stops_the_kernel() {
+        let (proxy, kernel) = UnixStream::pair().unwrap();
+        let stop = Stop::default();
+        follow(kernel, Arc::new(Shared::new(stop.clone())));
+        drop(proxy);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let stopped =
+            async { tokio::time::timeout(Duration::from_secs(10), stop.requested()).await };
+        runtime.block_on(stopped).expect("the kernel stops");
+    }
+
+    #[test]
+    fn the_end_of_jupyter_is_noticed() {
+        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
+        let jupyter = Jupyter {
+            pid: Pid::from_child(&process),
+            is_parent: false,
+        };
+        assert!(!jupyter.has_ended());
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert!(jupyter.has_ended());
+    }
+
+    #[test]
+    fn a_child_notices_that_it_has_another_parent() {
+        let is_parent = true;
+        let pid = getppid().unwrap();
+        assert!(!Jupyter { pid, is_parent }.has_ended());
+        let pid = Pid::from_raw(pid.as_raw_nonzero().get() + 1).unwrap();
+        assert!(Jupyter { pid, is_parent }.has_ended());
+    }
+}

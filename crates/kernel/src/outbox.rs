@@ -1,0 +1,254 @@
+//! The one task that sends: outputs, replies to shell requests, questions on stdin.
+
+use super::outgoing::{Outgoing, deliver};
+use super::shared::Shared;
+use super::throttle::UpdateThrottle;
+use jupyter_protocol::{
+    ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
+    StreamContent,
+};
+use jupyter_zmq_client::{
+    KernelIoPubXPubConnection, Result, RouterSendConnection, SubscriptionEvent,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use taper_evaluator::event::Stream;
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver};
+use tokio::time::Instant;
+
+/// The length of the evaluation thread's queue; when it is full, the cell waits.
+pub(super) const EVALUATION_QUEUE: usize = 256;
+
+/// How long text waits for more text of the same stream before it is sent.
+const TEXT_DELAY: Duration = Duration::from_millis(50);
+
+/// Text of this length is sent without waiting.
+const TEXT_BYTES: usize = 64 * 1024;
+
+/// Text of one stream that waits for more.
+struct Pending {
+    cause: Arc<JupyterMessage>,
+    stream: Stream,
+    text: String,
+    due: Instant,
+}
+
+/// Sends the messages of all queues.
+pub(super) struct Outbox {
+    iopub: KernelIoPubXPubConnection,
+    shell: RouterSendConnection,
+    stdin: RouterSendConnection,
+    shared: Arc<Shared>,
+    text: Option<Pending>,
+    updates: UpdateThrottle,
+    /// Whether the first status, `starting`, has been sent.
+    announced: bool,
+    /// Whether the last status of the evaluation thread that front ends received is `busy`.
+    busy: bool,
+}
+
+impl Outbox {
+    pub(super) fn new(
+        iopub: KernelIoPubXPubConnection,
+        shell: RouterSendConnection,
+        stdin: RouterSendConnection,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self {
+            iopub,
+            shell,
+            stdin,
+            shared,
+            text: None,
+            updates: UpdateThrottle::default(),
+            announced: false,
+            busy: false,
+        }
+    }
+
+    /// Sends until all queues are closed.
+    pub(super) async fn run(
+        mut self,
+        mut immediate: UnboundedReceiver<Outgoing>,
+        mut evaluation: Receiver<Outgoing>,
+    ) {
+        loop {
+            let due = self.text.as_ref().map(|text| text.due);
+            let update = self.updates.due();
+            tokio::select! {
+                biased;
+                event = self.iopub.recv_subscription() => self.subscribed(event).await,
+                () = sleep_until(due), if due.is_some() => self.flush_text().await,
+                () = sleep_until(update), if update.is_some() => self.flush_updates().await,
+                next = next(&mut immediate, &mut evaluation) => match next {
+                    Some(Next::Immediate(outgoing)) => self.send_immediate(outgoing).await,
+                    Some(Next::Evaluation(outgoing)) => self.send_evaluation(outgoing).await,
+                    None => break,
+                },
+            }
+        }
+        self.flush().await;
+    }
+
+    /// Welcomes a front end, which receives what is published from now on.
+    async fn subscribed(&mut self, event: Result<SubscriptionEvent>) {
+        let topic = match event {
+            Ok(SubscriptionEvent::Subscribe(topic)) => topic,
+            Ok(SubscriptionEvent::Unsubscribe(_)) => return,
+            Err(error) => return eprintln!("taper: a front end has left: {error}"),
+        };
+        let welcome = JupyterMessage::from(IoPubWelcome::new(topic.clone()));
+        let welcome = welcome.with_zmq_identities(vec![topic.into_bytes().into()]);
+        deliver(&mut self.iopub, welcome).await;
+        self.announce().await;
+    }
+
+    /// Publishes `starting` before any other status, and only once.
+    async fn announce(&mut self) {
+        if !self.announced {
+            self.announced = true;
+            self.publish(Status::starting().into()).await;
+        }
+    }
+
+    async fn publish(&mut self, message: JupyterMessage) {
+        let topic = message.header.msg_type.clone();
+        let message = message.with_zmq_identities(vec![topic.into_bytes().into()]);
+        deliver(&mut self.iopub, message).await;
+    }
+
+    /// Sends a message of the evaluation thread.
+    async fn send_evaluation(&mut self, outgoing: Outgoing) {
+        if let Outgoing::Text {
+            cause,
+            stream,
+            text,
+        } = outgoing
+        {
+            return self.add_text(cause, stream, text).await;
+        }
+        // Updates and text do not wait for each other: an update is shown in the place of its display.
+        match outgoing {
+            Outgoing::Iopub(message) if UpdateThrottle::accepts(&message) => {
+                self.updates.hold(message)
+            }
+            outgoing => self.send_in_order(outgoing).await,
+        }
+    }
+
+    /// Sends a message after the text and the updates that are waiting.
+    async fn send_in_order(&mut self, outgoing: Outgoing) {
+        self.flush().await;
+        if let Some(state) = status(&outgoing) {
+            self.busy = *state == ExecutionState::Busy;
+        }
+        self.send(outgoing).await;
+    }
+
+    /// Sends a message of a request that was answered without the evaluator. Front ends show the
+    /// last status, whichever request it belongs to: after such an `idle` while a cell still runs,
+    /// `busy` is published again, without a request.
+    async fn send_immediate(&mut self, outgoing: Outgoing) {
+        let idle = status(&outgoing) == Some(&ExecutionState::Idle);
+        self.send(outgoing).await;
+        if idle && self.busy {
+            self.publish(Status::busy().into()).await;
+        }
+    }
+
+    async fn send(&mut self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::Iopub(message) => {
+                self.announce().await;
+                self.publish(message).await;
+            }
+            Outgoing::Text {
+                cause,
+                stream,
+                text,
+            } => self.add_text(cause, stream, text).await,
+            Outgoing::Reply(message) => {
+                deliver(&mut self.shell, message).await;
+            }
+            Outgoing::Question(message) => {
+                // The cell must not wait for the answer to a question that was not sent.
+                if !deliver(&mut self.stdin, message).await {
+                    self.shared.prompts.cancel();
+                }
+            }
+        }
+    }
+
+    async fn add_text(&mut self, cause: Arc<JupyterMessage>, stream: Stream, text: String) {
+        if self.text.as_ref().is_some_and(|old| old.stream != stream) {
+            self.flush_text().await;
+        }
+        let pending = self.text.get_or_insert_with(|| Pending {
+            cause,
+            stream,
+            text: String::new(),
+            due: Instant::now() + TEXT_DELAY,
+        });
+        pending.text.push_str(&text);
+        if pending.text.len() >= TEXT_BYTES {
+            self.flush_text().await;
+        }
+    }
+
+    async fn flush(&mut self) {
+        self.flush_text().await;
+        self.flush_updates().await;
+    }
+
+    async fn flush_updates(&mut self) {
+        for update in self.updates.take() {
+            self.publish(update).await;
+        }
+    }
+
+    async fn flush_text(&mut self) {
+        let Some(pending) = self.text.take() else {
+            return;
+        };
+        let name = match pending.stream {
+            Stream::Stdout => Stdio::Stdout,
+            Stream::Stderr => Stdio::Stderr,
+        };
+        let text = pending.text;
+        let message = StreamContent { name, text }.as_child_of(&pending.cause);
+        self.publish(message).await;
+    }
+}
+
+enum Next {
+    Immediate(Outgoing),
+    Evaluation(Outgoing),
+}
+
+async fn next(
+    immediate: &mut UnboundedReceiver<Outgoing>,
+    evaluation: &mut Receiver<Outgoing>,
+) -> Option<Next> {
+    tokio::select! {
+        biased;
+        Some(outgoing) = immediate.recv() => Some(Next::Immediate(outgoing)),
+        Some(outgoing) = evaluation.recv() => Some(Next::Evaluation(outgoing)),
+        else => None,
+    }
+}
+
+async fn sleep_until(due: Option<Instant>) {
+    if let Some(due) = due {
+        tokio::time::sleep_until(due).await;
+    }
+}
+
+fn status(outgoing: &Outgoing) -> Option<&ExecutionState> {
+    match outgoing {
+        Outgoing::Iopub(message) => match &message.content {
+            JupyterMessageContent::Status(status) => Some(&status.execution_state),
+            _ => None,
+        },
+        _ => None,
+    }
+}

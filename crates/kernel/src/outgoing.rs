@@ -1,0 +1,74 @@
+//! Outgoing messages, and the queues through which they reach the sockets.
+
+use jupyter_protocol::JupyterMessage;
+use jupyter_zmq_client::Connection;
+use std::sync::Arc;
+use taper_evaluator::event::Stream;
+use tokio::sync::mpsc::{Sender, UnboundedSender};
+use zeromq::SocketSend;
+
+/// One message to send.
+pub(super) enum Outgoing {
+    Iopub(JupyterMessage),
+    /// Text that a request printed.
+    Text {
+        cause: Arc<JupyterMessage>,
+        stream: Stream,
+        text: String,
+    },
+    Reply(JupyterMessage),
+    Question(JupyterMessage),
+}
+
+/// A queue to the outbox; messages in one queue stay in order.
+#[derive(Clone)]
+pub(super) enum OutboxSender {
+    /// The queue of the evaluation thread. It is bounded: a cell that prints faster than a front
+    /// end reads waits, instead of filling the memory.
+    Evaluation(Sender<Outgoing>),
+    /// The queue of shell requests that are answered at once. It never blocks.
+    Immediate(UnboundedSender<Outgoing>),
+    /// The queue of control requests. Their replies bypass the outbox: an interrupt is answered
+    /// even when a front end has stopped reading its outputs.
+    Control {
+        iopub: UnboundedSender<Outgoing>,
+        replies: UnboundedSender<JupyterMessage>,
+    },
+}
+
+impl OutboxSender {
+    /// Queues a message. When the kernel has ended and the queue is closed, it is dropped.
+    pub(super) fn send(&self, outgoing: Outgoing) {
+        let _ = match self {
+            Self::Evaluation(queue) => queue.blocking_send(outgoing).ok(),
+            Self::Immediate(queue) | Self::Control { iopub: queue, .. } => {
+                queue.send(outgoing).ok()
+            }
+        };
+    }
+
+    /// Queues the reply to a request.
+    pub(super) fn reply(&self, reply: JupyterMessage) {
+        match self {
+            Self::Control { replies, .. } => {
+                let _ = replies.send(reply);
+            }
+            Self::Evaluation(_) | Self::Immediate(_) => self.send(Outgoing::Reply(reply)),
+        }
+    }
+}
+
+/// Sends a message and returns whether that worked; the kernel continues when a front end has left.
+pub(super) async fn deliver<S: SocketSend>(
+    connection: &mut Connection<S>,
+    message: JupyterMessage,
+) -> bool {
+    let kind = message.header.msg_type.clone();
+    match connection.send(message).await {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("taper: could not send `{kind}`: {error}");
+            false
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A request being handled. It ends with exactly one reply and one `idle`, whatever happens.
+
+use super::outgoing::{OutboxSender, Outgoing};
+use jupyter_protocol::{
+    InputRequest, JupyterMessage, JupyterMessageContent, ReplyError, ReplyStatus, Status,
+    UnknownMessage,
+};
+use serde::Serialize;
+use std::sync::Arc;
+use taper_evaluator::event::Stream;
+
+/// Publishes `busy` when it begins and `idle` when it is dropped. If there is no reply by then, it
+/// replies with an error.
+pub(super) struct Request {
+    message: Arc<JupyterMessage>,
+    outbox: OutboxSender,
+    answered: bool,
+}
+
+impl Request {
+    /// Begins to handle a message, whose replies and outputs go through `outbox`.
+    pub(super) fn begin(message: Arc<JupyterMessage>, outbox: OutboxSender) -> Self {
+        let request = Self {
+            message,
+            outbox,
+            answered: false,
+        };
+        request.publish(Status::busy());
+        request
+    }
+
+    /// Returns what is requested.
+    pub(super) fn content(&self) -> &JupyterMessageContent {
+        &self.message.content
+    }
+
+    /// Publishes `content` to all front ends, with this request as the parent.
+    pub(super) fn publish(&self, content: impl Into<JupyterMessageContent>) {
+        let message = JupyterMessage::new(content, Some(&self.message));
+        self.outbox.send(Outgoing::Iopub(message));
+    }
+
+    /// Publishes text; adjacent pieces may be sent as one message.
+    pub(super) fn text(&self, stream: Stream, text: String) {
+        self.outbox.send(Outgoing::Text {
+            cause: self.message.clone(),
+            stream,
+            text,
+        });
+    }
+
+    /// Creates a question to the sender of this request; [`Request::ask`] sends it.
+    pub(super) fn question(&self, question: InputRequest) -> JupyterMessage {
+        question.as_child_of(&self.message)
+    }
+
+    /// Sends a question.
+    pub(super) fn ask(&self, question: JupyterMessage) {
+        self.outbox.send(Outgoing::Question(question));
+    }
+
+    /// Replies, which ends the request.
+    pub(super) fn reply(mut self, content: impl Into<JupyterMessageContent>) {
+        self.send_reply(content.into());
+    }
+
+    fn send_reply(&mut self, content: JupyterMessageContent) {
+        self.answered = true;
+        self.outbox
+            .reply(JupyterMessage::new(content, Some(&self.message)));
+    }
+
+    /// Returns the type of the reply; `None` for messages that get none, such as `comm_msg`.
+    fn reply_type(&self) -> Option<String> {
+        let name = self.message.header.msg_type.strip_suffix("_request")?;
+        Some(format!("{name}_reply"))
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if !self.answered
+            && let Some(msg_type) = self.reply_type()
+        {
+            self.send_reply(failure(msg_type));
+        }
+        self.publish(Status::idle());
+    }
+}
+
+/// Creates the reply to a request of any type that could not be answered.
+fn failure(msg_type: String) -> JupyterMessageContent {
+    #[derive(Serialize)]
+    struct Failure {
+        status: ReplyStatus,
+        #[serde(flatten)]
+        error: ReplyError,
+    }
+    let failure = Failure {
+        status: ReplyStatus::Error,
+        error: ReplyError {
+            ename: "RequestError".to_owned(),
+            evalue: "this kernel does not know the request, or cannot read or answer it".to_owned(),
+            traceback: Vec::new(),
+        },
+    };
+    let content = serde_json::to_value(failure).unwrap_or_default();
+    UnknownMessage { msg_type, content }.into()
+}

@@ -1,0 +1,105 @@
+//! The state that the tasks and the evaluation thread share.
+
+use super::history::History;
+use super::mutex::lock;
+use super::prompts::Prompts;
+use super::stop::Stop;
+use std::sync::{Arc, Mutex, OnceLock};
+use taper_evaluator::evaluator::Interrupt;
+
+/// The state of the kernel.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) history: Mutex<History>,
+    pub(super) prompts: Prompts,
+    queue: Mutex<Queue>,
+    interrupter: OnceLock<Arc<dyn Interrupt>>,
+    stop: Stop,
+}
+
+/// The queue of the evaluation thread. Requests get tickets, numbered from 1 in order of arrival.
+#[derive(Default)]
+struct Queue {
+    received: u64,
+    done: u64,
+    /// Cells with a ticket up to this one are not run.
+    aborted: u64,
+    running: bool,
+}
+
+impl Shared {
+    /// Creates the state of a kernel that `stop` ends.
+    pub(super) fn new(stop: Stop) -> Self {
+        Self {
+            stop,
+            ..Self::default()
+        }
+    }
+
+    /// Sets how to interrupt the evaluator, which has started.
+    pub(super) fn set_started(&self, interrupter: Arc<dyn Interrupt>) {
+        let _ = self.interrupter.set(interrupter);
+    }
+
+    pub(super) fn started(&self) -> bool {
+        self.interrupter.get().is_some()
+    }
+
+    /// Counts a request for the evaluation thread and returns its ticket.
+    pub(super) fn take_ticket(&self) -> u64 {
+        let mut queue = lock(&self.queue);
+        queue.received += 1;
+        queue.received
+    }
+
+    /// Counts a request that the evaluation thread has finished.
+    pub(super) fn done(&self) {
+        lock(&self.queue).done += 1;
+    }
+
+    /// Returns whether the evaluator has started and has nothing to do.
+    pub(super) fn idle(&self) -> bool {
+        let queue = lock(&self.queue);
+        self.started() && queue.done == queue.received
+    }
+
+    /// Returns whether the cell with this ticket may run; if so, it counts as running until
+    /// [`Shared::end_cell`].
+    pub(super) fn begin_cell(&self, ticket: u64) -> bool {
+        let mut queue = lock(&self.queue);
+        queue.running = ticket > queue.aborted;
+        queue.running
+    }
+
+    /// Ends the running cell; with `abort`, the cells that are waiting will not run.
+    pub(super) fn end_cell(&self, abort: bool) {
+        let mut queue = lock(&self.queue);
+        queue.running = false;
+        if abort {
+            queue.aborted = queue.aborted.max(queue.received);
+        }
+    }
+
+    /// Interrupts the running cell. If no cell is running, the cells that are waiting will not run.
+    pub(super) fn interrupt(&self) {
+        let running = {
+            let mut queue = lock(&self.queue);
+            if !queue.running {
+                queue.aborted = queue.aborted.max(queue.received);
+            }
+            queue.running
+        };
+        if running && let Some(interrupter) = self.interrupter.get() {
+            // The cell before its question: otherwise it would continue for a moment, unanswered.
+            interrupter.interrupt();
+            self.prompts.cancel();
+        }
+    }
+
+    /// Ends the kernel: no waiting cell runs, no question is answered, all tasks end.
+    pub(super) fn stop(&self) {
+        lock(&self.queue).aborted = u64::MAX;
+        self.prompts.close();
+        self.stop.request();
+    }
+}

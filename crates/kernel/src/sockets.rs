@@ -1,0 +1,88 @@
+//! The five sockets of a kernel.
+
+use super::error::{Error, Result};
+use super::stop::Stop;
+use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status};
+use jupyter_zmq_client::{
+    KernelControlConnection, KernelHeartbeatConnection, KernelIoPubXPubConnection,
+    KernelShellConnection, KernelStdinConnection, RuntimeError, create_kernel_control_connection,
+    create_kernel_heartbeat_connection, create_kernel_iopub_xpub_connection,
+    create_kernel_shell_connection, create_kernel_stdin_connection,
+};
+use std::time::{Duration, Instant};
+
+/// How long to wait for a port that is in use.
+const PORT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The kernel's ends of the five channels.
+pub(super) struct Sockets {
+    pub(super) shell: KernelShellConnection,
+    pub(super) control: KernelControlConnection,
+    pub(super) stdin: KernelStdinConnection,
+    pub(super) iopub: KernelIoPubXPubConnection,
+    pub(super) heartbeat: KernelHeartbeatConnection,
+}
+
+impl Sockets {
+    /// Binds all five.
+    pub(super) async fn bind(info: &ConnectionInfo) -> Result<Self> {
+        // The library creates a new session id for each message without a parent; the kernel has one.
+        let session = JupyterMessage::from(Status::starting()).header.session;
+        Ok(Self {
+            shell: bind("shell", info.shell_port, async || {
+                create_kernel_shell_connection(info, &session).await
+            })
+            .await?,
+            control: bind("control", info.control_port, async || {
+                create_kernel_control_connection(info, &session).await
+            })
+            .await?,
+            stdin: bind("stdin", info.stdin_port, async || {
+                create_kernel_stdin_connection(info, &session).await
+            })
+            .await?,
+            iopub: bind("iopub", info.iopub_port, async || {
+                create_kernel_iopub_xpub_connection(info, &session).await
+            })
+            .await?,
+            heartbeat: bind("heartbeat", info.hb_port, async || {
+                create_kernel_heartbeat_connection(info).await
+            })
+            .await?,
+        })
+    }
+}
+
+/// Binds a port. After a restart it may still be in use by the old kernel, which is ending.
+async fn bind<T>(
+    channel: &'static str,
+    port: u16,
+    connect: impl AsyncFn() -> std::result::Result<T, RuntimeError>,
+) -> Result<T> {
+    let until = Instant::now() + PORT_TIMEOUT;
+    loop {
+        match connect().await {
+            Err(_) if Instant::now() < until => tokio::time::sleep(PORT_TIMEOUT / 60).await,
+            bound => {
+                return bound.map_err(|source| Error::Bind {
+                    channel,
+                    port,
+                    source,
+                });
+            }
+        }
+    }
+}
+
+/// Answers heartbeats until the kernel stops.
+pub(super) async fn answer_heartbeats(mut heartbeat: KernelHeartbeatConnection, stop: Stop) {
+    loop {
+        tokio::select! {
+            answered = heartbeat.single_heartbeat() => if answered.is_err() {
+                // A peer that sends malformed messages may fail again at once, endlessly.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            },
+            () = stop.requested() => return,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The process that is the spare: it starts a session, warms it, waits, and becomes the kernel of the
+//! first proxy.
+
+use super::fingerprint::fingerprint;
+use super::handover::{ENDED, Launch, SERVING};
+use super::launch::{DETACHED, start_detached, start_later};
+use super::registry::Registry;
+use super::settings::idle_timeout;
+use crate::error::{Error, Result, chain};
+use crate::serve::serve_for;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+use taper_evaluator::Evaluator;
+use taper_host::progress::Console;
+use taper_session::image::{Condition, Image};
+use taper_session::workspace::{self, WorkFolder};
+use taper_session::{Session, image_key, path_is_real, start_session};
+
+/// Runs the hidden command `taper __standby`, which starts the spare and ends. With the argument
+/// `detached` it is the spare. Call it before any thread is started: it sets the environment.
+///
+/// # Errors
+/// When the session cannot be started, or the process that asked for the spare sends no launch.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let Some(timeout) = idle_timeout() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    if arguments.iter().any(|argument| argument == DETACHED) {
+        return wait_and_serve(timeout);
+    }
+    start_detached()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {
+    // Signals for the terminal or for Jupyter's kernel are not for the spare. It fails for the leader
+    // of a process group, which this process is not, unless it was started by hand.
+    let _ = rustix::process::setsid();
+    let key = image_key().map_err(Error::session)?;
+    let registry = Registry::open()?;
+    let Some(mut registration) = registry.register(&fingerprint(&key)?)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    if Image::find(&key).map_err(Error::session)?.0 != Condition::Ready {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let work = WorkFolder::create().map_err(Error::session)?;
+    // SAFETY: this process has no other thread yet.
+    unsafe { work.enter() };
+    let folder = work.path();
+    let mut session = start_session(work, &mut Console::new()).map_err(Error::session)?;
+    session.warm();
+    registration.mark_ready()?;
+    let proxy = registration.wait(timeout)?;
+    drop(registration);
+    match proxy {
+        Some(proxy) => serve(proxy, session, &folder),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Becomes the kernel that the proxy was started as.
+fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<ExitCode> {
+    let (launch, streams) = Launch::receive(&mut proxy)?;
+    take_over(&launch, streams)?;
+    let answered = proxy.write_all(&[SERVING]);
+    answered.map_err(|_| Error::ProxyEnded)?;
+    let interrupts = proxy.try_clone();
+    let interrupts = interrupts.map_err(Error::io("receive interrupts"))?;
+    let start = move || {
+        session.begin_anew()?;
+        start_later();
+        Ok(Box::new(session) as Box<dyn Evaluator>)
+    };
+    let served = serve_for(Some(interrupts), &launch.connection_file, start);
+    let code = match &served {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("error: {}", chain(error));
+            1
+        }
+    };
+    let _ = proxy.write_all(&[ENDED, code]);
+    // After the answer: the next start need not wait for it.
+    WorkFolder::remove(folder);
+    Ok(ExitCode::from(code))
+}
+
+/// Takes over the output streams, the folder and the environment of the proxy.
+fn take_over(launch: &Launch, [output, error]: [OwnedFd; 2]) -> Result<()> {
+    let failed = || Error::io("take over the output streams of the kernel");
+    rustix::stdio::dup2_stdout(output).map_err(failed())?;
+    rustix::stdio::dup2_stderr(error).map_err(failed())?;
+    std::env::set_current_dir(&launch.folder)
+        .map_err(Error::io(format!("enter {}", launch.folder.display())))?;
+    let of_session = |name: &OsString| workspace::variables().iter().any(|own| name == own);
+    // SAFETY: the session's threads exist, but they wait for work, and no work is sent before this
+    // function returns, so none of them reads or writes the environment.
+    unsafe {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| !of_session(name)) {
+            std::env::remove_var(name);
+        }
+        for (name, value) in &launch.environment {
+            let (name, value) = (name.clone(), value.clone());
+            let (name, value) = (OsString::from_vec(name), OsString::from_vec(value));
+            if !of_session(&name) {
+                std::env::set_var(name, value);
+            }
+        }
+        path_is_real();
+    }
+    Ok(())
+}

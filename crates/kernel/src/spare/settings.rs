@@ -1,0 +1,16 @@
+//! How long a spare waits.
+
+use std::time::Duration;
+
+/// Holds minutes; `0` disables the spare.
+const VARIABLE: &str = "TAPER_STANDBY";
+const DEFAULT_MINUTES: f64 = 10.0;
+
+/// Returns how long a spare waits for a kernel to start; `None` when spares are disabled.
+pub(super) fn idle_timeout() -> Option<Duration> {
+    let minutes = std::env::var(VARIABLE).ok();
+    let minutes = minutes
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(DEFAULT_MINUTES);
+    (minutes > 0.0).then(|| Duration::from_secs_f64(60.0 * minutes))
+}

@@ -1,0 +1,156 @@
+//! A fake evaluator: each line of a cell is a command with an argument.
+
+use serde_json::{Map, Value};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use taper_evaluator::evaluator::{
+    Completeness, Completion, Completions, Evaluator, Front, Interrupt,
+};
+use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
+
+/// Creates a fake evaluator, and a sender that opens its `gate`s.
+pub(super) fn fake() -> (Box<dyn Evaluator>, Sender<()>) {
+    let (open, gate) = channel();
+    let interrupts = Arc::default();
+    (Box::new(Fake { gate, interrupts }), open)
+}
+
+struct Fake {
+    gate: Receiver<()>,
+    interrupts: Arc<Interrupts>,
+}
+
+/// Counts the interrupts since the cell began.
+#[derive(Default)]
+struct Interrupts {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Interrupts {
+    fn wait_for(&self, wanted: usize) {
+        let count = self.count.lock().unwrap();
+        drop(self.changed.wait_while(count, |count| *count < wanted));
+    }
+}
+
+impl Interrupt for Interrupts {
+    fn interrupt(&self) {
+        *self.count.lock().unwrap() += 1;
+        self.changed.notify_all();
+    }
+}
+
+impl Evaluator for Fake {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        *self.interrupts.count.lock().unwrap() = 0;
+        for line in code.lines() {
+            let (command, argument) = line.split_once(' ').unwrap_or((line, ""));
+            if let Err(error) = self.command(command, argument, front) {
+                front.event(Event::Error(error.clone()));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let start = code[..cursor].rfind(' ').map_or(0, |space| space + 1);
+        let item = Completion {
+            text: "zeros(shape)".to_owned(),
+            kind: "function".to_owned(),
+            label: "zeros(…)".to_owned(),
+        };
+        Completions {
+            start,
+            end: cursor,
+            items: vec![item],
+        }
+    }
+
+    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        (!code.is_empty()).then(|| plain(&code[cursor..]))
+    }
+
+    fn is_complete(&self, code: &str) -> Completeness {
+        match code.chars().last() {
+            Some('{') => Completeness::Incomplete {
+                indent: "    ".to_owned(),
+            },
+            Some('}') => Completeness::Complete,
+            _ => Completeness::Invalid,
+        }
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupt> {
+        self.interrupts.clone()
+    }
+}
+
+impl Fake {
+    fn command(
+        &self,
+        command: &str,
+        argument: &str,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        match command {
+            "out" => front.event(text(Stream::Stdout, argument)),
+            "err" => front.event(text(Stream::Stderr, argument)),
+            "show" => front.event(Event::Display {
+                data: plain("a"),
+                metadata: Map::new(),
+                display_id: Some(argument.to_owned()),
+            }),
+            "update" => front.event(Event::UpdateDisplay {
+                data: plain("b"),
+                metadata: Map::new(),
+                display_id: argument.to_owned(),
+            }),
+            "clear" => front.event(Event::Clear { wait: true }),
+            "value" => front.event(Event::Result {
+                data: plain(argument),
+                metadata: Map::new(),
+            }),
+            "ask" => {
+                let answer = front.input(argument, true);
+                front.event(text(Stream::Stdout, &format!("{answer:?}")));
+            }
+            // Ends at the first interrupt.
+            "wait" => {
+                self.interrupts.wait_for(1);
+                return Err(error("Interrupted"));
+            }
+            // Ends only when its process is killed, by the second interrupt.
+            "deaf" => {
+                self.interrupts.wait_for(2);
+                return Err(error("Killed"));
+            }
+            "stuck" => self.interrupts.wait_for(usize::MAX),
+            "gate" => self.gate.recv().unwrap(),
+            "fail" => return Err(error("Failure")),
+            // A bug in the evaluator.
+            "panic" => panic!("{argument}"),
+            unknown => panic!("the fake does not know `{unknown}`"),
+        }
+        Ok(())
+    }
+}
+
+fn text(stream: Stream, text: &str) -> Event {
+    let text = text.to_owned();
+    Event::Text { stream, text }
+}
+
+fn plain(text: &str) -> MimeBundle {
+    Map::from_iter([("text/plain".to_owned(), Value::from(text))])
+}
+
+fn error(name: &str) -> CellError {
+    CellError {
+        name: name.to_owned(),
+        message: "why".to_owned(),
+        traceback: vec!["where".to_owned()],
+        location: None,
+    }
+}

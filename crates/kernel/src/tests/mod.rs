@@ -1,0 +1,23 @@
+//! The kernel over real sockets, between a fake front end and a fake evaluator.
+
+mod cells;
+mod evaluator;
+mod front_end;
+mod requests;
+mod shutdown;
+
+use std::future::Future;
+use std::time::Duration;
+
+/// Runs a test with a time limit.
+fn limited(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(20), test)
+            .await
+            .expect("the test ends within 20 seconds");
+    });
+}

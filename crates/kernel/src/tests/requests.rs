@@ -1,0 +1,248 @@
+//! Requests other than cells, and malformed messages.
+
+use super::front_end::connect;
+use super::limited;
+use jupyter_protocol::{
+    CommId, CommInfoRequest, CommMsg, CommOpen, CompleteRequest, ConnectionInfo, ExecuteRequest,
+    InspectRequest, IsCompleteReplyStatus, IsCompleteRequest, JupyterMessage,
+    JupyterMessageContent, KernelInfoRequest, ReplyStatus, UnknownMessage,
+};
+use jupyter_zmq_client::{
+    Connection, create_client_heartbeat_connection, create_client_shell_connection_with_identity,
+    peer_identity_for_session,
+};
+use serde_json::{Value, json, to_value};
+use taper_host::toolchain::release;
+use zeromq::{DealerSocket, Socket, SocketSend, ZmqMessage};
+
+fn unknown(msg_type: &str, content: Value) -> UnknownMessage {
+    let msg_type = msg_type.to_owned();
+    UnknownMessage { msg_type, content }
+}
+
+/// Each gets one reply, an error, and one pair of `busy` and `idle`.
+#[test]
+fn malformed_and_unknown_requests_are_answered() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        for request in [
+            unknown("execute_request", json!({"code": 7})),
+            unknown("complete_request", Value::Null),
+            unknown("usage_request", json!({})),
+            unknown("debug_request", json!({"type": "request"})),
+        ] {
+            let reply_type = request.msg_type.replace("request", "reply");
+            let on_shell = front.send(request.clone()).await;
+            let on_control = front.send_control(request).await;
+            let replies = [
+                front.reply(&on_shell).await,
+                front.control_reply(&on_control).await,
+            ];
+            for reply in replies {
+                assert_eq!(reply.message_type(), reply_type);
+                let content = to_value(&reply).unwrap();
+                assert_eq!(content["status"], "error", "{content}");
+            }
+            assert_eq!(front.outputs(&on_shell).await, ["busy", "idle"]);
+            assert_eq!(front.outputs(&on_control).await, ["busy", "idle"]);
+        }
+        front.finish().await;
+    });
+}
+
+#[test]
+fn comms_are_closed() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let comm_id = CommId("1".to_owned());
+        let open = CommOpen {
+            comm_id: comm_id.clone(),
+            target_name: "jupyter.widget".to_owned(),
+            ..Default::default()
+        };
+        let open = front.send(open).await;
+        assert_eq!(front.outputs(&open).await, ["busy", "comm_close", "idle"]);
+        let data = Default::default();
+        let message = front.send(CommMsg { comm_id, data }).await;
+        assert_eq!(front.outputs(&message).await, ["busy", "idle"]);
+        let info = front.send(CommInfoRequest::default()).await;
+        let reply = front.reply(&info).await;
+        assert_eq!(
+            to_value(&reply).unwrap(),
+            json!({"status": "ok", "comms": {}})
+        );
+        assert_eq!(front.outputs(&info).await, ["busy", "idle"]);
+        front.finish().await;
+    });
+}
+
+#[test]
+fn kernel_info_is_answered_on_both_channels() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let shell = front.send(KernelInfoRequest {}).await;
+        let control = front.send_control(KernelInfoRequest {}).await;
+        let reply = to_value(front.reply(&shell).await).unwrap();
+        assert_eq!(reply["implementation"], "taper");
+        assert_eq!(reply["protocol_version"], "5.3");
+        assert_eq!(reply["language_info"]["name"], "rust");
+        assert_eq!(reply["language_info"]["version"], release().unwrap());
+        assert_eq!(reply["language_info"]["file_extension"], ".rs");
+        assert_eq!(
+            to_value(front.control_reply(&control).await).unwrap(),
+            reply
+        );
+        assert_eq!(front.outputs(&shell).await, ["busy", "idle"]);
+        assert_eq!(front.outputs(&control).await, ["busy", "idle"]);
+        front.finish().await;
+    });
+}
+
+#[test]
+fn positions_are_counted_in_characters() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let (code, cursor_pos) = ("🕯é ze x".to_owned(), 5);
+        let complete = front.send(CompleteRequest { code, cursor_pos }).await;
+        let typed = json!([{
+            "text": "zeros(shape)", "type": "function", "signature": "zeros(shape)",
+            "start": 3, "end": 5,
+        }]);
+        let expected = json!({
+            "status": "ok", "matches": ["zeros(shape)"], "cursor_start": 3, "cursor_end": 5,
+            "metadata": {"_jupyter_types_experimental": typed},
+        });
+        assert_eq!(to_value(front.reply(&complete).await).unwrap(), expected);
+        front.outputs(&complete).await;
+
+        for (code, data) in [("🕯+x", json!({"text/plain": "+x"})), ("", json!({}))] {
+            let inspect = InspectRequest {
+                code: code.to_owned(),
+                cursor_pos: 1,
+                detail_level: None,
+            };
+            let inspect = front.send(inspect).await;
+            let found = !code.is_empty();
+            let expected = json!({"status": "ok", "found": found, "data": data, "metadata": {}});
+            assert_eq!(to_value(front.reply(&inspect).await).unwrap(), expected);
+            front.outputs(&inspect).await;
+        }
+        front.finish().await;
+    });
+}
+
+#[test]
+fn completeness_is_unknown_while_a_cell_runs() {
+    limited(async {
+        let (mut front, gate) = connect().await;
+        let running = front.execute("gate").await;
+        front.wait_for(&running, 2).await;
+        for (code, expected) in [
+            ("{", IsCompleteReplyStatus::Unknown),
+            ("{", IsCompleteReplyStatus::Incomplete),
+            ("}", IsCompleteReplyStatus::Complete),
+            ("]", IsCompleteReplyStatus::Invalid),
+        ] {
+            let code = code.to_owned();
+            let asked = front.send(IsCompleteRequest { code }).await;
+            let JupyterMessageContent::IsCompleteReply(reply) = front.reply(&asked).await else {
+                panic!("not a reply");
+            };
+            assert_eq!(reply.status, expected);
+            assert_eq!(front.outputs(&asked).await, ["busy", "idle"]);
+            if expected == IsCompleteReplyStatus::Unknown {
+                gate.send(()).unwrap();
+                front.outputs(&running).await;
+                front.reply(&running).await;
+                assert_eq!(front.without_request(), ["busy"]);
+            }
+        }
+        front.finish().await;
+    });
+}
+
+/// Neither is run, and the kernel continues.
+#[test]
+fn unsigned_and_malformed_messages_are_dropped() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let wrong = ConnectionInfo {
+            key: "another key".to_owned(),
+            ..front.info.clone()
+        };
+        let identity = peer_identity_for_session("stranger").unwrap();
+        let mut stranger =
+            create_client_shell_connection_with_identity(&wrong, "stranger", identity)
+                .await
+                .unwrap();
+        let cell = JupyterMessage::from(ExecuteRequest::new("out stolen".to_owned()));
+        stranger.send(cell).await.unwrap();
+        let malformed: [&[&str]; 4] = [
+            &["rubbish"],
+            &["<IDS|MSG>"],
+            &["<IDS|MSG>", "xyz", "{}", "{}", "{}", "{}"],
+            &["<IDS|MSG>", "", "{", "{", "{"],
+        ];
+        for frames in malformed {
+            let mut message = ZmqMessage::from(frames[0]);
+            for frame in &frames[1..] {
+                message.push_back(frame.to_string().into());
+            }
+            stranger.socket.send(message).await.unwrap();
+        }
+        // The kernel reads in order: when the last message, signed with the right key, is answered,
+        // all earlier messages have been read.
+        let right = Connection::new(DealerSocket::new(), &front.info.key, "stranger");
+        stranger.mac = right.mac;
+        let last = JupyterMessage::from(KernelInfoRequest {});
+        let id = last.header.msg_id.clone();
+        stranger.send(last).await.unwrap();
+        let reply = stranger.read().await.unwrap();
+        assert_eq!(reply.parent_header.unwrap().msg_id, id);
+        assert_eq!(front.outputs(&id).await, ["busy", "idle"]);
+
+        let cell = front.execute("out mine").await;
+        let expected = ["busy", "input 1", "stdout mine", "idle"];
+        assert_eq!(front.outputs(&cell).await, expected);
+        assert_eq!(front.outcome(&cell).await, (ReplyStatus::Ok, 1));
+        front.finish().await;
+    });
+}
+
+/// A process that records the traffic has messages without having the key.
+#[test]
+fn a_replayed_message_is_dropped() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let cell = JupyterMessage::from(ExecuteRequest::new("out once".to_owned()));
+        let first = front.send(cell.clone()).await;
+        front.send(cell.clone()).await;
+        front.send_control(cell).await;
+        let last = front.execute("out last").await;
+        let control = front.send_control(KernelInfoRequest {}).await;
+        front.control_reply(&control).await;
+        front.outputs(&control).await;
+        let expected = ["busy", "input 1", "stdout once", "idle"];
+        assert_eq!(front.outputs(&first).await, expected);
+        assert_eq!(front.outcome(&first).await, (ReplyStatus::Ok, 1));
+        let expected = ["busy", "input 2", "stdout last", "idle"];
+        assert_eq!(front.outputs(&last).await, expected);
+        assert_eq!(front.outcome(&last).await, (ReplyStatus::Ok, 2));
+        front.without_request();
+        front.finish().await;
+    });
+}
+
+#[test]
+fn heartbeats_are_answered() {
+    limited(async {
+        let (front, _gate) = connect().await;
+        let mut heart = create_client_heartbeat_connection(&front.info)
+            .await
+            .unwrap();
+        for _ in 0..3 {
+            heart.single_heartbeat().await.unwrap();
+        }
+        front.finish().await;
+    });
+}

@@ -1,0 +1,364 @@
+//! What the runner's tests share: a fake language, notebooks built in code, and this test binary
+//! run as if it were `taper`.
+
+use crate::commands;
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use taper_evaluator::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
+use taper_evaluator::event::{CellError, Event, Location, MimeBundle, Stream};
+
+/// A language with one instruction to a line:
+///
+/// ```text
+/// print TEXT · write TEXT (no end of line) · eprint TEXT · value TEXT · cwd · input · count
+/// show MIME TEXT · show #ID MIME TEXT · update #ID MIME TEXT · clear · clear wait
+/// fail NAME MESSAGE · fail@LINE:COLUMN NAME MESSAGE · sleep (until interrupted) · die (the process)
+/// append FILE (a line to it) · touch FILE
+/// ```
+#[derive(Default)]
+pub struct Fake {
+    cells: usize,
+    interrupted: Arc<Flag>,
+}
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Interrupt for Flag {
+    fn interrupt(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+pub fn start_fake() -> anyhow::Result<Box<dyn Evaluator>> {
+    if std::env::var_os("TAPER_TEST_NO_KERNEL").is_some() {
+        anyhow::bail!("no toolchain here");
+    }
+    if let Some(file) = std::env::var_os("TAPER_TEST_SLOW_START") {
+        std::fs::write(file, "").unwrap();
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    Ok(Box::new(Fake::default()))
+}
+
+impl Evaluator for Fake {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        self.cells += 1;
+        for line in code.lines() {
+            if let Err(error) = self.line(line.trim(), front) {
+                front.event(Event::Error(error.clone()));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _code: &str, _cursor: usize) -> Completions {
+        Completions::default()
+    }
+
+    fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
+        None
+    }
+
+    fn is_complete(&self, _code: &str) -> Completeness {
+        Completeness::Complete
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupt> {
+        self.interrupted.clone()
+    }
+}
+
+impl Fake {
+    fn line(&mut self, line: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let text = |stream, text: String| Event::Text { stream, text };
+        let event = match word {
+            "print" => text(Stream::Stdout, format!("{rest}\n")),
+            "write" => text(Stream::Stdout, rest.to_string()),
+            "eprint" => text(Stream::Stderr, format!("{rest}\n")),
+            "cwd" => text(
+                Stream::Stdout,
+                std::env::current_dir().unwrap().display().to_string(),
+            ),
+            "count" => text(Stream::Stdout, format!("cell {}\n", self.cells)),
+            "input" => text(Stream::Stdout, format!("{:?}\n", front.input(rest, false))),
+            "value" => {
+                let (data, metadata) = (bundle("text/plain", rest), Map::new());
+                Event::Result { data, metadata }
+            }
+            "show" | "update" => shown(word, rest),
+            "clear" => Event::Clear {
+                wait: rest == "wait",
+            },
+            "append" => {
+                let old = std::fs::read_to_string(rest).unwrap();
+                std::fs::write(rest, old + "\n").unwrap();
+                return Ok(());
+            }
+            "touch" => {
+                std::fs::write(rest, "").unwrap();
+                return Ok(());
+            }
+            "die" => std::process::abort(),
+            "sleep" => return Err(self.sleep(front)),
+            _ if word.starts_with("fail") => return Err(failure(word, rest)),
+            _ => return Ok(()),
+        };
+        front.event(event);
+        Ok(())
+    }
+
+    fn sleep(&self, front: &mut dyn Front) -> CellError {
+        front.event(Event::Text {
+            stream: Stream::Stdout,
+            text: "asleep\n".into(),
+        });
+        while !self.interrupted.0.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        failure("fail", "Interrupted the cell was interrupted")
+    }
+}
+
+fn shown(word: &str, rest: &str) -> Event {
+    let (id, rest) = match rest.strip_prefix('#').and_then(|rest| rest.split_once(' ')) {
+        Some((id, rest)) => (Some(id.to_string()), rest),
+        None => (None, rest),
+    };
+    let (mime, text) = rest.split_once(' ').unwrap();
+    let (data, metadata) = (bundle(mime, text), Map::new());
+    match word {
+        "show" => Event::Display {
+            data,
+            metadata,
+            display_id: id,
+        },
+        _ => Event::UpdateDisplay {
+            data,
+            metadata,
+            display_id: id.unwrap(),
+        },
+    }
+}
+
+fn bundle(mime: &str, text: &str) -> MimeBundle {
+    Map::from_iter([(mime.to_string(), json!(text.replace("\\n", "\n")))])
+}
+
+fn failure(word: &str, rest: &str) -> CellError {
+    let (name, message) = rest.split_once(' ').unwrap_or((rest, ""));
+    let location = word.strip_prefix("fail@").map(|place| {
+        let (line, column) = place.split_once(':').unwrap_or((place, ""));
+        Location {
+            line: line.parse().unwrap(),
+            column: column.parse().ok(),
+        }
+    });
+    CellError {
+        name: name.into(),
+        message: message.into(),
+        traceback: vec![format!("\x1b[31m{message}\x1b[0m")],
+        location,
+    }
+}
+
+// ---- notebooks ----------------------------------------------------------------------------------
+
+/// A code cell with stored outputs.
+pub fn code(id: &str, source: &str, outputs: Value) -> Value {
+    json!({"cell_type": "code", "id": id, "metadata": {}, "execution_count": null,
+           "source": source, "outputs": outputs})
+}
+
+/// A code cell with tags.
+pub fn tagged(tag: &str, source: &str, outputs: Value) -> Value {
+    let mut cell = code(&format!("{tag}-{}", source.len()), source, outputs);
+    cell["metadata"]["tags"] = json!([tag]);
+    cell
+}
+
+pub fn stdout(text: &str) -> Value {
+    json!({"output_type": "stream", "name": "stdout", "text": text})
+}
+
+/// A notebook in format 4.5 for this kernel.
+pub fn notebook(cells: &[Value]) -> Value {
+    json!({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {
+        "kernelspec": {"name": "taper", "display_name": "Rust (Taper)", "language": "rust"}}})
+}
+
+/// A folder with notebooks in it, gone after the test.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, notebook: &Value) -> PathBuf {
+        self.write_text(name, serde_json::to_string_pretty(notebook).unwrap())
+    }
+
+    pub fn write_text(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn read_json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// What is in the folder, hidden files included.
+    pub fn list(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The command `taper` with these arguments, in this folder.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let mut command = this_program(&arguments).unwrap();
+        command.current_dir(self.0.path());
+        command
+    }
+
+    pub fn interrupted(&self, arguments: &[&str], when: &[&str]) -> Done {
+        self.interrupt(self.command(arguments), when)
+    }
+
+    /// Starts the command, sends SIGINT when the notebooks have touched these files, and waits.
+    pub fn interrupt(&self, mut command: Command, when: &[&str]) -> Done {
+        when.iter()
+            .for_each(|name| drop(std::fs::remove_file(self.path(name))));
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while !when.iter().all(|name| self.path(name).exists()) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "the notebooks do not begin"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // SAFETY: kill touches no memory of ours.
+        unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+        let done = Done::from(child.wait_with_output().unwrap());
+        assert!(
+            begun.elapsed() < Duration::from_secs(40),
+            "it does not stop"
+        );
+        done
+    }
+
+    pub fn taper(&self, arguments: &[&str]) -> Done {
+        Done::from(self.command(arguments).output().unwrap())
+    }
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        // What the test harness itself prints stays outside.
+        let text = |bytes| {
+            String::from_utf8(bytes)
+                .unwrap()
+                .replace("\nrunning 1 test\n", "")
+        };
+        Done {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+}
+
+// ---- this binary as `taper` ---------------------------------------------------------------------
+
+const ARGUMENTS: &str = "TAPER_TEST_ARGUMENTS";
+const BETWEEN: &str = "\x1f";
+
+/// This test binary, made to run [`command_line`] alone with the given arguments.
+pub fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([
+        "--exact",
+        "testing::command_line",
+        "--ignored",
+        "--nocapture",
+    ]);
+    command.env(ARGUMENTS, arguments.join(BETWEEN.as_ref()));
+    Ok(command)
+}
+
+#[derive(clap::Parser)]
+enum Line {
+    Run(commands::run::RunArgs),
+    Test(commands::test::TestArgs),
+}
+
+/// Not a test: what [`this_program`] runs, `main` with the fake language.
+#[test]
+#[ignore = "the child process of other tests"]
+fn command_line() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else {
+        return;
+    };
+    let arguments = ["taper"].into_iter().chain(arguments.split(BETWEEN));
+    let result = match <Line as clap::Parser>::parse_from(arguments) {
+        Line::Run(args) => commands::run::run(&args, &start_fake),
+        Line::Test(args) => commands::test::test(&args, &start_fake),
+    };
+    let code = result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    });
+    code.exit_process_for_tests();
+}
+
+trait Exit {
+    fn exit_process_for_tests(self) -> !;
+}
+
+impl Exit for ExitCode {
+    /// An exit code does not say its number; it is one of those that the commands use.
+    fn exit_process_for_tests(self) -> ! {
+        let code = (0..=255u8).find(|code| ExitCode::from(*code) == self);
+        std::process::exit(code.map_or(255, i32::from))
+    }
+}
+
+/// A notebook from JSON, as if read from `name`.
+pub fn load(folder: &Folder, value: &Value) -> crate::run::notebook::Notebook {
+    crate::run::notebook::Notebook::load(Path::new(&folder.write("test.ipynb", value))).unwrap()
+}

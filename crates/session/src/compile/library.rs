@@ -1,0 +1,34 @@
+//! The part of Rust's library that rust-analyzer reads.
+
+use super::link;
+use anyhow::{Context, Result};
+use std::path::Path;
+use taper_host::cache;
+
+/// Where rust-analyzer looks; leads to one of the two folders below.
+pub const LINK: &str = "library";
+/// evcxr lets the library be loaded twice: for a first evaluation of its own, which needs none, and
+/// again when `taper` is added, because then everything is loaded anew.
+const EMPTY: &str = "empty-library";
+/// Without the manifest of the whole, so that rust-analyzer puts these crates together by itself.
+const SEEN: &str = "seen-library";
+const CRATES: [&str; 3] = ["core", "alloc", "std"];
+
+/// Makes both folders; the link leads to the empty one.
+pub fn prepare(folder: &Path) -> Result<()> {
+    cache::make(&folder.join(EMPTY).join("core/src"))?;
+    cache::write_atomically(&folder.join(EMPTY).join("core/src/lib.rs"), b"")?;
+    let source = taper_host::checks::rust_src()?;
+    for name in CRATES {
+        let seen = folder.join(SEEN).join(name);
+        cache::make(&seen)?;
+        link(&seen, "src", &source.join(name).join("src"))?;
+    }
+    link(folder, LINK, Path::new(EMPTY))
+}
+
+/// From now on rust-analyzer finds the library.
+pub fn show(work: &Path) -> Result<()> {
+    let folder = work.parent().context("a work directory lies in a folder")?;
+    link(folder, LINK, Path::new(SEEN))
+}

@@ -1,0 +1,54 @@
+//! The versions that the image was built with, kept.
+//!
+//! While evcxr looks for a package it writes manifests without `taper`, for which cargo empties the
+//! lock file. What cargo would resolve afterwards may be newer by now: then `taper` is compiled
+//! again, and cells no longer fit the library that is loaded.
+
+use std::path::Path;
+use taper_host::cache;
+
+/// Lies beside the work directory.
+const KEPT: &str = "Cargo.lock";
+
+/// Called before each call of cargo: takes note of a whole lock file, or puts the last one back.
+/// Cargo drops what a manifest does not need, and adds what is new.
+pub fn keep(session: &Path) {
+    let (lock, kept) = (session.join("work/Cargo.lock"), session.join(KEPT));
+    let read = |file: &Path| std::fs::read(file).unwrap_or_default();
+    let (now, before) = (read(&lock), read(&kept));
+    // Where the disk is full, cargo says so.
+    let _ = match (is_whole(&now), is_whole(&before)) {
+        (true, _) if now != before => cache::write_atomically(&kept, &now),
+        (false, true) => cache::write_atomically(&lock, &before),
+        _ => Ok(()),
+    };
+}
+
+fn is_whole(lock: &[u8]) -> bool {
+    memchr::memmem::find(lock, b"name = \"taper\"").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emptied_lock_file_is_put_back_and_a_new_one_taken_over() {
+        let session = tempfile::tempdir().expect("a folder");
+        let session = session.path();
+        let lock = session.join("work/Cargo.lock");
+        std::fs::create_dir(session.join("work")).expect("a folder");
+        let after = |text: &str| {
+            std::fs::write(&lock, text).expect("it is written");
+            keep(session);
+            std::fs::read_to_string(&lock).expect("it is read")
+        };
+        let whole = "name = \"ctx\"\nname = \"taper\"\nname = \"flate2\"\nversion = \"1.1.10\"\n";
+        assert_eq!(after("name = \"ctx\"\n"), "name = \"ctx\"\n");
+        assert_eq!(after(whole), whole);
+        assert_eq!(after("name = \"ctx\"\nname = \"itoa\"\n"), whole);
+        let more = format!("{whole}name = \"itoa\"\n");
+        assert_eq!(after(&more), more);
+        assert_eq!(after("name = \"ctx\"\n"), more);
+    }
+}

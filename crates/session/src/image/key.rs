@@ -1,0 +1,169 @@
+//! What an image depends on.
+
+use anyhow::{Context, Result};
+use ring::digest::{Context as Digest, SHA256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use taper_host::digest::hex;
+use taper_host::gpu::settings::Settings;
+use taper_host::toolchain;
+
+/// Counts up when images of an older build of this program must not be used any more.
+const FORMAT: u32 = 1;
+
+/// Names one image.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// The folder's name: compiler, locked dependencies, features, profile, toolkit.
+    pub id: String,
+    /// The sources of `taper`; when only they change, the image is brought up to date in place.
+    pub sources: String,
+    /// The folder of the crate `taper`.
+    pub taper: PathBuf,
+    /// Features of `taper` that are switched on.
+    pub features: Vec<String>,
+}
+
+impl Key {
+    /// For the crate in `taper`, the compiler on the PATH and what set-up has decided.
+    pub fn new(taper: &Path, settings: &Settings) -> Result<Key> {
+        let taper = taper
+            .canonicalize()
+            .with_context(|| format!("the folder of Taper is gone: {}", taper.display()))?;
+        let lock = std::fs::read_to_string(taper.join("Cargo.lock"))
+            .with_context(|| format!("{} has no Cargo.lock: check the clone", taper.display()))?;
+        let mut digest = Digest::new(&SHA256);
+        let mut add = |text: &str| {
+            digest.update(text.as_bytes());
+            digest.update(&[0]);
+        };
+        add(&FORMAT.to_string());
+        add(toolchain::version()?);
+        add(&taper.to_string_lossy());
+        add(crate::workspace::CARGO_CONFIG);
+        settings.features.iter().for_each(|f| add(f));
+        settings
+            .environment
+            .iter()
+            .for_each(|(name, value)| add(&format!("{name}={value}")));
+        locked_below("taper", &lock)?.iter().for_each(|p| add(p));
+        Ok(Key {
+            id: hex(digest)[..16].to_owned(),
+            sources: sources(&taper)?,
+            taper,
+            features: settings.features.clone(),
+        })
+    }
+}
+
+/// Name and version of all packages that `root` needs, as Cargo.lock has them.
+fn locked_below(root: &str, lock: &str) -> Result<BTreeSet<String>> {
+    let lock: toml::Table = lock.parse().context("reading Cargo.lock")?;
+    let packages = lock
+        .get("package")
+        .and_then(|p| p.as_array())
+        .context("Cargo.lock lists no packages")?;
+    let text = |package: &toml::Value, field: &str| {
+        package
+            .get(field)
+            .and_then(|v| v.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut by_name: BTreeMap<String, Vec<&toml::Value>> = BTreeMap::new();
+    for package in packages {
+        by_name
+            .entry(text(package, "name"))
+            .or_default()
+            .push(package);
+    }
+    let mut found = BTreeSet::new();
+    let mut wanted = vec![root.to_owned()];
+    while let Some(dependency) = wanted.pop() {
+        // `name`, or `name version` where there are several versions.
+        let (name, version) = dependency.split_once(' ').unwrap_or((&dependency, ""));
+        for package in by_name.get(name).into_iter().flatten() {
+            let entry = format!(
+                "{name} {} {}",
+                text(package, "version"),
+                text(package, "checksum")
+            );
+            if text(package, "version").starts_with(version.split(' ').next().unwrap_or(""))
+                && found.insert(entry)
+            {
+                let below = package.get("dependencies").and_then(|d| d.as_array());
+                wanted.extend(
+                    below
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|d| d.as_str().map(str::to_owned)),
+                );
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The content of all files that make the crate.
+fn sources(taper: &Path) -> Result<String> {
+    let mut files = vec![taper.join("Cargo.toml"), taper.join("macros/Cargo.toml")];
+    for folder in ["src", "macros/src"] {
+        files_below(&taper.join(folder), &mut files)?;
+    }
+    files.sort();
+    let mut digest = Digest::new(&SHA256);
+    for file in files {
+        let content =
+            std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        digest.update(file.to_string_lossy().as_bytes());
+        digest.update(&(content.len() as u64).to_le_bytes());
+        digest.update(&content);
+    }
+    Ok(hex(digest))
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in
+        std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?
+    {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_below(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: &str = r#"
+        [[package]]
+        name = "taper"
+        version = "0.1.0"
+        dependencies = ["a", "b 2.0.0"]
+        [[package]]
+        name = "a"
+        version = "1.0.0"
+        [[package]]
+        name = "b"
+        version = "1.0.0"
+        [[package]]
+        name = "b"
+        version = "2.0.0"
+        dependencies = ["a"]
+        [[package]]
+        name = "elsewhere"
+        version = "3.0.0"
+    "#;
+
+    #[test]
+    fn only_what_taper_needs_counts() {
+        let found = locked_below("taper", LOCK).expect("it parses");
+        let found: Vec<_> = found.iter().map(|p| p.trim_end()).collect();
+        assert_eq!(found, ["a 1.0.0", "b 2.0.0", "taper 0.1.0"]);
+    }
+}

@@ -1,0 +1,128 @@
+//! The list of an image's files. It is written when all of them are there.
+
+use super::build::WORK;
+use super::clone::belongs_to_image;
+use super::key::Key;
+use anyhow::{Context, Result};
+use ring::digest::{Context as Digest, SHA256};
+use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use taper_host::cache;
+use taper_host::digest::hex;
+
+const FILE: &str = "manifest.json";
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The key's sources.
+    pub sources: String,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    /// Below the work directory.
+    path: PathBuf,
+    size: u64,
+    /// Nanoseconds since 1970.
+    modified: u128,
+    sha256: String,
+}
+
+impl Manifest {
+    /// Lists what the build left in `folder`.
+    pub fn write(folder: &Path, key: &Key) -> Result<Manifest> {
+        let work = folder.join(WORK);
+        let mut entries = Vec::new();
+        list(&work, &work, &mut entries).context("listing the compiled packages")?;
+        let manifest = Manifest {
+            sources: key.sources.clone(),
+            entries,
+        };
+        cache::write_atomically(&folder.join(FILE), &serde_json::to_vec(&manifest)?)?;
+        Ok(manifest)
+    }
+
+    /// `None` if there is none, or none that this program can read.
+    pub fn read(folder: &Path) -> Option<Manifest> {
+        serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
+    }
+
+    /// From here on the image is not complete.
+    pub fn remove(folder: &Path) -> Result<()> {
+        match std::fs::remove_file(folder.join(FILE)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().map(|entry| entry.path.as_path())
+    }
+
+    /// A file whose size or time is another than the build left.
+    pub fn first_damaged(&self, folder: &Path) -> Option<PathBuf> {
+        let work = folder.join(WORK);
+        let is_damaged = |entry: &&Entry| match stamp(&work.join(&entry.path)) {
+            Ok(found) => found != (entry.size, entry.modified),
+            Err(_) => true,
+        };
+        self.entries
+            .iter()
+            .find(is_damaged)
+            .map(|entry| entry.path.clone())
+    }
+
+    /// A file whose content is another than the build left.
+    pub fn first_changed(&self, folder: &Path) -> Result<Option<PathBuf>> {
+        for entry in &self.entries {
+            if sha256(&folder.join(WORK).join(&entry.path))? != entry.sha256 {
+                return Ok(Some(entry.path.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn list(folder: &Path, work: &Path, entries: &mut Vec<Entry>) -> Result<()> {
+    for found in std::fs::read_dir(folder)? {
+        let found = found?;
+        let path = found.path();
+        let below = path.strip_prefix(work)?;
+        if !belongs_to_image(below) {
+            continue;
+        }
+        if found.file_type()?.is_dir() {
+            list(&path, work, entries)?;
+        } else {
+            let (size, modified) = stamp(&path)?;
+            entries.push(Entry {
+                path: below.to_owned(),
+                size,
+                modified,
+                sha256: sha256(&path)?,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn stamp(file: &Path) -> Result<(u64, u128)> {
+    let metadata = std::fs::metadata(file)?;
+    let modified = metadata.modified()?.duration_since(UNIX_EPOCH)?.as_nanos();
+    Ok((metadata.len(), modified))
+}
+
+fn sha256(file: &Path) -> Result<String> {
+    let mut digest = Digest::new(&SHA256);
+    let mut file = std::fs::File::open(file)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(digest)),
+            count => digest.update(&buffer[..count]),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! From what the cells process wrote to records for the session and lines for evcxr.
+
+use serde_json::{Map, Value};
+use taper_evaluator::decoder::{Decoder, EvcxrMark, Item};
+use taper_evaluator::event::{MimeBundle, Stream};
+use taper_evaluator::record::Record;
+
+/// How much text of one cell is passed on. A front end that shows more than this stops answering.
+const TEXT_LIMIT: usize = 8 << 20;
+/// The same for figures and other displays.
+const DISPLAY_LIMIT: usize = 64 << 20;
+
+/// The line for which evcxr waits at the end of a cell.
+const COMPLETE_LINE: &str = "EVCXR_EXECUTION_COMPLETE\n";
+
+/// Knows how far the current cell is.
+pub struct Translator {
+    decoder: Decoder,
+    /// Before evcxr is ready, it wants its own marks and nothing else.
+    ready: bool,
+    /// Text of standard error that may turn out to be the message of a failing `?`.
+    held: Vec<u8>,
+    /// The last text of standard error, for an error whose message was not held long enough.
+    last_stderr: String,
+    /// Representations printed in evcxr's way, one after the other, that belong together.
+    bundle: MimeBundle,
+    /// A panic of which we do not know yet whether it ends the cell.
+    panic: Option<Record>,
+    amount: Amount,
+    output: String,
+}
+
+/// What the cell has printed so far, in bytes.
+#[derive(Default)]
+struct Amount {
+    text: usize,
+    displays: usize,
+}
+
+impl Translator {
+    pub fn new(secret: &str, ready: bool) -> Self {
+        Translator {
+            decoder: Decoder::new(secret),
+            ready,
+            held: Vec::new(),
+            last_stderr: String::new(),
+            bundle: Map::new(),
+            panic: None,
+            amount: Amount::default(),
+            output: String::new(),
+        }
+    }
+
+    /// Lines to write to evcxr.
+    pub fn take_output(&mut self) -> String {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Whether [`Self::pause`] would bring something out.
+    pub fn holds_something(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Bytes from the cells' standard output.
+    pub fn stdout(&mut self, bytes: &[u8]) {
+        for item in self.decoder.push(bytes) {
+            self.item(item);
+        }
+    }
+
+    /// Bytes from the cells' standard error: held for a moment, see [`Self::failed`].
+    pub fn stderr(&mut self, bytes: &[u8]) {
+        if let Some(item) = self.decoder.rest(false) {
+            self.item(item);
+        }
+        self.release_bundle();
+        self.held.extend_from_slice(bytes);
+        if self.held.len() > 1 << 16 {
+            self.release_stderr();
+        }
+    }
+
+    /// Nothing has come for a moment.
+    pub fn pause(&mut self) {
+        if let Some(item) = self.decoder.rest(false) {
+            self.item(item);
+        }
+        self.release_stderr();
+    }
+
+    /// The cells process has ended, in mid-cell or not.
+    pub fn end(&mut self) {
+        if let Some(item) = self.decoder.rest(true) {
+            self.item(item);
+        }
+        self.release_bundle();
+        self.release_stderr();
+        self.release_panic("panic");
+        self.tell_of_cut();
+    }
+
+    fn item(&mut self, item: Item) {
+        if !matches!(item, Item::Mark(EvcxrMark::Error, _)) {
+            self.release_stderr();
+        }
+        if !matches!(item, Item::Content { .. } | Item::Record(Record::Complete)) {
+            self.release_bundle();
+        }
+        match item {
+            Item::Text(text) => self.text(Stream::Stdout, text),
+            Item::Content { mime_type, content } => self.content(mime_type, content),
+            Item::Record(Record::Complete) => self.complete(),
+            Item::Record(panic @ Record::Panic { .. }) => self.panic = Some(panic),
+            Item::Record(record) => self.display(record),
+            Item::Mark(EvcxrMark::Error, line) => self.failed(&line),
+            Item::Mark(EvcxrMark::Panic, line) => self.panicked(&line),
+            Item::Mark(EvcxrMark::VariableLost, line) => self.variable_lost(&line),
+            Item::Mark(EvcxrMark::Input, line) => self.line(&line),
+        }
+    }
+
+    fn text(&mut self, stream: Stream, text: String) {
+        if !self.ready {
+            // evcxr's first evaluation prints nothing but its own marks, unless it goes wrong; then
+            // evcxr shows what comes on our standard error.
+            eprint!("{text}");
+            return;
+        }
+        let room = TEXT_LIMIT.saturating_sub(self.amount.text);
+        self.amount.text += text.len();
+        let text = cut(text, room);
+        if !text.is_empty() {
+            self.record(&Record::Text { stream, text });
+        }
+    }
+
+    fn content(&mut self, mime_type: String, content: String) {
+        if !self.ready {
+            self.line(&format!(
+                "EVCXR_BEGIN_CONTENT {mime_type}\n{content}\nEVCXR_END_CONTENT"
+            ));
+            return;
+        }
+        if self.bundle.contains_key(&mime_type) {
+            self.release_bundle();
+        }
+        let content = if mime_type.ends_with("json") {
+            serde_json::from_str(&content).unwrap_or(Value::String(content))
+        } else {
+            Value::String(content)
+        };
+        self.bundle.insert(mime_type, content);
+    }
+
+    fn display(&mut self, record: Record) {
+        // An update takes the place of what was shown before: the page does not grow by it.
+        if let Record::Display { data, .. } | Record::Result { data, .. } = &record {
+            self.amount.displays += data
+                .values()
+                .filter_map(Value::as_str)
+                .map(str::len)
+                .sum::<usize>();
+        }
+        if self.amount.displays <= DISPLAY_LIMIT {
+            self.record(&record);
+        }
+    }
+
+    /// A failing `?`: what was printed to standard error just before is the error.
+    fn failed(&mut self, line: &str) {
+        let mut message = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
+        if message.is_empty() {
+            message.clone_from(&self.last_stderr);
+        }
+        let message = message.trim_end().to_owned();
+        self.record(&Record::Failed { message });
+        self.line(line);
+    }
+
+    fn panicked(&mut self, line: &str) {
+        let panic = self.panic.take().unwrap_or(Record::Panic {
+            message: self.last_stderr.trim_end().to_owned(),
+            file: None,
+            line: None,
+        });
+        self.record(&panic);
+        self.line(line);
+    }
+
+    /// evcxr says it on standard error as well, and runs the cell again; for a cell that only
+    /// printed the mark it would do so for ever.
+    fn variable_lost(&mut self, line: &str) {
+        if self.last_stderr.contains("was redefined, so was lost") {
+            self.line(line);
+        } else {
+            self.text(Stream::Stdout, format!("{line}\n"));
+        }
+    }
+
+    fn complete(&mut self) {
+        let data = std::mem::take(&mut self.bundle);
+        if !data.is_empty() {
+            let metadata = Map::new();
+            self.display(Record::Result { data, metadata });
+        }
+        self.release_panic("caught panic");
+        self.tell_of_cut();
+        self.last_stderr.clear();
+        self.ready = true;
+        self.output += COMPLETE_LINE;
+    }
+
+    fn release_stderr(&mut self) {
+        if !self.held.is_empty() {
+            let text = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
+            self.last_stderr.clone_from(&text);
+            self.text(Stream::Stderr, text);
+        }
+    }
+
+    /// Content printed in evcxr's way by something else than the last expression.
+    fn release_bundle(&mut self) {
+        let data = std::mem::take(&mut self.bundle);
+        if !data.is_empty() {
+            let metadata = Map::new();
+            self.display(Record::Display {
+                data,
+                metadata,
+                id: None,
+            });
+        }
+    }
+
+    /// A panic that the cell caught, or that ended its process, is no more than a message.
+    fn release_panic(&mut self, what: &str) {
+        if let Some(Record::Panic { message, .. }) = self.panic.take() {
+            self.text(Stream::Stderr, format!("{what}: {message}\n"));
+        }
+    }
+
+    fn tell_of_cut(&mut self) {
+        let Amount { text, displays } = std::mem::take(&mut self.amount);
+        let megabytes = |bytes: usize| bytes as f64 / 1e6;
+        if text > TEXT_LIMIT {
+            let notice = format!(
+                "\n… cut here: the cell printed {:.1} MB, of which the first {:.1} MB are shown\n",
+                megabytes(text),
+                megabytes(TEXT_LIMIT)
+            );
+            self.record(&Record::Text {
+                stream: Stream::Stderr,
+                text: notice,
+            });
+        }
+        if displays > DISPLAY_LIMIT {
+            let notice = format!(
+                "displays beyond {:.0} MB are not shown (the cell made {:.0} MB)\n",
+                megabytes(DISPLAY_LIMIT),
+                megabytes(displays)
+            );
+            self.record(&Record::Text {
+                stream: Stream::Stderr,
+                text: notice,
+            });
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        if self.ready {
+            self.output += &record.to_line();
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.output += line;
+        self.output.push('\n');
+    }
+}
+
+/// At most `room` bytes of `text`, whole characters.
+fn cut(mut text: String, room: usize) -> String {
+    if text.len() > room {
+        let end = (0..=room).rev().find(|&i| text.is_char_boundary(i));
+        text.truncate(end.unwrap_or(0));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

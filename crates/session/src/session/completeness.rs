@@ -1,0 +1,211 @@
+//! Whether a cell's code has its end: brackets closed, strings and comments ended, and a last
+//! statement that can stand as it is.
+
+use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use taper_evaluator::evaluator::Completeness;
+
+/// With one of these begins what ends with a block or a semicolon.
+const BEGINNINGS: [&str; 21] = [
+    "async",
+    "const",
+    "else",
+    "enum",
+    "extern",
+    "fn",
+    "for",
+    "if",
+    "impl",
+    "let",
+    "loop",
+    "macro_rules",
+    "match",
+    "mod",
+    "pub",
+    "static",
+    "struct",
+    "trait",
+    "type",
+    "unsafe",
+    "while",
+];
+
+/// Looks at the tokens only; whether the code means something is the compiler's business.
+pub fn of(code: &str) -> Completeness {
+    let mut open = Vec::new();
+    let mut last = Statement::default();
+    let mut at = 0;
+    for token in tokenize(code, FrontmatterAllowed::No) {
+        let text = &code[at..at + token.len as usize];
+        at += text.len();
+        match token.kind {
+            TokenKind::OpenParen => open.push(TokenKind::CloseParen),
+            TokenKind::OpenBrace => open.push(TokenKind::CloseBrace),
+            TokenKind::OpenBracket => open.push(TokenKind::CloseBracket),
+            kind @ (TokenKind::CloseParen | TokenKind::CloseBrace | TokenKind::CloseBracket)
+                if open.pop() != Some(kind) =>
+            {
+                return Completeness::Invalid;
+            }
+            TokenKind::BlockComment {
+                terminated: false, ..
+            } => return incomplete(open.len()),
+            TokenKind::Literal { kind, .. } if is_unended(kind) => {
+                return Completeness::Incomplete {
+                    indent: String::new(),
+                };
+            }
+            _ => {}
+        }
+        if open.is_empty() {
+            last.add(token.kind, text);
+        }
+    }
+    if open.is_empty() && !last.lacks_its_end() {
+        Completeness::Complete
+    } else {
+        incomplete(open.len())
+    }
+}
+
+fn incomplete(depth: usize) -> Completeness {
+    Completeness::Incomplete {
+        indent: "    ".repeat(depth),
+    }
+}
+
+/// The last statement, as far as it stands outside of all brackets. A group in brackets is its
+/// closing bracket.
+#[derive(Default)]
+struct Statement<'a> {
+    tokens: Vec<(TokenKind, &'a str)>,
+    /// An attribute or a documentation comment waits for its item.
+    waiting: bool,
+}
+
+impl<'a> Statement<'a> {
+    fn add(&mut self, kind: TokenKind, text: &'a str) {
+        match kind {
+            TokenKind::LineComment { doc_style } | TokenKind::BlockComment { doc_style, .. } => {
+                self.waiting |= doc_style == Some(DocStyle::Outer);
+            }
+            TokenKind::Whitespace => {}
+            TokenKind::CloseBracket if matches!(self.tokens[..], [(TokenKind::Pound, _)]) => {
+                *self = Statement {
+                    waiting: true,
+                    ..Self::default()
+                };
+            }
+            TokenKind::Semi | TokenKind::CloseBrace => *self = Self::default(),
+            _ => self.tokens.push((kind, text)),
+        }
+    }
+
+    fn lacks_its_end(&self) -> bool {
+        match &self.tokens[..] {
+            [] => self.waiting,
+            [(TokenKind::Colon, _), ..] => false, // a command, `:vars`
+            [(TokenKind::Ident, first), ..] if BEGINNINGS.contains(first) => true,
+            [.., before, (last, _)] => is_operator(*last, before.0),
+            [(only, _)] => is_operator(*only, TokenKind::Semi),
+        }
+    }
+}
+
+/// Whether something must follow; `before` tells `a.` from `a..`.
+fn is_operator(last: TokenKind, before: TokenKind) -> bool {
+    use TokenKind as T;
+    match last {
+        T::Dot => before != T::Dot,
+        T::Eq | T::Plus | T::Minus | T::Star | T::Slash | T::Percent | T::Caret => true,
+        T::And | T::Or | T::Comma | T::Colon | T::Bang | T::Lt => true,
+        _ => false,
+    }
+}
+
+fn is_unended(kind: LiteralKind) -> bool {
+    matches!(
+        kind,
+        LiteralKind::Str { terminated: false }
+            | LiteralKind::ByteStr { terminated: false }
+            | LiteralKind::CStr { terminated: false }
+            | LiteralKind::RawStr { n_hashes: None }
+            | LiteralKind::RawByteStr { n_hashes: None }
+            | LiteralKind::RawCStr { n_hashes: None }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complete_code() {
+        for code in [
+            "",
+            "let x = 1;",
+            "x",
+            "fn f() { 1 }",
+            "\"}\"",
+            "'{'",
+            "// {",
+            "'a: loop {}",
+            "r#\"(\"#",
+            "0..",
+            "x?",
+            "size_of::<f32>",
+            "struct Point;",
+            "#[derive(Debug)]\nstruct Point;",
+            "/// A point.\nstruct Point;",
+            "#![allow(unused)]",
+            "if a { 1 } else { 2 }",
+            "let x = 1; // {",
+            ":dep rand",
+            ":vars",
+            "use std::fmt",
+        ] {
+            assert_eq!(of(code), Completeness::Complete, "{code}");
+        }
+    }
+
+    #[test]
+    fn code_without_its_end() {
+        for code in [
+            "fn f() {",
+            "vec![1,",
+            "(",
+            "\"text",
+            "r#\"text\"",
+            "/* comment",
+            "f(\n  1,\n",
+            "fn f() -> i32",
+            "let x",
+            "let x =",
+            "x +",
+            "x.",
+            "vec![1].iter()\n    .map(f).",
+            "if a { 1 } else",
+            "#[derive(Debug)]",
+            "#[derive(Debug)]\n#[allow(unused)]",
+            "/// A point.",
+            "fn f() {}\npub fn g()",
+        ] {
+            assert!(
+                matches!(of(code), Completeness::Incomplete { .. }),
+                "{code}"
+            );
+        }
+        assert_eq!(
+            of("fn f() { if x {"),
+            Completeness::Incomplete {
+                indent: " ".repeat(8)
+            }
+        );
+    }
+
+    #[test]
+    fn closed_what_was_not_open() {
+        for code in [")", "fn f() }", "(]"] {
+            assert_eq!(of(code), Completeness::Invalid, "{code}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! evcxr behind a small interface. No other file names it.
+
+use super::diagnostics::read::{Told, read};
+use super::diagnostics::{Diagnostic, EngineError, Label};
+use super::location::Compiled;
+use crate::relay;
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
+use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use taper_evaluator::evaluator::{Completion, Completions};
+use taper_evaluator::event::MimeBundle;
+use taper_evaluator::record::Record;
+
+/// rust-analyzer recurses deeply into types.
+const STACK: usize = 64 << 20;
+
+/// What a running cell says.
+pub enum Signal {
+    Record(Record),
+    Input(Question),
+}
+
+/// A cell waits for a line of input.
+pub struct Question {
+    prompt: String,
+    password: bool,
+    answer: Sender<String>,
+}
+
+impl Question {
+    /// Asks, and sends the answer to the cell.
+    pub fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
+        let answer = ask(&self.prompt, self.password).unwrap_or_default();
+        // A line break would be read as evcxr's next instruction.
+        let _ = self.answer.send(answer.replace(['\n', '\r'], " "));
+    }
+}
+
+pub struct Engine {
+    context: CommandContext,
+    outputs: EvalContextOutputs,
+}
+
+impl Engine {
+    /// Starts evcxr in `work` (the variable `EVCXR_TMPDIR` must name it) with our relay as its child.
+    pub fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
+        let ready = work.join("ready-for-records");
+        // An earlier session's, if this work directory has had one: evcxr would wait for ever.
+        if ready.exists() {
+            std::fs::remove_file(&ready)?;
+        }
+        let mut relay = Command::new(taper_host::process::program()?);
+        relay.arg(relay::RELAY_ARGUMENT);
+        relay.env(
+            relay::SECRET_VARIABLE,
+            uuid::Uuid::new_v4().simple().to_string(),
+        );
+        relay.env(relay::READY_VARIABLE, &ready);
+        if let Some(library) = library {
+            relay.env(relay::LIBRARY_VARIABLE, library);
+        }
+        relay.env(LIBRARY_PATH, library_path(work)?);
+        match std::env::var_os("RUST_BACKTRACE") {
+            Some(value) => relay.env(relay::BACKTRACE_VARIABLE, value),
+            None => relay.env_remove(relay::BACKTRACE_VARIABLE),
+        };
+        let locked = std::fs::read(work.join("Cargo.lock")).ok();
+        let (context, outputs) = on_large_stack(|| EvalContext::with_subprocess_command(relay))
+            .map_err(|error| anyhow::anyhow!("{error}"))?;
+        // evcxr starts with a crate without dependencies, for which cargo empties the lock file.
+        if let Some(locked) = locked {
+            std::fs::write(work.join("Cargo.lock"), locked)?;
+        }
+        crate::compile::show_library(work)?;
+        std::fs::write(&ready, "").context("writing into the work directory")?;
+        Ok(Engine {
+            context: CommandContext::with_eval_context(context),
+            outputs,
+        })
+    }
+
+    /// The relay's process; stays the right one after a restart.
+    pub fn process(&self) -> Arc<Mutex<Child>> {
+        self.context.process_handle()
+    }
+
+    /// Compiles and runs a cell. `listen` hears what it says, in order; the result is what commands
+    /// such as `:vars` give.
+    pub fn execute(
+        &mut self,
+        code: &str,
+        listen: &mut dyn FnMut(Signal),
+    ) -> Result<MimeBundle, EngineError> {
+        let result = self.evaluate(code, listen);
+        result.map(bundle_of).map_err(|error| {
+            let source = self.last_source();
+            to_engine_error(error, &Compiled::new(&source, code))
+        })
+    }
+
+    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(Signal)) -> Outcome {
+        let (context, outputs) = (&mut self.context, &self.outputs);
+        let (done_sender, done) = bounded(1);
+        let (question_sender, questions) = unbounded();
+        std::thread::scope(|scope| {
+            let evaluate = move || {
+                let mut callbacks = EvalCallbacks {
+                    input_reader: &|request| {
+                        ask(&question_sender, request.prompt, request.is_password)
+                    },
+                };
+                let _ = done_sender.send(context.execute_with_callbacks(code, &mut callbacks));
+            };
+            std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, evaluate)
+                .expect("a thread can be started");
+            listen_until_done(outputs, &questions, &done, listen)
+        })
+    }
+
+    /// Names and types of the variables that live.
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let variables = self.context.variables_and_types();
+        variables
+            .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
+            .collect()
+    }
+
+    /// Whether the code would compile.
+    pub fn compiles(&mut self, code: &str) -> bool {
+        on_large_stack(|| {
+            self.context
+                .check(code)
+                .is_ok_and(|errors| errors.is_empty())
+        })
+    }
+
+    pub fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let found = self.context.completions(code, cursor);
+        let Ok(found) = found else {
+            return Completions {
+                start: cursor,
+                end: cursor,
+                items: Vec::new(),
+            };
+        };
+        let items = found.completions.into_iter().map(|c| Completion {
+            text: c.code,
+            kind: c.kind.to_owned(),
+            label: c.label,
+        });
+        Completions {
+            start: found.start_offset,
+            end: found.end_offset,
+            items: items.collect(),
+        }
+    }
+
+    pub fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        let (text, html) = self.context.hover_at(code, cursor).ok()?;
+        let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
+        if text == "No documentation found" {
+            return None;
+        }
+        let bundle = [("text/plain", text), ("text/html", html)];
+        Some(
+            bundle
+                .map(|(k, v)| (k.to_owned(), Value::String(v)))
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    /// The source of the last compilation.
+    pub fn last_source(&self) -> String {
+        self.context.last_source().unwrap_or_default()
+    }
+}
+
+/// Lines of an example that rustdoc hides as well.
+fn without_hidden_lines(text: &str) -> String {
+    let is_shown = |line: &&str| !(*line == "#" || line.starts_with("# "));
+    text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
+}
+
+/// The variable by which the system's loader finds libraries.
+const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_LIBRARY_PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
+/// With the folders of `taper` and of Rust's shared standard library. The paths that are compiled
+/// into a cell are relative to another folder than the one evcxr puts the cell in.
+fn library_path(work: &Path) -> Result<OsString> {
+    let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    let taper = work
+        .join("target")
+        .join(taper_host::toolchain::host()?)
+        .join("debug");
+    let ours = [taper, taper_host::toolchain::library_folder()?];
+    let folders = ours.into_iter().chain(std::env::split_paths(&before));
+    Ok(std::env::join_paths(folders)?)
+}
+
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work);
+        match thread.expect("a thread can be started").join() {
+            Ok(value) => value,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn ask(questions: &Sender<Question>, prompt: String, password: bool) -> String {
+    let (answer, answers) = bounded(1);
+    let _ = questions.send(Question {
+        prompt,
+        password,
+        answer,
+    });
+    answers.recv().unwrap_or_default()
+}
+
+type Outcome = Result<EvalOutputs, evcxr::Error>;
+
+fn listen_until_done(
+    outputs: &EvalContextOutputs,
+    questions: &Receiver<Question>,
+    done: &Receiver<Outcome>,
+    listen: &mut dyn FnMut(Signal),
+) -> Outcome {
+    let outcome = loop {
+        select! {
+            recv(outputs.stdout) -> line => if let Ok(line) = line { pass_on(&line, listen) },
+            recv(outputs.stderr) -> line => if let Ok(line) = line { eprintln!("{line}") },
+            recv(questions) -> question => if let Ok(question) = question {
+                // What the cell printed before it asked comes first.
+                outputs.stdout.try_iter().for_each(|line| pass_on(&line, listen));
+                listen(Signal::Input(question));
+            },
+            recv(done) -> outcome => break outcome,
+        }
+    };
+    // evcxr has sent every line of this cell before it says that it is done.
+    outputs
+        .stdout
+        .try_iter()
+        .for_each(|line| pass_on(&line, listen));
+    outcome.unwrap_or_else(|_| Err("the compiler thread ended early".to_owned().into()))
+}
+
+fn pass_on(line: &str, listen: &mut dyn FnMut(Signal)) {
+    if let Some(record) = Record::from_line(line) {
+        listen(Signal::Record(record));
+    }
+}
+
+fn bundle_of(outputs: EvalOutputs) -> MimeBundle {
+    let content = outputs.content_by_mime_type.into_iter();
+    content
+        .map(|(mime_type, text)| (mime_type, Value::String(text)))
+        .collect()
+}
+
+fn to_engine_error(error: evcxr::Error, compiled: &Compiled) -> EngineError {
+    match error {
+        evcxr::Error::CompilationErrors(errors) => {
+            let diagnostics = errors.iter().map(|error| to_diagnostic(error, compiled));
+            EngineError::Compile(diagnostics.collect())
+        }
+        evcxr::Error::SubprocessTerminated(status) => EngineError::Ended(status),
+        evcxr::Error::TypeRedefinedVariablesLost(variables) => EngineError::Lost(variables),
+        evcxr::Error::Message(message) => EngineError::Message(message),
+    }
+}
+
+fn to_diagnostic(error: &evcxr::CompilationError, compiled: &Compiled) -> Diagnostic {
+    let labels = error.spanned_messages().iter().filter_map(|m| {
+        let span = m.span?;
+        Some(Label {
+            start: (span.start_line, span.start_column),
+            end: (span.end_line, span.end_column),
+            text: m.label.clone(),
+            primary: m.is_primary,
+        })
+    });
+    let told = Told {
+        is_error: error.level() != "warning",
+        message: error.message(),
+        code: error.code(),
+        labels: labels.collect(),
+        json: &error.json,
+    };
+    read(told, compiled)
+}

@@ -1,0 +1,368 @@
+//! Evaluates cells: one cell in, a stream of typed events out.
+//!
+//! [`Session`] is what both fronts use. [`engine`] is the only file that names evcxr; the
+//! [`relay`](crate::relay) is what evcxr runs the cells in.
+
+mod completeness;
+mod dependencies;
+mod diagnostics;
+mod documented;
+mod engine;
+mod interrupt;
+mod loaded;
+mod location;
+mod names;
+mod redefinition;
+mod shell;
+mod signatures;
+mod tokens;
+
+use crate::workspace::WorkFolder;
+use anyhow::Result;
+use dependencies::Network;
+use diagnostics::failure::{Failure, failed};
+use engine::{Engine, Signal};
+use interrupt::{Interrupter, Stopped};
+use loaded::LoadedCrate;
+use location::Compiled;
+use names::{Names, Outcome};
+use serde_json::Map;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+use taper_evaluator::commands::Cell;
+use taper_evaluator::event::COMPILE_ERROR;
+use taper_evaluator::record::{Record, events_of};
+use taper_evaluator::{
+    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
+};
+
+/// Where a session works and what it starts with.
+pub struct Start<'a> {
+    /// evcxr's work directory, a clone of the warm image (or empty).
+    pub work: &'a Path,
+    /// The folder of the crate `taper`, loaded before the first cell.
+    pub taper: PathBuf,
+    /// The crate's features that are switched on.
+    pub features: Vec<String>,
+    /// The library `taper` as the image built it, if it did.
+    pub library: Option<PathBuf>,
+}
+
+/// What [`Session::warm`] runs.
+const WARMING: [&str; 2] = [
+    "let warm = (zeros((2, 3), &cpu())? + 1.0)?;\nwarm",
+    "let warmer = warm.matmul(&warm.t()?)?.sum_all()?.to_scalar::<f32>()?;\nprintln!(\"{warmer}\");",
+];
+
+/// One evcxr context and the process in which its cells run.
+pub struct Session {
+    engine: Engine,
+    loaded: LoadedCrate,
+    types: redefinition::Types,
+    names: Names,
+    interrupter: Arc<Interrupter>,
+    /// evcxr's work directory.
+    folder: PathBuf,
+    /// The library `taper` in it.
+    library: Option<PathBuf>,
+    /// Removed after the engine has ended.
+    work: Option<WorkFolder>,
+}
+
+impl Session {
+    /// The session owns its folder and removes it in the end.
+    pub fn keeping(mut self, work: WorkFolder) -> Self {
+        self.work = Some(work);
+        self
+    }
+
+    /// Starts a session in which `use taper::prelude::*` already holds.
+    pub fn start(start: &Start) -> Result<Session> {
+        let engine = Engine::start(start.work, start.library.as_deref())?;
+        let interrupter = Arc::new(Interrupter::new(engine.process()));
+        let loaded = LoadedCrate::new(start.taper.clone(), start.features.clone());
+        let mut session = Session {
+            engine,
+            loaded,
+            types: redefinition::Types::default(),
+            names: Names::default(),
+            interrupter,
+            folder: start.work.to_owned(),
+            library: start.library.clone(),
+            work: None,
+        };
+        let first_cell = session.loaded.first_cell();
+        session
+            .run(&first_cell, &mut Silent)
+            .map_err(|error| anyhow::anyhow!("{}", error.message))?;
+        Ok(session)
+    }
+
+    /// Runs cells like those that a student will run first, so that what is slow once is behind
+    /// us, and lets go of all that they made.
+    pub fn warm(&mut self) {
+        for cell in WARMING {
+            let _ = self.run(cell, &mut Silent);
+        }
+        let _ = self.engine.complete("Tensor::zero", 12);
+        self.end_cells_process();
+    }
+
+    /// From now on cells run in a new process, which has the folder and the environment that this
+    /// one has now.
+    pub fn begin_anew(&mut self) -> Result<()> {
+        self.run(":restart", &mut Silent)
+            .map_err(|error| anyhow::anyhow!("{}", error.message))
+    }
+
+    /// A new process, without variables. evcxr's `:restart` would remember those of the old one, and
+    /// the next cell would look for them.
+    fn end_cells_process(&mut self) {
+        let _ = self.run("std::process::exit(0);", &mut Silent);
+    }
+
+    fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let mut failure = None;
+        let result = self.engine.execute(code, &mut |signal| match signal {
+            Signal::Record(record) => match record {
+                Record::Failed { message } => failure = Some(failed(&message, code)),
+                Record::Panic {
+                    message,
+                    file,
+                    line,
+                } => failure = Some((message, file, line).into()),
+                record => events_of(record).into_iter().for_each(|e| front.event(e)),
+            },
+            Signal::Input(question) => {
+                question.answer(|prompt, password| front.input(prompt, password))
+            }
+        });
+        let failure = failure.map(|failure| self.locate(failure, code));
+        match result {
+            Ok(data) => {
+                if !data.is_empty() {
+                    let metadata = Map::new();
+                    front.event(Event::Result { data, metadata });
+                }
+                failure.map_or(Ok(()), Err)
+            }
+            Err(error) => {
+                Err(failure.unwrap_or_else(|| diagnostics::explain(error, code, &self.names)))
+            }
+        }
+    }
+
+    /// What the session does itself first, then the rest.
+    fn run_all(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
+        for command in &cell.shell {
+            shell::run(command, &self.interrupter, &mut |event| front.event(event))?;
+        }
+        if cell.restart {
+            self.replace_cells_process("", front);
+        }
+        if !cell.dependencies.is_empty() {
+            self.prepare(&cell.dependencies, front);
+        }
+        if cell.rest.trim().is_empty() {
+            return Ok(());
+        }
+        let old = self.let_go(&cell.rest);
+        let result = self.run(&cell.rest, front);
+        self.say_what_is_gone(&old, front);
+        let outcome = outcome(&result);
+        self.names
+            .cell_ended(&cell.rest, outcome, self.variables(), &old);
+        if result.is_ok() {
+            self.types.learn(&cell.rest);
+        }
+        if cell.clear && result.is_ok() {
+            return self.run(&self.loaded.first_cell(), &mut Silent);
+        }
+        result
+    }
+
+    /// A new process; the student hears of it, after what made it necessary.
+    fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
+        self.end_cells_process();
+        let left = self.variables();
+        self.names.cell_ended("", Outcome::ProcessEnded, left, &[]);
+        front.event(Event::Text {
+            stream: Stream::Stdout,
+            text: format!(
+                "{why}The process in which cells run is a new one; variables are gone.\n"
+            ),
+        });
+    }
+
+    fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
+        let library = self.library_made();
+        let tell = &mut |event| front.event(event);
+        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, tell);
+        let offline = u8::from(network == Network::NotNeeded);
+        let _ = self.run(&format!(":offline {offline}"), &mut Silent);
+        if self.library_made() != library {
+            // The cells' process has the old one, in which the next cell would not find its functions.
+            // evcxr must know of the packages first: else it would compile the old one again.
+            let lines = dependencies.iter();
+            let lines: String = lines
+                .map(|(name, value)| format!(":dep {name} = {value}\n"))
+                .collect();
+            let _ = self.run(&lines, &mut Silent);
+            let why = "Taper was compiled anew, for a package that wants other features of those below it. ";
+            self.replace_cells_process(why, front);
+        }
+    }
+
+    /// When the library `taper` was compiled that cells load.
+    fn library_made(&self) -> Option<SystemTime> {
+        let library = std::fs::metadata(self.library.as_ref()?);
+        library.ok()?.modified().ok()
+    }
+
+    /// Lets go of the variables whose type the cell is about to define anew; gives their names.
+    fn let_go(&mut self, code: &str) -> Vec<String> {
+        let changed = self.types.changed_by(code);
+        if changed.is_empty() || !self.engine.compiles(code) {
+            return Vec::new();
+        }
+        let variables = self.engine.variables().into_iter();
+        let old = variables.filter(|(_, kind)| redefinition::is_made_of(kind, &changed));
+        let old: Vec<String> = old.map(|(name, _)| name).collect();
+        if !old.is_empty() {
+            // What a destructor of the student's own prints is of no interest here.
+            let _ = self.run(&dropping(&old), &mut Silent);
+        }
+        old
+    }
+
+    fn say_what_is_gone(&self, old: &[String], front: &mut dyn Front) {
+        let there = self.variables();
+        let gone: Vec<&str> = old
+            .iter()
+            .filter(|name| !there.contains(*name))
+            .map(String::as_str)
+            .collect();
+        if !gone.is_empty() {
+            let text = format!(
+                "gone, because the type was defined anew: {}. Run the cells that define them again.\n",
+                gone.join(", ")
+            );
+            front.event(Event::Text {
+                stream: Stream::Stderr,
+                text,
+            });
+        }
+    }
+
+    /// Finds the cell's line for what knows only the compiled source's.
+    fn locate(&self, failure: Failure, code: &str) -> CellError {
+        let source = self.engine.last_source();
+        let compiled = Compiled::new(&source, code);
+        failure.into_error(|line| compiled.line(line), code)
+    }
+
+    fn variables(&self) -> BTreeSet<String> {
+        let variables = self.engine.variables().into_iter();
+        variables.map(|(name, _)| name).collect()
+    }
+}
+
+impl Evaluator for Session {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let code = documented::keep_documentation(self.loaded.without_reloading(code));
+        if code.trim().is_empty() {
+            return Ok(());
+        }
+        self.interrupter.begin_cell();
+        let result = self.run_all(&Cell::new(&code), front);
+        let result = match (self.interrupter.end_cell(), result) {
+            (None, result) => result,
+            (Some(stopped), result) => Err(interrupted(stopped, result.err())),
+        };
+        if let Err(error) = &result {
+            front.event(Event::Error(error.clone()));
+        }
+        result
+    }
+
+    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let code = self.loaded.without_reloading(code);
+        let mut found = self.engine.complete(&code, cursor);
+        signatures::fill_in(&mut found, &code, |code, at| {
+            let shown = self.engine.inspect(code, at)?;
+            Some(shown.get("text/plain")?.as_str()?.to_owned())
+        });
+        found
+    }
+
+    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        let code = self.loaded.without_reloading(code);
+        self.engine.inspect(&code, cursor)
+    }
+
+    fn is_complete(&self, code: &str) -> Completeness {
+        completeness::of(code)
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupt> {
+        self.interrupter.clone()
+    }
+}
+
+/// The cell that lets go of these variables.
+fn dropping(names: &[String]) -> String {
+    names
+        .iter()
+        .map(|name| format!("drop({name});\n"))
+        .collect()
+}
+
+/// The error that a record tells of, where nothing is known of the source that was compiled.
+pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
+    let failure = match record.clone() {
+        Record::Failed { message } => failed(&message, code),
+        Record::Panic {
+            message,
+            file,
+            line,
+        } => (message, file, line).into(),
+        _ => return None,
+    };
+    Some(failure.into_error(|_| None, code))
+}
+
+fn outcome(result: &Result<(), CellError>) -> Outcome {
+    match result.as_ref().map_err(|error| error.name.as_str()) {
+        Ok(()) => Outcome::Ran,
+        Err(COMPILE_ERROR) => Outcome::DidNotCompile,
+        Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
+        Err(_) => Outcome::Failed,
+    }
+}
+
+fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
+    let ended = cause
+        .as_ref()
+        .is_some_and(|c| c.name == diagnostics::PROCESS_ENDED);
+    let message = if stopped == Stopped::Politely && !ended {
+        "The cell was stopped. Variables of earlier cells are kept."
+    } else {
+        "The cell did not stop when asked to, so its process was ended. \
+         All variables are lost: run the cells that define them again."
+    };
+    let location = cause.and_then(|c| c.location);
+    diagnostics::error("Interrupted", message, location)
+}
+
+/// Hears nothing and answers nothing.
+struct Silent;
+
+impl Front for Silent {
+    fn event(&mut self, _event: Event) {}
+
+    fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,111 @@
+//! Lines that begin with `!`: commands of the system, whose output is shown while they run.
+
+use super::diagnostics;
+use super::interrupt::Interrupter;
+use crate::workspace;
+use std::io::{PipeReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::sync_channel;
+use taper_evaluator::event::{CellError, Event, Stream};
+
+/// Runs one command to its end; what it prints are events.
+pub fn run(
+    command: &str,
+    interrupter: &Interrupter,
+    tell: &mut dyn FnMut(Event),
+) -> Result<(), CellError> {
+    let ended = start(command, interrupter, tell).map_err(|error| {
+        let message = format!("`{command}` could not be started: {error}");
+        diagnostics::error("CommandFailed", &message, None)
+    })?;
+    if ended.success() {
+        return Ok(());
+    }
+    let how = match ended.code() {
+        Some(code) => format!("exit status {code}"),
+        None => ended.to_string(),
+    };
+    let message = format!("`{command}` failed ({how}).");
+    Err(diagnostics::error("CommandFailed", &message, None))
+}
+
+fn start(
+    command: &str,
+    interrupter: &Interrupter,
+    tell: &mut dyn FnMut(Event),
+) -> std::io::Result<ExitStatus> {
+    let (stdout, stdout_writer) = std::io::pipe()?;
+    let (stderr, stderr_writer) = std::io::pipe()?;
+    let mut shell = Command::new("sh");
+    workspace::leave(&mut shell);
+    shell
+        .args(["-c", command])
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(stdout_writer)
+        .stderr(stderr_writer);
+    let mut child = shell.spawn()?;
+    // Else our own copies of the pipes' ends would keep them open.
+    drop(shell);
+    let _group = interrupter.instead(child.id());
+    let (sender, texts) = sync_channel(64);
+    std::thread::scope(|scope| {
+        for (stream, pipe) in [(Stream::Stdout, stdout), (Stream::Stderr, stderr)] {
+            let sender = sender.clone();
+            scope.spawn(move || read(stream, pipe, &|event| sender.send(event).is_ok()));
+        }
+        drop(sender);
+        texts.into_iter().for_each(tell);
+    });
+    child.wait()
+}
+
+/// Reads to the end; bytes that are no UTF-8 become `U+FFFD`.
+fn read(stream: Stream, mut pipe: PipeReader, tell: &dyn Fn(Event) -> bool) {
+    let mut pending = Vec::new();
+    let mut buffer = [0; 8192];
+    while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+        pending.extend_from_slice(&buffer[..length]);
+        let text = whole_characters(&mut pending);
+        if !text.is_empty() && !tell(Event::Text { stream, text }) {
+            return;
+        }
+    }
+    if !pending.is_empty() {
+        let text = String::from_utf8_lossy(&pending).into_owned();
+        tell(Event::Text { stream, text });
+    }
+}
+
+/// Takes the text from the bytes; the beginning of a character at their end stays.
+fn whole_characters(bytes: &mut Vec<u8>) -> String {
+    let cut = match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    };
+    let rest = bytes.split_off(cut);
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    *bytes = rest;
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_comes_in_two_parts_is_one() {
+        let mut bytes = "aé".as_bytes()[..2].to_vec();
+        assert_eq!(whole_characters(&mut bytes), "a");
+        bytes.push("é".as_bytes()[1]);
+        assert_eq!(whole_characters(&mut bytes), "é");
+        assert!(bytes.is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_wait() {
+        let mut bytes = vec![b'a', 0xff, b'b'];
+        assert_eq!(whole_characters(&mut bytes), "a\u{fffd}b");
+    }
+}

@@ -1,0 +1,43 @@
+//! The hidden command that runs the first cell of a new image (see `image/build.rs`).
+
+use crate::session::{Session, Start};
+use crate::workspace;
+use anyhow::{Result, bail};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use taper_evaluator::{Evaluator, Event, Front};
+
+const CELL: &str = "let warm = zeros(2, &cpu())?;\nwarm";
+
+/// `taper __warm WORK TAPER FEATURES…`
+pub fn run(arguments: &[OsString]) -> Result<()> {
+    let [work, taper, features @ ..] = arguments else {
+        bail!("expected the work directory and the folder of taper");
+    };
+    let work = PathBuf::from(work);
+    // SAFETY: `main` has started no thread yet.
+    unsafe { workspace::enter(&work) };
+    let mut session = Session::start(&Start {
+        work: &work,
+        taper: PathBuf::from(taper),
+        features: features
+            .iter()
+            .map(|f| f.to_string_lossy().into_owned())
+            .collect(),
+        library: None,
+    })?;
+    if let Err(failure) = session.execute(CELL, &mut Quiet) {
+        bail!("the cell `{CELL}` gave {failure:?}");
+    }
+    Ok(())
+}
+
+struct Quiet;
+
+impl Front for Quiet {
+    fn event(&mut self, _event: Event) {}
+
+    fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
+        None
+    }
+}

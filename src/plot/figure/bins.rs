@@ -1,0 +1,31 @@
+//! The bins of a histogram.
+
+use crate::plot::chart::{Series, Style};
+
+/// Returns a series with one bar for each bin.
+pub(super) fn count(values: &[f64], bins: usize) -> Series {
+    // Half the range of `f64` on either side: the difference of its ends would overflow.
+    let clamped = |value: &f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
+    let finite = || values.iter().filter(|value| value.is_finite()).map(clamped);
+    let low = finite().fold(f64::INFINITY, f64::min);
+    let high = finite().fold(f64::NEG_INFINITY, f64::max);
+    let resolution = (low.abs().max(high.abs()) * 1e-12).max(f64::MIN_POSITIVE);
+    // A single value is in the middle of the bins.
+    let (low, high) = match high - low {
+        range if range > resolution => (low, high),
+        range if range >= 0.0 => (low - resolution.max(0.5), high + resolution.max(0.5)),
+        _ => (0.0, 1.0),
+    };
+    let width = (high - low) / bins as f64;
+    let mut counts = vec![0_u32; bins];
+    for value in finite() {
+        let bin = ((value - low) / width) as usize;
+        counts[bin.min(bins - 1)] += 1;
+    }
+    let points = counts.into_iter().enumerate();
+    let points = points.map(|(i, count)| (low + (i as f64 + 0.5) * width, f64::from(count)));
+    Series {
+        style: Style::Bars { offset: 0.0, width },
+        ..Series::new("", points.collect())
+    }
+}

@@ -1,0 +1,68 @@
+//! Documents name files; each of them must exist.
+
+use super::{read, root};
+use std::collections::BTreeSet;
+
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "book/COVERAGE.md",
+    "book/src/how-taper-works.md",
+];
+
+/// Folders that builds and tests create.
+const CREATED: [&str; 2] = ["book/output", "tests/output"];
+
+#[test]
+fn files_that_documents_name_exist() {
+    let folders = folders();
+    let mut missing = Vec::new();
+    for document in DOCUMENTS {
+        let text = read(document);
+        for (number, line) in (1..).zip(text.lines()) {
+            let paths = code_spans(line).filter(|path| is_path(path, &folders));
+            let absent = paths.filter(|path| !root().join(path).exists());
+            missing.extend(absent.map(|path| format!("{document}:{number}: {path}")));
+        }
+    }
+    assert!(missing.is_empty(), "no such file:\n{}", missing.join("\n"));
+}
+
+/// The folders at the top of the repository.
+fn folders() -> BTreeSet<String> {
+    let entries = std::fs::read_dir(root()).expect("the repository").flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+/// What a line has between backticks.
+fn code_spans(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// Whether a code span is a path below one of the folders, not a command or a placeholder.
+fn is_path(span: &str, folders: &BTreeSet<String>) -> bool {
+    let Some((first, _)) = span.split_once('/') else {
+        return false;
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    folders.contains(first)
+        && span.chars().all(plain)
+        && !span.contains("NN-")
+        && !CREATED.iter().any(|created| span.starts_with(created))
+}
+
+#[test]
+fn only_plain_paths_below_the_folders_are_looked_for() {
+    let folders = BTreeSet::from(["src".to_owned(), "tests".to_owned()]);
+    let line =
+        "`src/ops`, `src/{a,b}`, `cargo test`, `tests/output/x.png`, `elsewhere/x`, src/plain";
+    let paths: Vec<&str> = code_spans(line)
+        .filter(|span| is_path(span, &folders))
+        .collect();
+    assert_eq!(paths, ["src/ops"]);
+}

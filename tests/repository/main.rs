@@ -1,0 +1,21 @@
+//! What must agree across the files of the repository: rules for dependencies, Rust versions, and the
+//! paths that documents name.
+
+mod dependencies;
+mod documents;
+mod versions;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
+    cli.parent()
+        .expect("the package is in the repository")
+        .to_owned()
+}
+
+/// The text of a file of the repository.
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}

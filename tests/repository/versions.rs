@@ -1,0 +1,45 @@
+//! The oldest supported Rust is written in one place, `rust-version`; others must agree with it.
+
+use super::read;
+
+fn oldest_rust() -> String {
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("Cargo.toml is TOML");
+    let version = &manifest["workspace"]["package"]["rust-version"];
+    version.as_str().expect("a version").to_owned()
+}
+
+#[test]
+fn ci_tests_the_oldest_supported_rust_and_the_next_one() {
+    let workflow = read(".github/workflows/ci.yml");
+    for rust in [
+        format!("\"{}\"", oldest_rust()),
+        "stable".into(),
+        "beta".into(),
+    ] {
+        let line = format!("{{ os: ubuntu-24.04, rust: {rust} }}");
+        assert!(
+            workflow.contains(&line),
+            ".github/workflows/ci.yml lacks {line}"
+        );
+    }
+}
+
+#[test]
+fn the_readme_names_the_oldest_supported_rust() {
+    let named = format!("Rust {} or newer", oldest_rust());
+    assert!(
+        read("README.md").contains(&named),
+        "README.md lacks {named:?}"
+    );
+}
+
+#[test]
+fn users_choose_their_toolchain() {
+    for file in ["rust-toolchain.toml", "rust-toolchain"] {
+        let path = super::root().join(file);
+        assert!(
+            !path.exists(),
+            "{file} would override the toolchain for which a user's image was built"
+        );
+    }
+}
