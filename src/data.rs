@@ -1,12 +1,12 @@
 //! Data sets, and the minibatches that training takes from them.
 //!
-//! - A [`Dataset`] knows how many examples it has and gives those at some indices as a [`Batch`].
-//! - A [`DataLoader`] goes through a data set once for each `for` loop, in batches, shuffled if asked.
-//! - A [`DataModule`] is what a trainer takes: it gives the loaders for training and validation.
+//! - A [`Dataset`] has a number of examples and returns those at some indices as a [`Batch`].
+//! - A [`DataLoader`] iterates over a data set in minibatches, in order or shuffled.
+//! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
 //!
 //! [`Digits`], [`Shapes`], [`Leaves`] and [`SyntheticRegression`] come with Taper. [`Mnist`],
 //! [`FashionMnist`] and [`Cifar10`] are downloaded once, in a terminal: `cargo taper data get mnist`.
-//! Data sets lie in the folder that the environment variable `TAPER_DATA` names, or, where it is
+//! Data sets are stored in the folder that the environment variable `TAPER_DATA` names, or, where it is
 //! not set, in `data` in Taper's cache.
 
 mod dataset;

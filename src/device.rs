@@ -1,24 +1,25 @@
 //! CPU and GPUs: choosing one, asking about it, waiting for it.
 //!
-//! A [`Device`] says where a tensor's numbers are kept and where the work on them is done. Every
-//! tensor that takes part in an operation must be on the same one.
+//! A [`Device`] stores the elements of a tensor and computes with them. All tensors of an operation
+//! must be on the same device.
 
 mod backend;
 #[cfg(all(test, feature = "cuda"))]
 mod cuda_tests;
 mod errors;
 mod gpu_info;
+#[cfg(any(feature = "cuda", test))]
 mod memory;
 
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
 
-use crate::error::explain;
+use crate::error::{self, Problem};
 use candle_core::{Device, DeviceLocation, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The CPU: all of its cores, and the main memory.
+/// Returns the CPU: all of its cores, and the main memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -29,9 +30,9 @@ pub fn cpu() -> Device {
     Device::Cpu
 }
 
-/// GPU number `index`, counted from 0.
+/// Returns the GPU with this index, counted from 0.
 ///
-/// Every call gives the same device, so tensors made in different cells can meet.
+/// Every call returns the same device, so tensors of different cells can be combined.
 ///
 /// # Errors
 /// If this build has no GPU support, the driver does not answer, or there are fewer GPUs. The
@@ -41,8 +42,8 @@ pub fn cpu() -> Device {
 /// use taper::prelude::*;
 ///
 /// match gpu(0) {
-///     Ok(device) => println!("found {}", device.label()),
-///     Err(error) => println!("{error}"),
+///     Ok(device) => assert!(!device.is_cpu()),
+///     Err(error) => println!("{error}"), // the reason, and what to do
 /// }
 /// ```
 pub fn gpu(index: usize) -> Result<Device> {
@@ -52,13 +53,16 @@ pub fn gpu(index: usize) -> Result<Device> {
         return Ok(device.clone());
     }
     match backend::count()? {
-        0 => Err(explain(
-            format!("there is no GPU {index}: this machine shows none"),
-            format!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
+        0 => Err(error::gpu(
+            format_args!("there is no GPU {index}: this machine shows none"),
+            format_args!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
         )),
-        count if index >= count => Err(explain(
-            format!("there is no GPU {index}: this machine has {count}, counted from 0"),
-            format!("Use gpu({}), or a lower number", count - 1),
+        count if index >= count => Err(error::index(
+            "gpu",
+            "GPU",
+            index as i64,
+            count,
+            format_args!("Use gpu({}), or a lower index", count - 1),
         )),
         _ => {
             let device = backend::open(index)?;
@@ -68,7 +72,7 @@ pub fn gpu(index: usize) -> Result<Device> {
     }
 }
 
-/// How many GPUs this program can use; 0 when it was built without GPU support.
+/// Returns how many GPUs this program can use; 0 if it was built without GPU support.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -79,19 +83,20 @@ pub fn num_gpus() -> usize {
     backend::count().unwrap_or(0)
 }
 
-/// GPU number `index` if there is one, else the CPU.
+/// Returns the GPU with this index if there is one, else the CPU.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let x = zeros((2, 3), &try_gpu(0))?; // runs on every machine
+/// assert_eq!(x.device().is_cpu(), num_gpus() == 0);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn try_gpu(index: usize) -> Device {
     gpu(index).unwrap_or_else(|_| cpu())
 }
 
-/// All GPUs, or the CPU alone when there is none; never empty.
+/// Returns all GPUs, or the CPU alone if there is none; never empty.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -103,7 +108,8 @@ pub fn try_all_gpus() -> Vec<Device> {
     if gpus.is_empty() { vec![cpu()] } else { gpus }
 }
 
-/// The device with this name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"gpu"`, `"gpu:1"` or `"metal"`.
+/// Returns the device with this name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"gpu"`, `"gpu:1"` or
+/// `"metal"`.
 ///
 /// `"gpu"` stands for whichever kind of GPU this build supports; without a number it is the first.
 ///
@@ -133,10 +139,10 @@ pub fn device(name: &str) -> Result<Device> {
     }
 }
 
-/// Waits until the device has finished all work that was given to it.
+/// Waits until the device has finished all of its work.
 ///
-/// A GPU works in the background: an operation returns before its numbers exist. The CPU does not,
-/// and for it this returns at once.
+/// A GPU works in the background: an operation returns before its result exists. The CPU does not, and
+/// for it this function returns at once.
 ///
 /// # Errors
 /// If an earlier operation failed on the GPU.
@@ -145,8 +151,9 @@ pub fn device(name: &str) -> Result<Device> {
 /// use taper::prelude::*;
 ///
 /// let device = try_gpu(0);
-/// let y = ones((8, 8), &device)?.exp()?;
+/// let y = zeros((8, 8), &device)?.exp()?;
 /// synchronize(&device)?; // now y is computed
+/// assert_eq!(y.mean_all()?.to_scalar::<f32>()?, 1.0);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn synchronize(device: &Device) -> Result<()> {
@@ -154,15 +161,18 @@ pub fn synchronize(device: &Device) -> Result<()> {
 }
 
 fn unknown_device(name: &str) -> candle_core::Error {
-    explain(
-        format!("there is no device named {name:?}"),
-        r#"Write "cpu", "cuda", "cuda:1", "gpu", "gpu:1" or "metal""#,
-    )
+    let known = ["cpu", "cuda", "cuda:1", "gpu", "gpu:1", "metal"];
+    Problem::Name {
+        kind: "device".to_owned(),
+        name: name.to_owned(),
+        known: known.map(str::to_owned).to_vec(),
+    }
+    .with_advice(r#"Write "cpu", "cuda", "cuda:1", "gpu", "gpu:1" or "metal""#)
 }
 
-/// What Taper adds to Candle's [`Device`].
+/// Extends Candle's [`Device`].
 pub trait DeviceExt {
-    /// The device's short name: `"cpu"`, `"cuda:0"`, `"metal:0"`.
+    /// Returns the device's short name: `"cpu"`, `"cuda:0"`, `"metal:0"`.
     ///
     /// ```
     /// use taper::prelude::*;

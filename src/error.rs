@@ -1,10 +1,22 @@
-//! Errors that help: one line says what is wrong, the next says what to do.
+//! Errors with two lines: what was expected and found, then what to do.
+//!
+//! Functions return Candle's [`Error`], so that `?` works in a cell whoever made the error. Taper's own
+//! are [`TaperError`]s inside it; [`of`] returns the one that an error carries.
 
-use candle_core::Error;
+use candle_core::{DType, Error};
 use std::fmt::Display;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 
-/// What a fallible function gives: `Result<Tensor>` fails with Candle's [`Error`]. With two types it
-/// is Rust's own, so nothing that is written for that one stops compiling in a notebook.
+mod construct;
+mod text;
+
+pub(crate) use construct::{
+    argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
+};
+
+/// The result of a fallible function: `Result<Tensor>` fails with Candle's [`Error`]. With two types
+/// it is Rust's own `Result`, so nothing that is written for that one stops compiling in a notebook.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -23,10 +35,202 @@ use std::fmt::Display;
 /// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A Candle error, so that `?` works in every cell. It never carries a backtrace: its two lines are
-/// meant to be all that one needs.
-pub(crate) fn explain(what: impl Display, what_to_do: impl Display) -> Error {
-    Error::Msg(format!("{what}\n{what_to_do}"))
+/// An error of Taper: what is wrong, and what to do about it.
+///
+/// It is displayed in two lines, one for each.
+///
+/// ```
+/// use taper::error::{self, Problem};
+/// use taper::prelude::*;
+///
+/// let data = TensorDataset::new(zeros((4, 2), &cpu())?, zeros(4, &cpu())?)?;
+/// let error = data.get(&[7]).unwrap_err();
+/// match error::of(&error).map(|error| &error.problem) {
+///     Some(Problem::Index { index, len, .. }) => assert_eq!((*index, *len), (7, 4)),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaperError {
+    /// What is wrong.
+    pub problem: Problem,
+    /// What to do.
+    pub advice: String,
+}
+
+/// What is wrong, with what was expected and what was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// An argument or a setting is out of its range, or does not fit another one.
+    Argument {
+        /// The function, type or layer that was called.
+        operation: String,
+        /// The values that are accepted.
+        expected: String,
+        /// The value that was passed.
+        found: String,
+    },
+    /// A tensor has the wrong shape.
+    Shape {
+        /// The function, type or layer that was called.
+        operation: String,
+        /// The shapes that are accepted.
+        expected: String,
+        /// The shape of the tensor.
+        found: Vec<usize>,
+    },
+    /// A tensor has the wrong element type.
+    DType {
+        /// The function, type or layer that was called.
+        operation: String,
+        /// The element types that are accepted.
+        expected: String,
+        /// The element type of the tensor.
+        found: DType,
+    },
+    /// A tensor is on the wrong device.
+    Device {
+        /// The function, type or layer that was called.
+        operation: String,
+        /// The device on which the tensor is expected.
+        expected: String,
+        /// The label of the tensor's device, as in `cuda:0`.
+        found: String,
+    },
+    /// An index is out of range.
+    Index {
+        /// The function, type or layer that was called.
+        operation: String,
+        /// What is counted, such as `example` or `class`.
+        kind: String,
+        /// The index that was passed.
+        index: i64,
+        /// How many there are, counted from 0.
+        len: usize,
+    },
+    /// There is nothing of this name.
+    Name {
+        /// What is named, such as `metric` or `parameter`.
+        kind: String,
+        /// The name that was passed.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// A method was called too early, or in a state that does not allow it.
+    State {
+        /// The function, type or layer that was called.
+        operation: String,
+        /// What is missing.
+        problem: String,
+    },
+    /// A file or a folder is missing, or cannot be read or written.
+    File {
+        /// What was tried, such as `read the image`.
+        action: String,
+        /// The file or the folder.
+        path: PathBuf,
+        /// Why that failed.
+        reason: String,
+    },
+    /// A text or the content of a file has another form than expected.
+    Parse {
+        /// What was read.
+        source: String,
+        /// The form that is accepted.
+        expected: String,
+        /// What was found instead.
+        found: String,
+    },
+    /// The loss is infinite or not a number.
+    Loss {
+        /// The loss.
+        loss: f64,
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// The step, counted from 1 through all epochs.
+        step: usize,
+    },
+    /// There is no GPU that can be used, or its driver or a library failed.
+    Gpu {
+        /// What it means.
+        problem: String,
+    },
+    /// The memory of a GPU is full.
+    OutOfMemory {
+        /// How many bytes were requested, where that is known.
+        requested: Option<usize>,
+        /// How many bytes of the GPU are free, and how many it has, where that is known.
+        available: Option<(usize, usize)>,
+    },
+    /// The user asked to stop.
+    Interrupted,
+    /// Anything else.
+    Other {
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Returns the error of Taper that one of Candle's carries; `None` if the error is not Taper's.
+///
+/// ```
+/// use taper::error::{self, Problem};
+/// use taper::prelude::*;
+///
+/// let error = device("abacus").unwrap_err();
+/// let error = error::of(&error).expect("one of Taper's");
+/// assert!(matches!(&error.problem, Problem::Name { name, .. } if name == "abacus"));
+/// assert!(error.advice.starts_with("Write \"cpu\""));
+///
+/// let error = (zeros(2, &cpu())? + zeros(3, &cpu())?).unwrap_err();
+/// assert_eq!(error::of(&error), None); // one of Candle's own
+/// # Ok::<(), Error>(())
+/// ```
+pub fn of(error: &Error) -> Option<&TaperError> {
+    match error {
+        Error::Io(error) => error.get_ref()?.downcast_ref(),
+        Error::Context { inner, .. }
+        | Error::WithPath { inner, .. }
+        | Error::WithBacktrace { inner, .. } => of(inner),
+        _ => None,
+    }
+}
+
+/// Only an input/output error of Candle's gives back the error inside it as it was, so every one of
+/// Taper's travels in one. None carries a backtrace: the two lines are all that is needed.
+impl From<TaperError> for Error {
+    fn from(error: TaperError) -> Error {
+        Error::Io(io::Error::new(error.problem.kind(), error))
+    }
+}
+
+impl Problem {
+    /// Returns the error that has this problem.
+    pub(crate) fn with_advice(self, advice: impl Display) -> Error {
+        let advice = advice.to_string();
+        Error::from(TaperError {
+            problem: self,
+            advice,
+        })
+    }
+
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Argument { .. }
+            | Self::Shape { .. }
+            | Self::DType { .. }
+            | Self::Device { .. }
+            | Self::Index { .. } => ErrorKind::InvalidInput,
+            Self::Name { .. } => ErrorKind::NotFound,
+            Self::Parse { .. } => ErrorKind::InvalidData,
+            Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
+            Self::Interrupted => ErrorKind::Interrupted,
+            _ => ErrorKind::Other,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -35,7 +239,21 @@ mod tests {
 
     #[test]
     fn an_error_prints_its_two_lines_and_nothing_else() {
-        let error = explain("the cup is empty", "Fill it");
-        assert_eq!(format!("{error:?}"), "the cup is empty\nFill it");
+        let error = argument("Cup::fill", "a volume above 0", 0, "Pour some water");
+        let text = "Cup::fill: expected a volume above 0, found 0\nPour some water";
+        assert_eq!(error.to_string(), text);
+        assert_eq!(format!("{error:?}"), text);
+    }
+
+    #[test]
+    fn the_typed_error_is_found_below_what_candle_adds() {
+        let is_interrupt =
+            |error: &Error| of(error).is_some_and(|e| e.problem == Problem::Interrupted);
+        let error = interrupted();
+        assert!(is_interrupt(&error));
+        let error = error.with_path("cup.png").context("reading the cup");
+        assert!(is_interrupt(&error));
+        assert_eq!(of(&Error::Io(io::Error::other("torn"))), None);
+        assert_eq!(of(&Error::Msg("interrupted".to_owned())), None);
     }
 }

@@ -18,23 +18,52 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
-//! | [`tensor`] | making tensors, seeded random numbers, copies |
+//! | [`tensor`] | creating tensors, seeded random values, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`nn`] | layers, losses, and what every model can do with its parameters |
 //! | [`optim`] | optimisers, and schedules for the learning rate |
 //! | [`train`] | the training loop, on one device or several |
 //! | [`plot`] | charts, heat maps, images, and the board on which training draws |
-//! | [`notebook`] | how a value looks below its cell, displays, progress bars, interrupts |
+//! | [`notebook`] | how a value is shown below its cell, displays, progress bars, interrupts |
 //! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
 //! | [`tensorboard`] | a log of training for TensorBoard |
+//! | [`error`] | what an error of Taper says: operation, expected, found, advice |
 //!
-//! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so all that is
-//! written for Candle works here. Taper's errors have two lines: what is wrong, and what to do.
-
-#![deny(missing_docs, unreachable_pub)]
+//! # What goes in and what comes out
+//!
+//! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so that all code written
+//! for Candle works here. Data goes in as a [`Dataset`](data::Dataset), which returns the examples at
+//! some indices; a model goes in as a struct that derives [`Parameters`](nn::Parameters) and has a
+//! `forward`. Out come the trained model, a [`History`](train::History) of metrics, files that PyTorch
+//! reads, and figures. Taper's errors have two lines: what was expected and found, and what to do.
+//!
+//! # The path of the data through a training step
+//!
+//! 1. A [`DataLoader`](data::DataLoader) draws the order of an epoch, and a thread of its own asks the
+//!    data set for the next minibatch, moves it to the device, and puts it into a channel.
+//! 2. [`Trainer::fit`](train::Trainer::fit) takes it from there. With several devices,
+//!    [`split_and_load`](train::split_and_load) gives each its part, and each works on a thread of its
+//!    own with its replica of the model.
+//! 3. [`Module::training_step`](train::Module::training_step) calls [`Layer::forward`](nn::Layer), which
+//!    calls the layers in it, and then the loss.
+//! 4. A layer calls its operation in `ops`. On the CPU that is a kernel of Taper's (vectorised, on all
+//!    cores) with a backward pass of its own; elsewhere, or where the kernel does not support the
+//!    input, it is made of Candle's operations. Both are tested against each other and PyTorch.
+//! 5. Candle's `backward` goes back along the recorded operations and calls each one's backward pass.
+//!    The gradients of several devices are summed on the first.
+//! 6. The [`Optimizer`](optim::Optimizer) changes the parameters in place, and the replicas receive
+//!    the new ones.
+//! 7. Metrics stay on their device until the end of an interval. Then they are fetched at once, and the
+//!    board, the callbacks and the history receive them.
+//!
+//! # What depends on what
+//!
+//! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
+//! `data`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook` knows
+//! that there is a page: in a plain program the same calls print, or do nothing.
 
 // The derive macro writes `::taper::…`; this makes that path true in here as well.
 extern crate self as taper;
@@ -46,7 +75,7 @@ pub mod bench;
 pub mod data;
 pub mod device;
 mod erased;
-mod error;
+pub mod error;
 mod image;
 pub mod nn;
 pub mod notebook;

@@ -19,7 +19,7 @@ use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
 use std::collections::HashMap;
 
-/// What changes the parameters of a model along their gradients.
+/// Changes the parameters of a model along their gradients.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -38,7 +38,7 @@ pub trait Optimizer: Send {
     /// Changes each parameter that has a gradient.
     ///
     /// # Errors
-    /// If no parameter has one: they are those of another model.
+    /// If no parameter has one: the gradients are of another model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -52,7 +52,7 @@ pub trait Optimizer: Send {
     /// ```
     fn step(&mut self, gradients: &GradStore) -> Result<()>;
 
-    /// The learning rate.
+    /// Returns the learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,7 +72,7 @@ pub trait Optimizer: Send {
     /// ```
     fn set_lr(&mut self, lr: f64);
 
-    /// What it remembers from step to step, by name, for a checkpoint.
+    /// Returns the state that is kept from step to step, by name, for a checkpoint.
     ///
     /// # Errors
     /// If the device cannot be reached.
@@ -85,16 +85,18 @@ pub trait Optimizer: Send {
     /// ```
     fn state(&self) -> Result<Vec<(String, Tensor)>>;
 
-    /// Puts back what [`state`](Optimizer::state) gave. Where it fails, nothing has changed.
+    /// Restores a state that [`state`](Optimizer::state) returned. If it fails, nothing has changed.
     ///
     /// # Errors
-    /// If the state is that of another kind of optimiser, or of another model.
+    /// If the state is of another kind of optimiser, or of another model.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let state = Adam::new(vec![], 0.001).state()?.into_iter().collect();
-    /// Adam::new(vec![], 0.001).load_state(&state)?;
+    /// let mut optimizer = Adam::new(vec![], 0.1);
+    /// optimizer.load_state(&state)?;
+    /// assert_eq!(optimizer.lr(), 0.001);
     /// # Ok::<(), Error>(())
     /// ```
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;

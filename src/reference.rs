@@ -20,18 +20,18 @@ fn read(name: &str, device: &Device) -> Tensors {
     safetensors::load(path(&format!("{name}.safetensors")), device).unwrap()
 }
 
-/// The CPU, and the first GPU where there is one: each comparison is made on both.
+/// Returns the CPU, and the first GPU where there is one: each comparison is made on both.
 pub(crate) fn devices() -> Vec<Device> {
     let gpu = gpu(0).inspect_err(|error| eprintln!("skipped on a GPU: {error}"));
     [Device::Cpu].into_iter().chain(gpu.ok()).collect()
 }
 
-/// How far numbers may be off. A GPU adds in another order.
+/// Returns how far values may differ. A GPU adds in another order.
 pub(crate) fn tolerance(device: &Device) -> f64 {
     if device.is_cpu() { 1e-5 } else { 1e-4 }
 }
 
-/// What stands below a name, without it.
+/// Returns the tensors whose names begin with `name`, without it.
 fn below(tensors: &Tensors, name: &str) -> Tensors {
     let prefix = format!("{name}.");
     let named = tensors.iter().filter_map(|(key, tensor)| {
@@ -46,8 +46,8 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     tensor.flatten_all().unwrap().to_vec1().unwrap()
 }
 
-/// Within `tolerance` of the largest number in the tensor: single numbers near 0 are left of sums
-/// of larger ones, and have no digits of their own.
+/// Asserts that two tensors differ by at most `tolerance` times the largest value: values near 0
+/// are the rest of sums of larger ones, and have no digits of their own.
 fn assert_close(got: &Tensor, want: &Tensor, tolerance: f64, what: &str) {
     assert_eq!(got.dims(), want.dims(), "{what}");
     let (got, want) = (numbers(got), numbers(want));

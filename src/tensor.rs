@@ -1,7 +1,7 @@
-//! Making tensors, seeded random numbers, copies.
+//! Creating tensors, seeded random values, copies.
 //!
 //! A tensor is Candle's own [`Tensor`](candle_core::Tensor). The functions here have PyTorch's
-//! names and defaults: `f32` unless the numbers say otherwise, and the device always named.
+//! names and defaults: `f32` unless the values have another type, and an explicit device.
 
 mod create;
 mod ext;

@@ -1,10 +1,10 @@
-//! Training: what a model must say about itself, and the loop that trains it.
+//! Training: the interface of a model, and the loop that trains it.
 //!
-//! - A [`Module`] is a model with a loss; [`Classifier`] makes one of any net that gives scores.
+//! - A [`Module`] is a model with a loss; [`Classifier`] makes one of any network that returns logits.
 //! - A [`Trainer`] fits a module to a [`DataModule`](crate::data::DataModule), on one device or
-//!   several, and keeps a [`History`]. A [`Callback`] looks on, and can stop it.
-//! - [`split_and_load`] and [`DataParallel`] are the parts with which a loop of one's own does the
-//!   same; [`Accuracy`] counts what is right over several devices.
+//!   several, and keeps a [`History`]. A [`Callback`] runs between steps and can stop it.
+//! - [`split_and_load`] and [`DataParallel`] are the parts for a training loop of your own;
+//!   [`Accuracy`] counts right predictions over several devices.
 
 mod accuracy;
 mod callback;

@@ -3,13 +3,13 @@
 use taper::prelude::*;
 
 /// d2l's, with sigmoid and average pooling.
-pub fn lenet() -> Sequential {
+pub(crate) fn lenet() -> Sequential {
     lenet_with(|| Sigmoid, AvgPool2d::new)
 }
 
 /// With ReLU and max pooling.
 #[allow(dead_code, reason = "not measured on a GPU")]
-pub fn lenet_relu() -> Sequential {
+pub(crate) fn lenet_relu() -> Sequential {
     lenet_with(|| ReLU, MaxPool2d::new)
 }
 
@@ -34,7 +34,7 @@ fn lenet_with<A: Layer + 'static, P: Layer + 'static>(
 }
 
 /// The CNN of the chapter about AI on a GPU.
-pub fn cifar() -> Sequential {
+pub(crate) fn cifar() -> Sequential {
     seq![
         LazyConv2d::new(6, 5),
         ReLU,

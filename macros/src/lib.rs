@@ -1,7 +1,5 @@
 //! The derive macro of Taper. Use it through `taper::prelude`.
 
-#![deny(missing_docs)]
-
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;

@@ -1,12 +1,12 @@
-//! Examples by number.
+//! Data sets: examples by index.
 
-use crate::error::explain;
+use crate::error;
 use crate::notebook::Show;
 use crate::tensor::moved;
 use candle_core::{Device, Result, Tensor};
 use std::sync::Arc;
 
-/// Some examples together: inputs and targets, one of each per example.
+/// A minibatch of examples: inputs and targets, one of each per example.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -24,7 +24,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// How many examples there are: the first dimension of the inputs.
+    /// Returns the number of examples: the first dimension of the inputs.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -37,7 +37,7 @@ impl Batch {
         self.x.dims().first().copied().unwrap_or(0)
     }
 
-    /// Whether there are no examples.
+    /// Returns whether there are no examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -59,7 +59,8 @@ impl Batch {
     /// use taper::prelude::*;
     ///
     /// let batch = Batch { x: zeros((2, 3), &cpu())?, y: zeros(2, &cpu())? };
-    /// let batch = batch.to_device(&try_gpu(0))?;
+    /// let device = try_gpu(0);
+    /// assert!(batch.to_device(&device)?.x.device().same_device(&device));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn to_device(&self, device: &Device) -> Result<Batch> {
@@ -76,10 +77,10 @@ impl Show for Batch {
     }
 }
 
-/// Examples that can be had by their number, from 0.
+/// Examples that are read by their index, counted from 0.
 ///
-/// A loader asks for a whole batch at once, from a thread of its own, so `get` may read files. What
-/// it draws with Taper's random numbers follows the seed, as the loader gives each batch its own.
+/// A loader requests a whole batch at once, on a thread of its own, so `get` may read files. Random
+/// values follow the seed, because the loader sets a seed for each batch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -104,7 +105,7 @@ impl Show for Batch {
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Dataset: Send + Sync {
-    /// How many examples there are.
+    /// Returns the number of examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -115,10 +116,10 @@ pub trait Dataset: Send + Sync {
     /// ```
     fn len(&self) -> usize;
 
-    /// The examples with these numbers, in this order.
+    /// Returns the examples at these indices, in this order.
     ///
     /// # Errors
-    /// If there is no example of such a number, or it cannot be read.
+    /// If an index is out of range, or an example cannot be read.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -130,7 +131,7 @@ pub trait Dataset: Send + Sync {
     /// ```
     fn get(&self, indices: &[usize]) -> Result<Batch>;
 
-    /// Whether there are no examples.
+    /// Returns whether there are no examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -164,7 +165,7 @@ impl<D: Dataset + ?Sized> Dataset for Box<D> {
     }
 }
 
-/// Examples that lie in two tensors: inputs and targets, one row of each per example.
+/// Examples in two tensors: inputs and targets, one row of each per example.
 ///
 /// Batches are on the device on which the tensors are.
 ///
@@ -184,7 +185,7 @@ pub struct TensorDataset {
 }
 
 impl TensorDataset {
-    /// A data set of inputs `x`, `(n, …)`, and targets `y`, `(n, …)`.
+    /// Creates a data set of inputs `x`, `(n, …)`, and targets `y`, `(n, …)`.
     ///
     /// # Errors
     /// If their first dimensions differ, or one of them has none.
@@ -195,7 +196,7 @@ impl TensorDataset {
     /// let error = TensorDataset::new(zeros((4, 2), &cpu())?, zeros(5, &cpu())?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "TensorDataset: x has the shape [4, 2] and y the shape [5]\n\
+    ///     "TensorDataset: expected y with the first dimension of x, whose shape is [4, 2], found shape [5]\n\
     ///      Give both the same first dimension: the number of examples"
     /// );
     /// # Ok::<(), Error>(())
@@ -203,8 +204,10 @@ impl TensorDataset {
     pub fn new(x: Tensor, y: Tensor) -> Result<Self> {
         if x.dims().is_empty() || x.dims().first() != y.dims().first() {
             let (x, y) = (x.dims(), y.dims());
-            return Err(explain(
-                format_args!("TensorDataset: x has the shape {x:?} and y the shape {y:?}"),
+            return Err(error::shape(
+                "TensorDataset",
+                format_args!("y with the first dimension of x, whose shape is {x:?}"),
+                y,
                 "Give both the same first dimension: the number of examples",
             ));
         }
@@ -226,7 +229,7 @@ impl Dataset for TensorDataset {
     }
 }
 
-/// The rows with these numbers; where they follow each other, without a copy.
+/// Returns the rows at these indices; without a copy where they are consecutive.
 fn rows(tensor: &Tensor, indices: &[usize]) -> Result<Tensor> {
     let first = indices.first().copied().unwrap_or(0);
     if indices.iter().enumerate().all(|(i, &n)| n == first + i) {
@@ -237,13 +240,16 @@ fn rows(tensor: &Tensor, indices: &[usize]) -> Result<Tensor> {
     tensor.index_select(&numbers, 0)
 }
 
-/// Refuses numbers for which there is no example.
+/// Refuses indices that are out of range.
 pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
     match indices.iter().find(|&&index| index >= len) {
         None => Ok(()),
-        Some(index) => Err(explain(
-            format_args!("there is no example {index}: the data set has {len}"),
-            "Numbers begin with 0 and end below the data set's len()",
+        Some(index) => Err(error::index(
+            "get",
+            "example",
+            *index as i64,
+            len,
+            format_args!("Use indices from 0 to {}", len.saturating_sub(1)),
         )),
     }
 }
@@ -274,7 +280,9 @@ mod tests {
     fn a_number_without_an_example_is_an_error() {
         let data = TensorDataset::new(zeros((3, 2), &CPU).unwrap(), zeros(3, &CPU).unwrap());
         let message = data.unwrap().get(&[0, 3]).unwrap_err().to_string();
-        assert!(message.starts_with("there is no example 3: the data set has 3\n"));
+        assert!(
+            message.starts_with("get: example 3 is out of range: there are 3, counted from 0\n")
+        );
     }
 
     #[test]

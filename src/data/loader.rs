@@ -7,14 +7,14 @@ mod tests;
 pub use batches::Batches;
 
 use super::{Batch, Dataset};
-use crate::error::explain;
+use crate::error;
 use crate::notebook::Show;
 use crate::tensor::{draw_seed, permutation, with_seed};
 use candle_core::{Device, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// Goes through a data set in minibatches, once for each `for` loop.
+/// Iterates over a data set in minibatches, once for each `for` loop.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -43,8 +43,8 @@ pub struct DataLoader {
 }
 
 impl DataLoader {
-    /// A loader that gives batches of 32 examples in the data set's own order, the last of what is
-    /// left, and makes two batches ahead.
+    /// Creates a loader of minibatches with 32 examples in the order of the data set, the last of
+    /// which may be smaller. It prepares two batches ahead.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -64,7 +64,7 @@ impl DataLoader {
         }
     }
 
-    /// How many examples a batch has. With 0, going through the loader is an error.
+    /// Sets the number of examples in a batch. With 0, iterating over the loader returns an error.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -78,7 +78,7 @@ impl DataLoader {
         self
     }
 
-    /// Whether each loop takes the examples in another random order. The order follows
+    /// Sets whether each loop takes the examples in a new random order. The order follows
     /// [`manual_seed`](crate::tensor::manual_seed).
     ///
     /// ```
@@ -97,7 +97,7 @@ impl DataLoader {
         self
     }
 
-    /// Whether to leave out the last batch if it is smaller than the others.
+    /// Sets whether to leave out the last batch if it is smaller than the others.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -111,7 +111,7 @@ impl DataLoader {
         self
     }
 
-    /// How many batches a thread makes ahead while the loop works on another; 0 for none. The
+    /// Sets how many batches a thread prepares while the loop works on another one; 0 for none. The
     /// batches are the same in any case.
     ///
     /// ```
@@ -119,6 +119,7 @@ impl DataLoader {
     ///
     /// let data = TensorDataset::new(zeros((70, 2), &cpu())?, zeros(70, &cpu())?)?;
     /// let loader = DataLoader::new(data).prefetch(4);
+    /// assert_eq!(loader.into_iter().count(), 3);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
@@ -126,8 +127,8 @@ impl DataLoader {
         self
     }
 
-    /// The device on which the batches come; without it, that of the data set. The thread that makes
-    /// them ahead also moves them, while the loop computes.
+    /// Moves the batches to a device; without it, they stay on the device of the data set. The
+    /// thread that prepares them also moves them, while the loop computes.
     ///
     /// [`Trainer::fit`](crate::train::Trainer::fit) asks for its own device.
     ///
@@ -146,7 +147,7 @@ impl DataLoader {
         self
     }
 
-    /// How many batches one loop gives.
+    /// Returns the number of batches in one loop.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -164,7 +165,7 @@ impl DataLoader {
         }
     }
 
-    /// The data set.
+    /// Returns the data set.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -181,30 +182,32 @@ impl DataLoader {
     fn check(&self) -> Result<()> {
         let examples = self.dataset.len();
         if self.batch_size == 0 {
-            return Err(explain(
-                "DataLoader: the batch size is 0",
-                "Ask for at least one example in a batch: .batch_size(32)",
+            return Err(error::argument(
+                "DataLoader",
+                "a batch size of at least 1",
+                0,
+                "Set the number of examples in a batch: .batch_size(32)",
             ));
         }
         if examples == 0 {
-            return Err(explain(
-                "DataLoader: the data set is empty",
+            return Err(error::state(
+                "DataLoader",
+                "the data set is empty",
                 "Give it at least one example",
             ));
         }
         if self.num_batches() == 0 {
-            return Err(explain(
-                format_args!(
-                    "DataLoader: {examples} examples do not fill a batch of {}, and drop_last leaves out smaller ones",
-                    self.batch_size
-                ),
+            return Err(error::argument(
+                "DataLoader with drop_last",
+                format_args!("a batch size of at most {examples}, the number of examples"),
+                self.batch_size,
                 "Choose a smaller batch size, or .drop_last(false)",
             ));
         }
         Ok(())
     }
 
-    /// What one loop goes through. All randomness is drawn here and now, on the thread of the loop.
+    /// Prepares one loop. All random values are drawn here, on the thread of the loop.
     fn plan(&self) -> Result<Plan> {
         self.check()?;
         let examples = self.dataset.len();
@@ -224,7 +227,7 @@ impl DataLoader {
     }
 }
 
-/// The order of one loop, from which batches can be made anywhere and always come out the same.
+/// The order of one loop, from which any thread makes the same batches.
 struct Plan {
     dataset: Arc<dyn Dataset>,
     order: Vec<usize>,
@@ -248,7 +251,7 @@ impl Plan {
     }
 }
 
-/// Going through a loader by reference leaves it for the next loop.
+/// Iterating by reference keeps the loader for the next loop.
 impl IntoIterator for &DataLoader {
     type Item = Result<Batch>;
     type IntoIter = Batches;

@@ -1,4 +1,4 @@
-//! What a trainer takes.
+//! The data of a training.
 
 use super::DataLoader;
 use candle_core::Result;
@@ -23,7 +23,7 @@ use candle_core::Result;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait DataModule {
-    /// The batches to learn from.
+    /// Returns the minibatches for training.
     ///
     /// # Errors
     /// If the data cannot be had.
@@ -31,13 +31,13 @@ pub trait DataModule {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// fn first(data: &impl DataModule) -> Result<Option<Batch>> {
-    ///     data.train_dataloader()?.into_iter().next().transpose()
-    /// }
+    /// let batches = Digits::new().batch_size(100).train_dataloader()?;
+    /// assert_eq!(batches.num_batches(), 15);
+    /// # Ok::<(), Error>(())
     /// ```
     fn train_dataloader(&self) -> Result<DataLoader>;
 
-    /// The batches on which to measure what was learned; none unless there are some.
+    /// Returns the minibatches for validation; `None` by default.
     ///
     /// # Errors
     /// If the data cannot be had.
@@ -45,16 +45,16 @@ pub trait DataModule {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// fn num_validation_batches(data: &impl DataModule) -> Result<usize> {
-    ///     Ok(data.val_dataloader()?.map_or(0, |loader| loader.num_batches()))
-    /// }
+    /// let batches = Digits::new().batch_size(100).val_dataloader()?;
+    /// assert_eq!(batches.map(|loader| loader.num_batches()), Some(4));
+    /// # Ok::<(), Error>(())
     /// ```
     fn val_dataloader(&self) -> Result<Option<DataLoader>> {
         Ok(None)
     }
 }
 
-/// Makes a [`DataModule`] of a type with `train()`, `val()` and a field `batch_size`.
+/// Implements [`DataModule`] for a type with `train()`, `val()` and a field `batch_size`.
 macro_rules! data_module {
     ($set:ident) => {
         impl $crate::data::DataModule for $set {
@@ -75,7 +75,7 @@ macro_rules! data_module {
     };
 }
 
-/// The methods of a builder that set the field of their name: `batch_size(pictures: usize);`.
+/// The methods of a builder that set the field of their name: `batch_size(images: usize);`.
 macro_rules! setters {
     ($($(#[$doc:meta])* $field:ident($value:ident: $type:ty);)*) => {$(
         $(#[$doc])*

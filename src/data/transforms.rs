@@ -1,9 +1,9 @@
-//! What happens to a picture on its way into a batch.
+//! Transforms: the steps from an image to the input of a model.
 //!
-//! A picture begins as `(height, width, 3)` of `u8`, as it lies in its file; one of a grey data set
-//! in memory has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
-//! [`ColorJitter`] give such a picture again, [`ToTensor`] makes it `(channels, height, width)` of
-//! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) makes one of several.
+//! An image begins as `(height, width, 3)` of `u8`, as in its file; in a grey data set in memory
+//! it has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
+//! [`ColorJitter`] return such an image again, [`ToTensor`] makes it `(channels, height, width)` of
+//! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) chains several.
 
 mod color;
 mod geometry;
@@ -11,14 +11,13 @@ mod geometry;
 pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 
-use crate::error::explain;
+use crate::error;
 use candle_core::{DType, Device, Result, Tensor};
 use std::fmt;
 
-/// A step that makes one picture of another.
+/// A step that turns an image into another one.
 ///
-/// What is random in it follows Taper's random numbers; a [`DataLoader`](super::DataLoader) gives
-/// each batch its own.
+/// Its random values are Taper's; a [`DataLoader`](super::DataLoader) sets a seed for each batch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -39,10 +38,10 @@ use std::fmt;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Transform: Send + Sync {
-    /// The picture after this step. Each step says which shapes it takes and gives.
+    /// Returns the image after this step. Each step documents the shapes of its input and output.
     ///
     /// # Errors
-    /// If the picture has another shape or type than the step takes.
+    /// If the image has another shape or type than the step takes.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -76,12 +75,13 @@ pub struct Compose {
 }
 
 impl Compose {
-    /// These steps in this order.
+    /// Creates a transform of these steps, in this order.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let steps = Compose::new(vec![Box::new(CenterCrop::new(4)), Box::new(ToTensor)]);
+    /// assert_eq!(format!("{steps:?}"), "Compose(2 steps)");
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(steps: Vec<Box<dyn Transform>>) -> Self {
@@ -118,6 +118,9 @@ impl fmt::Debug for Compose {
 ///     ToTensor,
 ///     Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
 /// ];
+/// let image = Tensor::zeros((300, 400, 3), DType::U8, &cpu())?; // (height, width, 3)
+/// assert_eq!(training.apply(&image)?.dims(), [3, 128, 128]);
+/// # Ok::<(), Error>(())
 /// ```
 #[macro_export]
 macro_rules! compose {
@@ -126,8 +129,8 @@ macro_rules! compose {
     };
 }
 
-/// A picture on its way, pixel by pixel: red, green and blue, or grey.
-struct Picture {
+/// The bytes of an image: red, green and blue, or grey.
+struct ImageBytes {
     bytes: Vec<u8>,
     height: usize,
     width: usize,
@@ -135,14 +138,14 @@ struct Picture {
     device: Device,
 }
 
-impl Picture {
-    /// The picture that a step is given.
+impl ImageBytes {
+    /// Reads the input of a step.
     fn of(step: &str, image: &Tensor) -> Result<Self> {
         match image.dims() {
             &[height, width, channels @ (1 | 3)]
                 if image.dtype() == DType::U8 && height > 0 && width > 0 =>
             {
-                Ok(Picture {
+                Ok(ImageBytes {
                     bytes: image.flatten_all()?.to_vec1()?,
                     height,
                     width,
@@ -150,11 +153,16 @@ impl Picture {
                     device: image.device().clone(),
                 })
             }
-            dims => Err(explain(
-                format_args!(
-                    "{step} takes a picture (height, width, 3) of u8, not {dims:?} of {}",
-                    image.dtype().as_str()
-                ),
+            _ if image.dtype() != DType::U8 => Err(error::dtype(
+                step,
+                "an image (height, width, 3) of u8",
+                image.dtype(),
+                "Put it before ToTensor, which changes shape and type",
+            )),
+            dims => Err(error::shape(
+                step,
+                "an image (height, width, 3) of u8",
+                dims,
                 "Put it before ToTensor, which changes shape and type",
             )),
         }

@@ -2,7 +2,7 @@
 
 pub(super) use kind::{count, open};
 
-use crate::error::explain;
+use crate::error;
 use candle_core::{Device, Result};
 
 /// Refuses a kind of GPU (`"cuda"`, `"metal"`) other than the one this build supports.
@@ -10,16 +10,16 @@ pub(super) fn require(wanted: &str) -> Result<()> {
     if kind::NAME.is_none_or(|name| name == wanted) {
         return Ok(());
     }
-    Err(explain(
-        format!("this build of Taper has no support for {wanted} devices"),
-        format!("Build it with `features = [\"{wanted}\"]`, or use try_gpu(0)"),
+    Err(error::gpu(
+        format_args!("this build of Taper has no support for {wanted} devices"),
+        format_args!("Build it with `features = [\"{wanted}\"]`, or use try_gpu(0)"),
     ))
 }
 
 #[cfg(feature = "cuda")]
 mod kind {
     use super::*;
-    use crate::device::errors::{explain_gpu, meaning};
+    use crate::device::errors::{explain_gpu, explained};
     use candle_core::cuda_backend::CudaDevice;
     use candle_core::cuda_backend::cudarc::driver::{CudaContext, sys};
 
@@ -28,20 +28,22 @@ mod kind {
     pub(in super::super) fn count() -> Result<usize> {
         CudaContext::device_count()
             .map(|count| count.max(0) as usize)
-            .map_err(|error| {
+            .map_err(|driver| {
                 let unknown = || {
-                    explain(
-                        format!("no GPU can be used: the NVIDIA driver does not answer ({error})"),
+                    error::gpu(
+                        format_args!(
+                            "no GPU can be used: the NVIDIA driver does not answer ({driver})"
+                        ),
                         "Run `nvidia-smi` in a terminal to see the driver's state, or use cpu()",
                     )
                 };
-                meaning(&error.to_string(), None, || None).unwrap_or_else(unknown)
+                explained(driver).unwrap_or_else(unknown)
             })
     }
 
-    /// One stream for all threads. Candle's own choice is one for each thread, and nothing would make
-    /// a thread wait for what another has begun: data loaders and replicas would read numbers that are
-    /// not there yet.
+    /// Opens a GPU with one stream for all threads. Candle's default is one for each thread, and
+    /// nothing would make a thread wait for what another has started: data loaders and replicas
+    /// would read values that are not there yet.
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         let device = explain_gpu(CudaDevice::new_with_stream(index), &Device::Cpu, None)?;
         // SAFETY: there is no second stream whose work would have to be waited for.
@@ -50,8 +52,9 @@ mod kind {
         Ok(Device::Cuda(device))
     }
 
-    /// What tensors gave back stays ours, for the next ones: the driver would return it to the system
-    /// each time that a number is fetched, and asking for it again takes longer than most kernels.
+    /// Keeps the memory of dropped tensors for the next ones: the driver would return it to the
+    /// system each time that a value is fetched, and to request it again takes longer than most
+    /// kernels.
     fn keep_memory(device: &CudaDevice) {
         let stream = device.cuda_stream();
         let mut pool = std::ptr::null_mut();
@@ -95,7 +98,7 @@ mod kind {
     pub(super) const NAME: Option<&str> = None;
 
     pub(in super::super) fn count() -> Result<usize> {
-        Err(explain(
+        Err(error::gpu(
             "no GPU can be used: this build of Taper is for the CPU only",
             "Build it with `features = [\"cuda\"]` (\"metal\" on a Mac), \
              or use try_gpu(0), which falls back to the CPU",

@@ -118,7 +118,7 @@ fn a_class_out_of_range_leaves_the_card_usable() -> Result<()> {
 fn a_tensor_that_is_too_large_is_refused_in_numbers() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let message = zeros((1 << 20, 1 << 20), &gpu).unwrap_err().to_string();
-    assert!(message.starts_with("the GPU has not enough memory: 4096.0 GiB were asked for, "));
+    assert!(message.starts_with("the GPU is out of memory: requested 4096.0 GiB, "));
     assert!(message.contains(" are free\n"), "{message}");
     assert_eq!(ones(2, &gpu)?.sum_all()?.to_scalar::<f32>()?, 2.0);
     Ok(())
@@ -132,6 +132,6 @@ fn a_card_too_many_is_named() {
     }
     let message = gpu(count).unwrap_err().to_string();
     assert!(message.starts_with(&format!(
-        "there is no GPU {count}: this machine has {count}"
+        "gpu: GPU {count} is out of range: there are {count}, counted from 0"
     )));
 }

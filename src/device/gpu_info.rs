@@ -1,6 +1,6 @@
-//! What NVIDIA's driver tells about the GPUs of this machine.
+//! What NVIDIA's driver reports about the GPUs of this machine.
 
-use crate::error::explain;
+use crate::error;
 use candle_core::{Error, Result};
 use std::fmt;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ const NVIDIA_SMI: &str = "nvidia-smi";
 /// One NVIDIA GPU as its driver describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuInfo {
-    /// The driver's number for this GPU, from 0.
+    /// The driver's index of this GPU, from 0.
     pub index: usize,
     /// The product's name, such as `"NVIDIA H200"`.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct GpuInfo {
     pub driver: String,
 }
 
-/// The NVIDIA GPUs of this machine, with their memory in MiB.
+/// Returns the NVIDIA GPUs of this machine, with their memory in MiB.
 ///
 /// This asks the driver, so it works in every build, also in one that computes on the CPU only.
 ///
@@ -36,15 +36,16 @@ pub struct GpuInfo {
 /// use taper::prelude::*;
 ///
 /// match gpu_info() {
-///     Ok(gpus) => gpus.iter().for_each(|gpu| println!("{gpu}")),
-///     Err(error) => println!("{error}"),
+///     Ok(gpus) => gpus.iter().enumerate().for_each(|(i, gpu)| assert_eq!(gpu.index, i)),
+///     Err(error) => println!("{error}"), // the reason, and what to do
 /// }
 /// ```
 pub fn gpu_info() -> Result<Vec<GpuInfo>> {
     query(Path::new(NVIDIA_SMI))
 }
 
-/// The table that the command `nvidia-smi` prints: driver, memory, load and programs of each GPU.
+/// Returns the table that the command `nvidia-smi` prints: driver, memory, load and programs of
+/// each GPU.
 ///
 /// # Errors
 /// If `nvidia-smi`, which comes with the driver, is missing or fails.
@@ -53,8 +54,8 @@ pub fn gpu_info() -> Result<Vec<GpuInfo>> {
 /// use taper::prelude::*;
 ///
 /// match nvidia_smi() {
-///     Ok(table) => println!("{table}"),
-///     Err(error) => println!("{error}"),
+///     Ok(table) => assert!(table.to_string().contains("NVIDIA")),
+///     Err(error) => println!("{error}"), // the reason, and what to do
 /// }
 /// ```
 pub fn nvidia_smi() -> Result<NvidiaSmi> {
@@ -87,9 +88,11 @@ fn parse_line(line: &str) -> Result<GpuInfo> {
 }
 
 fn unreadable(line: &str) -> Error {
-    explain(
-        format!("nvidia-smi answered in a form that Taper does not know: {line:?}"),
-        "nvidia_smi()? shows its table as it is",
+    error::parse(
+        "nvidia-smi",
+        "a line of 5 values, the first an integer",
+        format_args!("{line:?}"),
+        "nvidia_smi()? shows its table unchanged",
     )
 }
 
@@ -102,8 +105,8 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
                 ErrorKind::NotFound => "there is no command nvidia-smi".to_owned(),
                 _ => format!("nvidia-smi cannot be started ({error})"),
             };
-            explain(
-                format!("no NVIDIA driver found: {why}"),
+            error::gpu(
+                format_args!("no NVIDIA driver found: {why}"),
                 "On a machine with an NVIDIA GPU, install its driver; else stay on cpu()",
             )
         })?;
@@ -114,8 +117,8 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
     let complaint = String::from_utf8_lossy(&output.stderr);
     let lines = text.lines().chain(complaint.lines());
     let complaint: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty()).collect();
-    Err(explain(
-        format!("nvidia-smi failed: {}", complaint.join(" ")),
+    Err(error::gpu(
+        format_args!("nvidia-smi failed: {}", complaint.join(" ")),
         "Restart the machine if the driver was just installed or updated; cpu() works meanwhile",
     ))
 }

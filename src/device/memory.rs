@@ -1,5 +1,6 @@
-//! How much memory a device has.
+//! The memory of a device.
 
+#[cfg(feature = "cuda")]
 use candle_core::Device;
 
 /// The memory of a device, in bytes.
@@ -14,9 +15,4 @@ pub(super) fn memory(device: &Device) -> Option<Memory> {
     let stream = device.as_cuda_device().ok()?.cuda_stream();
     let (free, total) = stream.context().mem_get_info().ok()?;
     Some(Memory { free, total })
-}
-
-#[cfg(not(feature = "cuda"))]
-pub(super) fn memory(_device: &Device) -> Option<Memory> {
-    None
 }

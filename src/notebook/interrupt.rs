@@ -1,6 +1,6 @@
 //! Interrupts: a signal sets a flag, long work checks it.
 
-use crate::error::{Result, explain};
+use crate::error::{self, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -41,10 +41,7 @@ pub fn interrupted() -> bool {
 /// ```
 pub fn check_interrupt() -> Result<()> {
     if interrupted() {
-        return Err(explain(
-            "interrupted: you stopped the cell",
-            "Run the cell again to start over; the variables of earlier cells are kept",
-        ));
+        return Err(error::interrupted());
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// What both have in common; they differ in what weight decay acts on.
 #[derive(Clone)]
-struct Moments {
+struct AdamState {
     slots: OptimizerState<2>,
     lr: f64,
     betas: (f64, f64),
@@ -18,7 +18,7 @@ struct Moments {
     weight_decay: f64,
 }
 
-impl Moments {
+impl AdamState {
     fn new(kind: &'static str, parameters: Vec<Parameter>, lr: f64, weight_decay: f64) -> Self {
         Self {
             slots: OptimizerState::new(kind, ["exp_avg", "exp_avg_sq"], parameters),
@@ -76,85 +76,89 @@ macro_rules! adam {
         $(#[$doc])*
         #[derive(Clone)]
         pub struct $name {
-            moments: Moments,
+            state: AdamState,
         }
 
         impl $name {
-            #[doc = concat!("For these parameters, with this learning rate; betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay), ".")]
+            #[doc = concat!("Creates an optimiser for these parameters, with this learning rate; betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay), ".")]
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let optimizer = ", stringify!($name), "::new(Linear::new(2, 1)?.parameters(), 0.001);")]
+            /// assert_eq!(optimizer.lr(), 0.001);
             /// # Ok::<(), Error>(())
             /// ```
             pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
-                let moments = Moments::new(stringify!($name), parameters, lr, $decay);
-                Self { moments }
+                let state = AdamState::new(stringify!($name), parameters, lr, $decay);
+                Self { state }
             }
 
-            /// How much of the means of the gradient and of its square is kept at each step.
+            /// Sets how much of the means of the gradient and of its square is kept at each step.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).betas(0.9, 0.99);")]
+            /// assert!(optimizer.show_text().contains("betas=(0.9, 0.99)"));
             /// ```
             pub fn betas(mut self, first: f64, second: f64) -> Self {
-                self.moments.betas = (first, second);
+                self.state.betas = (first, second);
                 self
             }
 
-            /// What keeps the division from dividing by 0.
+            /// Sets what is added to the denominator, so that it is never 0.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).eps(1e-6);")]
+            /// assert!(optimizer.show_text().contains("eps=0.000001"));
             /// ```
             pub fn eps(mut self, eps: f64) -> Self {
-                self.moments.eps = eps;
+                self.state.eps = eps;
                 self
             }
 
-            /// How strongly parameters are pulled towards 0.
+            /// Sets how strongly parameters are pulled towards 0.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).weight_decay(0.1);")]
+            /// assert!(optimizer.show_text().contains("weight_decay=0.1"));
             /// ```
             pub fn weight_decay(mut self, weight_decay: f64) -> Self {
-                self.moments.weight_decay = weight_decay;
+                self.state.weight_decay = weight_decay;
                 self
             }
         }
 
         impl Optimizer for $name {
             fn step(&mut self, gradients: &GradStore) -> Result<()> {
-                self.moments.step(gradients, $decoupled)
+                self.state.step(gradients, $decoupled)
             }
 
             fn lr(&self) -> f64 {
-                self.moments.lr
+                self.state.lr
             }
 
             fn set_lr(&mut self, lr: f64) {
-                self.moments.lr = lr;
+                self.state.lr = lr;
             }
 
             fn state(&self) -> Result<Vec<(String, Tensor)>> {
-                self.moments.slots.state(self.moments.lr)
+                self.state.slots.state(self.state.lr)
             }
 
             fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-                self.moments.lr = self.moments.slots.load_state(state)?;
+                self.state.lr = self.state.slots.load_state(state)?;
                 Ok(())
             }
         }
 
         print_settings!($name, |adam| {
-            let Moments { lr, betas, eps, weight_decay, .. } = &adam.moments;
+            let AdamState { lr, betas, eps, weight_decay, .. } = &adam.state;
             format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={weight_decay}")
         });
     };
@@ -171,8 +175,10 @@ adam!(
     ///
     /// let net = Linear::new(2, 1)?;
     /// let mut optimizer = Adam::new(net.parameters(), 0.001);
-    /// let loss = net.forward(&ones((1, 2), &cpu())?)?.sum_all()?;
-    /// optimizer.step(&loss.backward()?)?;
+    /// let loss = || net.forward(&ones((1, 2), &cpu())?)?.sum_all();
+    /// let before = loss()?;
+    /// optimizer.step(&before.backward()?)?;
+    /// assert!(loss()?.to_scalar::<f32>()? < before.to_scalar::<f32>()?);
     /// # Ok::<(), Error>(())
     /// ```
     Adam, 0.0, false
@@ -186,8 +192,10 @@ adam!(
     ///
     /// let net = Linear::new(2, 1)?;
     /// let mut optimizer = AdamW::new(net.parameters(), 0.001).weight_decay(0.05);
-    /// let loss = net.forward(&ones((1, 2), &cpu())?)?.sum_all()?;
-    /// optimizer.step(&loss.backward()?)?;
+    /// let loss = || net.forward(&ones((1, 2), &cpu())?)?.sum_all();
+    /// let before = loss()?;
+    /// optimizer.step(&before.backward()?)?;
+    /// assert!(loss()?.to_scalar::<f32>()? < before.to_scalar::<f32>()?);
     /// # Ok::<(), Error>(())
     /// ```
     AdamW, 0.01, true

@@ -1,4 +1,4 @@
-//! Gradients kept from growing too large.
+//! Gradient clipping.
 
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;

@@ -1,4 +1,4 @@
-//! How the learning rate changes while training goes on.
+//! Schedules of the learning rate.
 
 use std::f64::consts::PI;
 
@@ -57,7 +57,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// Multiplied by `gamma` after every `every` epochs, as PyTorch's `StepLR`.
+    /// Multiplies the learning rate by `gamma` after every `every` epochs, as PyTorch's `StepLR`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,7 +68,7 @@ impl Schedule {
         Self::Step { every, gamma }
     }
 
-    /// Multiplied by `gamma` after each epoch, as PyTorch's `ExponentialLR`.
+    /// Multiplies the learning rate by `gamma` after each epoch, as PyTorch's `ExponentialLR`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -79,7 +79,8 @@ impl Schedule {
         Self::Exponential { gamma }
     }
 
-    /// Down to 0 in `total` epochs along a cosine, as PyTorch's `CosineAnnealingLR`.
+    /// Decreases the learning rate to 0 in `total` epochs along a cosine, as PyTorch's
+    /// `CosineAnnealingLR`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -90,7 +91,8 @@ impl Schedule {
         Self::Cosine { total, min_lr: 0.0 }
     }
 
-    /// From `from` times to `to` times the learning rate in `total` epochs, as PyTorch's `LinearLR`.
+    /// Changes the learning rate linearly from `from` times to `to` times its value in `total`
+    /// epochs, as PyTorch's `LinearLR`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -101,7 +103,7 @@ impl Schedule {
         Self::Linear { from, to, total }
     }
 
-    /// The same after a way up from 0 that takes `total` epochs.
+    /// Puts a linear increase from 0, which takes `total` epochs, before the schedule.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -115,7 +117,7 @@ impl Schedule {
         Self::Warmup { total, then }
     }
 
-    /// The learning rate at a time, for an optimiser that began with `base`.
+    /// Returns the learning rate at a time, for an optimiser that began with `base`.
     ///
     /// ```
     /// use taper::prelude::*;

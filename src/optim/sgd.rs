@@ -31,12 +31,14 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    /// For these parameters, with this learning rate; no momentum, no weight decay.
+    /// Creates an optimiser for these parameters, with this learning rate; no momentum, no weight
+    /// decay.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let optimizer = Sgd::new(seq![LazyLinear::new(1)].parameters(), 0.1);
+    /// assert_eq!(optimizer.lr(), 0.1);
     /// ```
     pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
         Self {
@@ -48,24 +50,26 @@ impl Sgd {
         }
     }
 
-    /// How much of its last movement a parameter keeps; 0.9 is usual. From Polyak, 1964.
+    /// Sets how much of its last update a parameter keeps; 0.9 is usual. From Polyak, 1964.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9);
+    /// assert!(optimizer.show_text().contains("momentum=0.9"));
     /// ```
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = momentum;
         self
     }
 
-    /// How strongly parameters are pulled towards 0. From d2l's chapter *Weight Decay*.
+    /// Sets how strongly parameters are pulled towards 0. From d2l's chapter *Weight Decay*.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let optimizer = Sgd::new(vec![], 0.1).weight_decay(1e-4);
+    /// assert!(optimizer.show_text().contains("weight_decay=0.0001"));
     /// ```
     pub fn weight_decay(mut self, weight_decay: f64) -> Self {
         self.weight_decay = weight_decay;
@@ -78,6 +82,7 @@ impl Sgd {
     /// use taper::prelude::*;
     ///
     /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9).nesterov(true);
+    /// assert!(optimizer.show_text().contains("nesterov=true"));
     /// ```
     pub fn nesterov(mut self, nesterov: bool) -> Self {
         self.nesterov = nesterov;

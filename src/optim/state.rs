@@ -1,6 +1,6 @@
-//! What an optimiser remembers of each parameter.
+//! The state that an optimiser keeps for each parameter.
 
-use crate::error::explain;
+use crate::error;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{Device, Result, Tensor, Var};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 type State = HashMap<String, Tensor>;
 
-/// The parameters of an optimiser, and for each the tensors that it remembers, such as a momentum.
+/// The parameters of an optimiser, and for each the tensors of its state, such as a momentum.
 #[derive(Clone)]
 pub(super) struct OptimizerState<const N: usize> {
     /// The optimiser's name: states of different kinds mean different things.
@@ -19,7 +19,7 @@ pub(super) struct OptimizerState<const N: usize> {
     kept: Vec<Option<Kept<N>>>,
 }
 
-/// What is remembered of one parameter.
+/// The state of one parameter.
 #[derive(Clone)]
 struct Kept<const N: usize> {
     /// How many steps it has made: those for which it had a gradient.
@@ -79,14 +79,15 @@ impl<const N: usize> OptimizerState<N> {
         }
         match found || self.parameters.is_empty() {
             true => Ok(()),
-            false => Err(explain(
-                "the optimiser's parameters have no gradients: the loss does not depend on them",
-                "Make the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
+            false => Err(error::state(
+                "the optimiser's parameters have no gradients",
+                "the loss does not depend on them",
+                "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
             )),
         }
     }
 
-    /// Copies: the next step changes what is kept.
+    /// Returns copies of the state: the next step changes the original.
     pub(super) fn state(&self, lr: f64) -> Result<Vec<(String, Tensor)>> {
         let scalar = |value: f64| Tensor::new(value, &Device::Cpu);
         let mut state = vec![(format!("{}.lr", self.kind), scalar(lr)?)];
@@ -132,7 +133,8 @@ impl<const N: usize> OptimizerState<N> {
     }
 }
 
-/// What is kept for the parameter under this name. That of a lazy one shows its size at the next step.
+/// Returns the tensor of this name if it fits the parameter. The shape of a lazy parameter is
+/// checked at the next step.
 fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'a Tensor> {
     let tensor = state.get(name).ok_or_else(|| missing(name))?;
     match parameter.form().and_then(|form| form.refusal(tensor)) {
@@ -141,7 +143,8 @@ fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'
     }
 }
 
-/// What is kept for a variable, in memory of its own and on its device: zeros at first.
+/// Takes the state of a variable, in memory of its own and on the variable's device: zeros at
+/// first.
 fn own<const N: usize>(kept: &mut Option<Kept<N>>, var: &Var) -> Result<[Tensor; N]> {
     let mut tensors = kept.iter().flat_map(|kept| kept.tensors.iter());
     if let Some(other) = tensors.find(|tensor| tensor.shape() != var.shape()) {
@@ -172,13 +175,14 @@ fn missing(name: &str) -> candle_core::Error {
 }
 
 fn foreign(what: String) -> candle_core::Error {
-    explain(
-        format!("the state of the optimiser does not fit: {what}"),
+    error::state(
+        "the state of the optimiser does not fit",
+        what,
         "Load it into the same kind of optimiser, made for the same model",
     )
 }
 
-/// A number that is part of an optimiser's state.
+/// Reads a scalar of an optimiser's state.
 fn scalar_of(state: &State, name: &str) -> Result<f64> {
     let number = state.get(name).and_then(|t| t.to_scalar().ok());
     number.ok_or_else(|| missing(name))

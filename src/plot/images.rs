@@ -108,7 +108,7 @@ pub struct ImageGrid {
 
 /// Shows images side by side, in as many rows as they need. Of more than 100 images, shows the first.
 ///
-/// See [`Images`] for the shapes of images. Pixels keep sharp edges at every size.
+/// See [`Images`] for the shapes of images. RgbImage keep sharp edges at every size.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -216,7 +216,7 @@ fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Ten
     }
 }
 
-/// The same for every parameter of a layer.
+/// Does the same for every parameter of a layer.
 fn check_parameters(layer: &dyn Layer, x: &Tensor) {
     for entry in state_of(layer).into_iter().filter(|entry| entry.trained) {
         let parameter = entry.parameter;

@@ -1,11 +1,11 @@
-//! Tensors from numbers and from rules.
+//! Creation of tensors.
 
 use crate::device::explain_gpu;
-use crate::error::explain;
+use crate::error;
 use crate::tensor::moved;
 use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 
-/// A tensor with these values: a number, or an array, slice or vector of up to four levels.
+/// Creates a tensor of these values: a number, or an array, slice or vector of up to four levels.
 ///
 /// Literals get PyTorch's types: `1.5` (Rust's `f64`) becomes `f32`, and `1` (Rust's `i32`) `i64`.
 /// Other types stay, and Candle's `Tensor::new` keeps all of them.
@@ -26,7 +26,7 @@ pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
     with_default_dtype(Tensor::new(data, &Device::Cpu)?, device)
 }
 
-/// `f32` zeros in the given shape.
+/// Creates a tensor of `f32` zeros in the given shape.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -42,7 +42,7 @@ pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
     filled(shape.into(), 0.0, device)
 }
 
-/// `f32` ones in the given shape.
+/// Creates a tensor of `f32` ones in the given shape.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -58,7 +58,7 @@ pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
     filled(shape.into(), 1.0, device)
 }
 
-/// The same `f32` value everywhere in the given shape.
+/// Creates a tensor with the same `f32` value everywhere.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -74,7 +74,7 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
     filled(shape.into(), value as f32, device)
 }
 
-/// The numbers `start`, `start + 1`, … that lie below `end`, in one dimension.
+/// Creates a tensor of one dimension with the values `start`, `start + 1`, … below `end`.
 ///
 /// Integers give `i64`, floats `f32`, as in [`tensor`].
 ///
@@ -92,7 +92,7 @@ pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor>
     with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?, device)
 }
 
-/// `steps` numbers at equal distances from `start` to `end`, both included, as `f32`.
+/// Creates a tensor of `steps` equally spaced `f32` values from `start` to `end`, both included.
 ///
 /// # Errors
 /// If `steps` is 0.
@@ -106,7 +106,12 @@ pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor>
 /// ```
 pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<Tensor> {
     let Some(last) = steps.checked_sub(1) else {
-        return Err(explain("linspace: steps is 0", "Ask for at least one step"));
+        return Err(error::argument(
+            "linspace",
+            "at least 1 step",
+            0,
+            "Choose a number of steps above 0",
+        ));
     };
     let distance = (end - start) / last.max(1) as f64;
     let numbers = (0..steps).map(|i| match i {
@@ -116,7 +121,7 @@ pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<T
     Tensor::from_vec(numbers.collect::<Vec<f32>>(), steps, device)
 }
 
-/// The `n` by `n` identity matrix, as `f32`.
+/// Creates the `n` by `n` identity matrix, as `f32`.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -132,7 +137,7 @@ pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
     Tensor::eye(n, DType::F32, device)
 }
 
-/// A tensor of this number; a device without room for it says so in numbers.
+/// Creates a tensor of equal values; a full device is reported with the sizes.
 fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
     let bytes = shape.elem_count().saturating_mul(size_of::<f32>());
     // The system has zeros at hand.
@@ -144,7 +149,7 @@ fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
     explain_gpu(made, device, Some(bytes))
 }
 
-/// Rust's literal types become PyTorch's default types.
+/// Converts Rust's literal types to PyTorch's default types.
 fn with_default_dtype(tensor: Tensor, device: &Device) -> Result<Tensor> {
     let tensor = match tensor.dtype() {
         DType::F64 => tensor.to_dtype(DType::F32)?,

@@ -9,7 +9,8 @@ use candle_core::{Device, Result, Tensor};
 /// shares its memory. Between two devices it moves the whole memory behind a view;
 /// [`copy_to`](TensorExt::copy_to) moves only the elements that the view shows.
 pub trait TensorExt {
-    /// A copy on `device` in memory of its own, also when the tensor is there already.
+    /// Copies the tensor to `device`, into memory of its own, also when the tensor is there
+    /// already.
     ///
     /// The shape stays, the elements lie in order. Gradients flow back through the copy.
     ///
@@ -27,7 +28,7 @@ pub trait TensorExt {
     /// ```
     fn copy_to(&self, device: &Device) -> Result<Tensor>;
 
-    /// Whether two tensors lie in the same memory, as a view and its origin do.
+    /// Returns whether two tensors share their memory, as a view and its origin do.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -52,12 +53,12 @@ impl TensorExt for Tensor {
     }
 }
 
-/// A tensor on a device, as Candle moves it; a device without room for it says so in numbers.
+/// Moves a tensor as Candle does; a full device is reported with the sizes.
 pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
     explain_gpu(tensor.to_device(device), device, Some(bytes_of(tensor)))
 }
 
-/// How much memory a tensor's own elements take.
+/// Returns how many bytes the tensor's own elements take.
 pub(crate) fn bytes_of(tensor: &Tensor) -> usize {
     tensor.elem_count() * tensor.dtype().size_in_bytes()
 }

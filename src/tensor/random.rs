@@ -1,9 +1,9 @@
-//! Random numbers that a seed makes repeatable, on every machine and device.
+//! Random values that a seed makes repeatable, on every machine and device.
 //!
-//! One ChaCha generator serves the whole program. Numbers are drawn on the CPU and then moved, so a
+//! One ChaCha generator serves the whole program. Values are drawn on the CPU and then moved, so a
 //! seed gives the same tensors on the CPU and on a GPU. Without a seed, they differ in each run.
 
-use crate::error::explain;
+use crate::error;
 use crate::tensor::moved;
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
@@ -16,9 +16,9 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Starts the random numbers anew from a seed: the same seed, the same numbers.
+/// Sets the seed of all random values: the same seed, the same values.
 ///
-/// It governs all random numbers of Taper: those of this module and the first weights of layers.
+/// All random values of Taper follow it: those of this module and the initial weights of layers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -34,7 +34,7 @@ pub fn manual_seed(seed: u64) {
     *generator() = ChaCha12Rng::seed_from_u64(seed);
 }
 
-/// Uniform `f32` numbers in `[0, 1)`.
+/// Draws uniform `f32` values from `[0, 1)`.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -50,7 +50,7 @@ pub fn rand(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
     drawn(Rule::Unit, shape.into(), device)
 }
 
-/// `f32` numbers from the standard normal distribution: mean 0, standard deviation 1.
+/// Draws `f32` values from the standard normal distribution: mean 0, standard deviation 1.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -67,7 +67,7 @@ pub fn randn(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
     drawn(Rule::StandardNormal, shape.into(), device)
 }
 
-/// `f32` numbers from the normal distribution with this mean and standard deviation.
+/// Draws `f32` values from the normal distribution with this mean and standard deviation.
 ///
 /// # Errors
 /// If `std` is negative or not finite.
@@ -84,7 +84,7 @@ pub fn normal(mean: f64, std: f64, shape: impl Into<Shape>, device: &Device) -> 
     drawn(Rule::Normal { mean, std }, shape.into(), device)
 }
 
-/// Uniform `f32` numbers in `[low, high)`.
+/// Draws uniform `f32` values from `[low, high)`.
 ///
 /// # Errors
 /// If `low` is not below `high`, or one of them is not finite.
@@ -100,7 +100,7 @@ pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) ->
     drawn(Rule::Uniform { low, high }, shape.into(), device)
 }
 
-/// Whole numbers from `low` up to, and without, `high`, each as likely, as `i64`.
+/// Draws integers from `low` to `high - 1`, with equal probability, as `i64`.
 ///
 /// # Errors
 /// If `low` is not below `high`.
@@ -116,7 +116,8 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
     drawn(Rule::Whole { low, high }, shape.into(), device)
 }
 
-/// The numbers `0` to `n - 1` in random order, as `i64`; for shuffling with `index_select`.
+/// Returns the integers `0` to `n - 1` in random order, as `i64`; for shuffling with
+/// `index_select`.
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -134,25 +135,25 @@ pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
     Tensor::from_vec(order, n, device)
 }
 
-/// The numbers below `n` in random order.
+/// Returns the indices below `n` in random order.
 pub(crate) fn permutation(n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     with_generator(|rng| order.shuffle(rng));
     order
 }
 
-/// A number from 0 up to, and without, 1.
+/// Draws a value from `[0, 1)`.
 pub(crate) fn random_unit() -> f64 {
     with_generator(|rng| StandardUniform.sample(rng))
 }
 
-/// A seed for [`with_seed`], itself a random number.
+/// Draws a seed for [`with_seed`].
 pub(crate) fn draw_seed() -> u64 {
     with_generator(|rng| rng.next_u64())
 }
 
-/// While `work` runs, the random numbers of this thread are those of a seed of its own: they are
-/// the same wherever and whenever it runs, and nobody else's change.
+/// Runs `work` with a generator of its own on this thread: the random values are the same wherever
+/// and whenever it runs, and other work's random values do not change.
 pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
     /// Puts the one before back, also after a panic.
     struct Restore(Option<ChaCha12Rng>);
@@ -165,13 +166,13 @@ pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Where the random numbers of the program stand: the seed, the stream, and the position in it.
+/// Returns the state of the program's generator: the seed, the stream, and the position in it.
 pub(crate) fn generator_state() -> ([u8; 32], u64, u128) {
     let rng = generator();
     (rng.get_seed(), rng.get_stream(), rng.get_word_pos())
 }
 
-/// Puts the random numbers back to where [`generator_state`] found them.
+/// Sets the program's generator to a state that [`generator_state`] returned.
 pub(crate) fn restore_generator(seed: [u8; 32], stream: u64, position: u128) {
     let mut rng = ChaCha12Rng::from_seed(seed);
     rng.set_stream(stream);
@@ -184,7 +185,7 @@ thread_local! {
     static SCOPED: RefCell<Option<ChaCha12Rng>> = const { RefCell::new(None) };
 }
 
-/// All random numbers come from here.
+/// Draws from the generator of this thread's [`with_seed`], else from the program's.
 fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     SCOPED.with_borrow_mut(|scoped| match scoped {
         Some(rng) => draw(rng),
@@ -192,8 +193,8 @@ fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     })
 }
 
-/// What the public functions ask for. They are generic in the shape, so each cell compiles those it
-/// calls: they hold nothing but this.
+/// The distribution of a public function. These functions are generic in the shape, so each cell
+/// compiles those that it calls: they contain nothing else.
 enum Rule {
     Unit,
     StandardNormal,
@@ -209,9 +210,11 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
         Rule::Normal { mean, std } => {
             let distribution = Normal::new(mean as f32, std as f32).ok();
             let Some(distribution) = distribution.filter(|_| std >= 0.0) else {
-                return Err(explain(
-                    format!("normal: {std} is no standard deviation"),
-                    "Give a finite number that is not negative",
+                return Err(error::argument(
+                    "normal",
+                    "a standard deviation of at least 0",
+                    std,
+                    "Give a finite value that is not negative",
                 ));
             };
             draw::<f32>(distribution, shape)?
@@ -267,9 +270,11 @@ fn empty_range(
     low: &dyn std::fmt::Display,
     high: &dyn std::fmt::Display,
 ) -> candle_core::Error {
-    explain(
-        format!("{function}: there are no numbers from {low} up to {high}"),
-        "Give the lower bound first, and make both finite",
+    error::argument(
+        function,
+        "a lower bound below the upper one, both finite",
+        format_args!("{low} and {high}"),
+        "Give the lower bound first",
     )
 }
 
@@ -344,6 +349,8 @@ mod tests {
         assert!(normal(0.0, -1.0, 1, &CPU).is_err());
         assert!(normal(0.0, f64::NAN, 1, &CPU).is_err());
         let message = randint(3, 3, 1, &CPU).unwrap_err().to_string();
-        assert!(message.starts_with("randint: there are no numbers from 3 up to 3\n"));
+        assert!(message.starts_with(
+            "randint: expected a lower bound below the upper one, both finite, found 3 and 3\n"
+        ));
     }
 }

@@ -1,13 +1,14 @@
-//! How many predictions are right.
+//! The accuracy of a classifier.
 
-use crate::error::explain;
+use crate::error;
 use crate::nn::same_device;
 use candle_core::{D, DType, Result, Tensor};
 
-/// The share of examples whose highest score is that of the right class, on the scores' device.
+/// Returns the share of examples whose largest logit is that of the right class, on the device of
+/// the logits.
 ///
 /// # Shapes
-/// Scores `(batch, classes)`, class numbers `(batch,)`; the result has none: `()`, `f32`.
+/// Logits `(batch, classes)`, classes `(batch,)`; the result is a scalar of `f32`.
 ///
 /// # Errors
 /// If the shapes do not fit.
@@ -24,16 +25,22 @@ pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     right / y.elem_count().max(1) as f64
 }
 
-/// How many are right, as a number on the device.
+/// Counts the right predictions; the count stays on the device.
 fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    if y_hat.rank() != 2 || y.dims() != [y_hat.dims()[0]] {
-        return Err(explain(
-            format!(
-                "accuracy: scores of shape {:?} do not fit classes of shape {:?}",
-                y_hat.dims(),
-                y.dims()
-            ),
-            "Give it (batch, classes) scores and (batch,) class numbers",
+    let &[batch, _] = y_hat.dims() else {
+        return Err(error::shape(
+            "accuracy",
+            "logits (batch, classes)",
+            y_hat.dims(),
+            "Pass one row of logits for each example",
+        ));
+    };
+    if y.dims() != [batch] {
+        return Err(error::shape(
+            "accuracy",
+            format_args!("one class for each of {batch} examples"),
+            y.dims(),
+            format_args!("Pass classes of shape ({batch},)"),
         ));
     }
     same_device("accuracy", y_hat, y)?;
@@ -66,7 +73,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// One that has counted nothing.
+    /// Creates a metric that has counted nothing.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -93,13 +100,11 @@ impl Accuracy {
     /// ```
     pub fn update(&mut self, labels: &[Tensor], outputs: &[Tensor]) -> Result<()> {
         if labels.len() != outputs.len() {
-            return Err(explain(
-                format!(
-                    "accuracy: {} lists of labels for {} of outputs",
-                    labels.len(),
-                    outputs.len()
-                ),
-                "Give one tensor of labels for each tensor of outputs",
+            return Err(error::argument(
+                "accuracy",
+                format_args!("as many tensors of outputs as of labels, {}", labels.len()),
+                outputs.len(),
+                "Pass one tensor of labels for each tensor of outputs",
             ));
         }
         for (i, (y, y_hat)) in labels.iter().zip(outputs).enumerate() {
@@ -117,7 +122,7 @@ impl Accuracy {
         Ok(())
     }
 
-    /// The share of right predictions so far, from 0 to 1.
+    /// Returns the share of right predictions so far, from 0 to 1.
     ///
     /// # Errors
     /// If nothing was counted.
@@ -132,8 +137,9 @@ impl Accuracy {
     /// ```
     pub fn get(&self) -> Result<f64> {
         if self.total == 0 {
-            return Err(explain(
-                "accuracy: nothing was counted yet",
+            return Err(error::state(
+                "accuracy",
+                "no predictions were counted yet",
                 "Call update(&labels, &outputs)? first",
             ));
         }
@@ -142,13 +148,16 @@ impl Accuracy {
         Ok(counts.iter().map(|&count| f64::from(count)).sum::<f64>() / self.total as f64)
     }
 
-    /// Begins anew.
+    /// Resets the metric to the state of [`new`](Self::new).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let mut accuracy = Accuracy::new();
+    /// accuracy.update(&[tensor(&[0], &cpu())?], &[tensor(&[[0.0, 1.0]], &cpu())?])?;
     /// accuracy.reset(); // before the next epoch
+    /// assert!(accuracy.get().is_err());
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn reset(&mut self) {
         *self = Self::default();

@@ -1,17 +1,19 @@
-//! Those who look on while a model trains.
+//! Callbacks: what runs between the steps and epochs of a training.
 
 use super::{Epoch, History, Interval};
+use crate::error;
 use crate::nn::Parameters;
 use crate::optim::Optimizer;
 use candle_core::Result;
 
-/// Looks on while a model trains: writes logs, saves checkpoints, says when it is enough.
+/// Runs while a model trains: writes logs, saves checkpoints, stops the training early.
 ///
-/// A closure that takes an [`Interval`] is one as well.
+/// A closure that takes an [`Interval`] is a callback as well.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
+/// /// Stops as soon as the training loss is below a limit.
 /// struct Until(f64);
 ///
 /// impl Callback for Until {
@@ -21,12 +23,15 @@ use candle_core::Result;
 ///     }
 /// }
 ///
-/// let trainer = Trainer::new(100)
-///     .callback(Until(0.01))
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let mut trainer = Trainer::new(100)
+///     .callback(Until(100.0))
 ///     .callback(|interval: &Interval| println!("{}", interval.show_text()));
+/// assert_eq!(trainer.fit(&mut model, &Digits::new())?.epochs.len(), 1);
+/// # Ok::<(), Error>(())
 /// ```
 pub trait Callback: Send {
-    /// After some steps, when their numbers have been fetched from the device.
+    /// Runs after each interval, when its metrics have been fetched from the device.
     ///
     /// # Errors
     /// Those of a writer, say; they end the training.
@@ -42,13 +47,18 @@ pub trait Callback: Send {
     ///         Ok(())
     ///     }
     /// }
+    ///
+    /// let mut steps = Steps(vec![]);
+    /// steps.on_interval(&Interval { step: 7, ..Interval::default() })?;
+    /// assert_eq!(steps.0, [7]);
+    /// # Ok::<(), Error>(())
     /// ```
     fn on_interval(&mut self, interval: &Interval) -> Result<()> {
         let _ = interval;
         Ok(())
     }
 
-    /// After each epoch and its validation.
+    /// Runs after each epoch and its validation.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval).
@@ -63,13 +73,18 @@ pub trait Callback: Send {
     ///         Ok(Flow::Stop)
     ///     }
     /// }
+    ///
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(10).callback(Once);
+    /// assert_eq!(trainer.fit(&mut model, &Digits::new())?.epochs.len(), 1);
+    /// # Ok::<(), Error>(())
     /// ```
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
         let _ = end;
         Ok(Flow::Continue)
     }
 
-    /// When training has ended: after its last epoch, or by an error or an interrupt.
+    /// Runs when training has ended: after its last epoch, or by an error or an interrupt.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval); if training itself failed, that is what it says.
@@ -77,14 +92,19 @@ pub trait Callback: Send {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// struct Told;
+    /// struct Farewell(String);
     ///
-    /// impl Callback for Told {
+    /// impl Callback for Farewell {
     ///     fn on_fit_end(&mut self) -> Result<()> {
-    ///         println!("That was all.");
+    ///         self.0 = "Training is over.".to_owned();
     ///         Ok(())
     ///     }
     /// }
+    ///
+    /// let mut farewell = Farewell(String::new());
+    /// farewell.on_fit_end()?;
+    /// assert_eq!(farewell.0, "Training is over.");
+    /// # Ok::<(), Error>(())
     /// ```
     fn on_fit_end(&mut self) -> Result<()> {
         Ok(())
@@ -109,7 +129,7 @@ pub enum Flow {
 
 /// What a callback sees after an epoch.
 pub struct EpochEnd<'a> {
-    /// Its numbers.
+    /// Its metrics.
     pub epoch: &'a Epoch,
     /// Those of all epochs so far, this one included.
     pub history: &'a History,
@@ -121,13 +141,16 @@ pub struct EpochEnd<'a> {
     pub optimizer: &'a dyn Optimizer,
 }
 
-/// Stops when a number has not become better for some epochs. From d2l's chapter *Generalization in
+/// Stops when a metric has not improved for some epochs. From d2l's chapter *Generalization in
 /// Deep Learning*.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 3));
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let mut trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 1).min_delta(0.5));
+/// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct EarlyStopping {
@@ -138,13 +161,14 @@ pub struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// Watches a number of the history, `"val_loss"` for instance, which must become smaller; one
-    /// whose name ends in `accuracy` must become larger.
+    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
+    /// name ends in `accuracy` must increase.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let stop = EarlyStopping::new("val_accuracy", 5);
+    /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
     /// ```
     pub fn new(name: &str, patience: usize) -> Self {
         Self {
@@ -155,12 +179,13 @@ impl EarlyStopping {
         }
     }
 
-    /// How much better counts as better.
+    /// Sets how much a metric must improve in order to count as better.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let stop = EarlyStopping::new("val_loss", 5).min_delta(0.001);
+    /// assert!(format!("{stop:?}").contains("min_delta: 0.001"));
     /// ```
     pub fn min_delta(mut self, min_delta: f64) -> Self {
         self.min_delta = min_delta;
@@ -172,11 +197,7 @@ impl Callback for EarlyStopping {
     // It remembers nothing itself: after a checkpoint it waits as if training had never stopped.
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
         if end.epoch.metric(&self.name).is_none() {
-            let names: Vec<&str> = end.epoch.metrics.keys().map(String::as_str).collect();
-            return Err(crate::error::explain(
-                format!("EarlyStopping: there is no number named {:?}", self.name),
-                format!("Choose one of: {}", names.join(", ")),
-            ));
+            return Err(error::name("metric", &self.name, end.epoch.metrics.keys()));
         }
         let sign = if self.larger_is_better { 1.0 } else { -1.0 };
         let (mut best, mut waited) = (f64::NEG_INFINITY, 0);

@@ -1,7 +1,7 @@
-//! Training that can be taken up again.
+//! Checkpoints, from which a training is resumed.
 
 use super::{Callback, EpochEnd, Flow, History};
-use crate::error::explain;
+use crate::error;
 use crate::nn::{files, state_of};
 use crate::optim::Optimizer;
 use crate::tensor::{generator_state, restore_generator};
@@ -9,17 +9,23 @@ use candle_core::{Device, Result, Tensor};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Saves, after epochs, all that is needed to take training up again as if it had never stopped: the
-/// model, the optimiser's state, the epoch, the history, and the state of the random numbers.
+/// Saves after epochs all that is needed to resume the training as if it had never stopped: the model,
+/// the optimiser's state, the epoch, the history, and the state of the random generator.
 ///
-/// [`Trainer::resume_from`](super::Trainer::resume_from) takes it up. The file is a safetensors file
-/// that is replaced as a whole.
+/// [`Trainer::resume_from`](super::Trainer::resume_from) resumes it. The file is a safetensors file
+/// that is replaced atomically.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let path = std::env::temp_dir().join("taper_checkpoint.safetensors");
-/// let trainer = Trainer::new(10).callback(Checkpoint::new(&path).every(5));
+/// # let path = std::env::temp_dir().join(format!("taper_checkpoint_doc_{}", std::process::id()));
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// Trainer::new(2).callback(Checkpoint::new(&path)).fit(&mut model, &Digits::new())?;
+///
+/// let mut resumed = Trainer::new(3).resume_from(&path);
+/// assert_eq!(resumed.fit(&mut model, &Digits::new())?.epochs.len(), 3); // 2 of them from the file
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
@@ -34,6 +40,7 @@ impl Checkpoint {
     /// use taper::prelude::*;
     ///
     /// let checkpoint = Checkpoint::new("lenet.safetensors");
+    /// assert!(format!("{checkpoint:?}").contains("every: 1"));
     /// ```
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
@@ -48,6 +55,7 @@ impl Checkpoint {
     /// use taper::prelude::*;
     ///
     /// let checkpoint = Checkpoint::new("lenet.safetensors").every(10);
+    /// assert!(format!("{checkpoint:?}").contains("every: 10"));
     /// ```
     pub fn every(mut self, epochs: usize) -> Self {
         self.every = epochs.max(1);
@@ -73,7 +81,7 @@ pub(super) struct Resumed {
 }
 
 impl Resumed {
-    /// Puts the random numbers where they were.
+    /// Restores the state of the random generator.
     pub(super) fn restore_random(&self) {
         let (seed, stream, position) = self.random;
         restore_generator(seed, stream, position);
@@ -158,9 +166,11 @@ fn bytes<const N: usize>(of: &HashMap<String, Tensor>, name: &str) -> Result<[u8
 }
 
 fn no_checkpoint(missing: &str) -> candle_core::Error {
-    explain(
-        format!("the file is no checkpoint: it has no {missing}"),
-        "Give a file that the callback Checkpoint has written; load_parameters(…) reads a model alone",
+    error::parse(
+        "the checkpoint",
+        format_args!("an entry {missing:?}"),
+        "none",
+        "Pass a file that the callback Checkpoint has written; load_parameters(…) reads only a model",
     )
 }
 
@@ -217,7 +227,10 @@ mod tests {
         let short = path.with_extension("short");
         files::save(&short, &cut)?;
         let message = load(&short, &cpu, &other, &mut adam(&other)).err().unwrap();
-        assert!(message.to_string().contains("has no seed"), "{message}");
+        assert!(
+            message.to_string().contains("an entry \"seed\""),
+            "{message}"
+        );
         untouched()?;
 
         load(&path, &cpu, &other, &mut adam(&other))?;

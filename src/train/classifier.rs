@@ -1,4 +1,4 @@
-//! A net with the loss and the measure of classification.
+//! A network with the loss and the accuracy of classification.
 
 use super::{Module, accuracy};
 use crate::data::Batch;
@@ -9,10 +9,10 @@ use crate::notebook::Show;
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Result, Tensor};
 
-/// Makes a [`Module`] of a net that gives a score for each class: its loss is the cross-entropy, and
-/// it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
+/// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
+/// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
 ///
-/// Rust has no subclasses, so this wraps the net: any layer, `seq![…]` or a struct of one's own.
+/// Rust has no subclasses, so this wraps the net: any layer, `seq![…]` or your own struct.
 /// It adds nothing to the names of the parameters.
 ///
 /// ```
@@ -59,6 +59,7 @@ impl<N> Classifier<N> {
     ///
     /// let model = Classifier::new(Linear::new(2, 3)?, 0.1)
     ///     .optimizer(|parameters, lr| Box::new(Sgd::new(parameters, lr).momentum(0.9)));
+    /// assert_eq!(model.configure_optimizers().lr(), 0.1);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn optimizer(mut self, make: fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>) -> Self {
@@ -67,7 +68,7 @@ impl<N> Classifier<N> {
     }
 
     // Beside that of `Layer`, so that an editor that does not expand the net's derive finds it.
-    /// The net's scores: `(batch, classes)`.
+    /// Returns the logits of the net: `(batch, classes)`.
     ///
     /// # Errors
     /// If the net cannot take the input.
@@ -75,7 +76,8 @@ impl<N> Classifier<N> {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let y = Classifier::new(Linear::new(2, 3)?, 0.1).forward(&zeros((4, 2), &cpu())?)?; // (4, 3)
+    /// let y = Classifier::new(Linear::new(2, 3)?, 0.1).forward(&zeros((4, 2), &cpu())?)?;
+    /// assert_eq!(y.dims(), [4, 3]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn forward(&self, input: &Tensor) -> Result<Tensor>

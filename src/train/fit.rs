@@ -2,11 +2,11 @@
 
 use super::module::Model;
 use super::parallel::{self, Gradients};
-use super::recorder::{Fetched, Note, Recorder, listen};
+use super::recorder::{Fetched, Metric, Recorder, collect};
 use super::{Epoch, EpochEnd, Flow, Interval, Trainer, checkpoint};
 use crate::data::{Batch, DataLoader, DataModule};
 use crate::device::explain_gpu;
-use crate::error::explain;
+use crate::error;
 use crate::nn::ParametersExt;
 use crate::notebook::{check_interrupt, progress};
 use crate::optim::{Optimizer, clip_gradients};
@@ -55,7 +55,7 @@ impl Speed {
         }
     }
 
-    /// Ends an interval, and gives its examples per second.
+    /// Ends an interval and returns its examples per second.
     fn end_interval(&mut self) -> f64 {
         let (samples, time) = (std::mem::take(&mut self.interval), self.began.elapsed());
         self.epoch.0 += samples;
@@ -177,19 +177,19 @@ impl<'a> Fit<'a> {
                 loss,
                 mut gradients,
             },
-            mut notes,
+            mut metrics,
         ) = parallel::backward(self.model, &self.others, &parts)?;
         if self.trainer.clip > 0.0 {
             clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
         }
         self.optimizer.step(&gradients)?;
         parallel::broadcast(self.model, &self.others)?;
-        notes.push(Note {
+        metrics.push(Metric {
             name: STEP_LOSS.to_owned(),
             value: loss,
             weight: batch.len() as f64,
         });
-        self.recorder.add(notes);
+        self.recorder.add(metrics);
         self.speed.interval += batch.len();
         self.step += 1;
         self.batch += 1;
@@ -225,17 +225,16 @@ impl<'a> Fit<'a> {
         self.fetched.extend(fetched);
         if let Some((position, loss)) = wrong {
             let step = self.step - steps + position + 1;
-            return Err(explain(
-                format!(
-                    "the loss is {loss} at step {step}, in epoch {}",
-                    self.epoch + 1
-                ),
+            return Err(error::loss(
+                loss,
+                step,
+                self.epoch + 1,
                 match self.trainer.in_use[0].is_cpu() {
                     true => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
                          numbers in the data"
                     }
-                    // There the class numbers are not looked at.
+                    // A GPU does not check the classes.
                     false => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
                          numbers in the data, and for classes out of range: a step on cpu() names them"
@@ -250,7 +249,7 @@ impl<'a> Fit<'a> {
             .try_for_each(|c| c.on_interval(interval))
     }
 
-    /// The numbers of an epoch, with those of the validation.
+    /// Validates the model and returns the metrics of the epoch.
     fn validated(&mut self, began: Instant) -> Result<Epoch> {
         let mut metrics = means(&self.fetched);
         if let Some(loader) = &self.validate {
@@ -258,8 +257,8 @@ impl<'a> Fit<'a> {
             for batch in loader {
                 check_interrupt()?;
                 let batch = batch?.to_device(&self.trainer.in_use[0])?;
-                let ((), notes) = listen(batch.len(), || self.model.validate(&batch))?;
-                self.recorder.add(notes);
+                let ((), plotted) = collect(batch.len(), || self.model.validate(&batch))?;
+                self.recorder.add(plotted);
             }
             metrics.extend(self.recorder.fetch()?.means());
         }
@@ -304,15 +303,16 @@ impl<'a> Fit<'a> {
 fn refuse_empty(name: &str, loader: &DataLoader) -> Result<()> {
     match loader.dataset().is_empty() {
         false => Ok(()),
-        true => Err(explain(
-            format!("the {name} set is empty"),
-            "Give it examples; without a validation set, val_dataloader gives None",
+        true => Err(error::state(
+            "Trainer",
+            format_args!("the {name} set is empty"),
+            "Add examples; without a validation set, val_dataloader returns None",
         )),
     }
 }
 
-/// Gives lazy parameters their values by one example, so that the model can be copied. The random
-/// numbers of the data stay where they are.
+/// Initialises lazy parameters with one example, so that the model can be copied. The random values
+/// of the data do not change.
 fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()> {
     if model
         .parameters()
@@ -329,7 +329,7 @@ fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()
     model.forward(&first).map(drop)
 }
 
-/// The means of what was plotted; the loss of the steps if the model plots none.
+/// Returns the means of the plotted metrics; the loss of the steps if the model plots none.
 fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
     let mut means = fetched.means();
     if let Some(loss) = means.remove(STEP_LOSS) {

@@ -1,4 +1,4 @@
-//! What happened in training, as data.
+//! The metrics of a training.
 
 mod columns;
 
@@ -7,7 +7,7 @@ use crate::plot::ProgressBoard;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happened in training; it shows itself as a table with a row for each epoch.
+/// The metrics of a training, shown as a table with a row for each epoch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,7 +20,7 @@ use std::fmt;
 pub struct History {
     /// The epochs that were completed.
     pub epochs: Vec<Epoch>,
-    /// Shorter stretches of training, also of an epoch that was not completed.
+    /// The intervals of some steps each, also of an epoch that was not completed.
     pub intervals: Vec<Interval>,
 }
 
@@ -55,7 +55,7 @@ pub struct Interval {
 }
 
 impl History {
-    /// A number over the epochs, `"train_loss"` for instance; epochs without it are left out.
+    /// Returns a metric of all epochs, `"train_loss"` for instance; epochs without it are left out.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -69,7 +69,7 @@ impl History {
             .collect()
     }
 
-    /// A number of the last epoch.
+    /// Returns a metric of the last epoch.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -101,7 +101,7 @@ impl History {
 }
 
 impl Epoch {
-    /// One of its numbers.
+    /// Returns one of the metrics.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -112,7 +112,7 @@ impl Epoch {
         self.metrics.get(name).copied()
     }
 
-    /// Draws what the validation gave; the rest is on the board by intervals.
+    /// Draws the metrics of the validation; the others are on the board by intervals.
     pub(super) fn draw_validation(&self, board: &ProgressBoard) {
         for (name, value) in self
             .metrics
@@ -125,7 +125,7 @@ impl Epoch {
 }
 
 impl Interval {
-    /// One of its numbers.
+    /// Returns one of the metrics.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -136,7 +136,7 @@ impl Interval {
         self.metrics.get(name).copied()
     }
 
-    /// Draws its numbers.
+    /// Draws its metrics.
     pub(super) fn draw(&self, board: &ProgressBoard) {
         for (name, value) in &self.metrics {
             board.draw(self.epoch, *value, name, 1);

@@ -6,7 +6,7 @@ use crate::nn::{Layer, ParametersExt, Replicate};
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Device, Result, Tensor};
 
-/// A model with a loss: all that a [`Trainer`](super::Trainer) needs to know.
+/// A model with a loss: all that a [`Trainer`](super::Trainer) needs.
 ///
 /// `forward` is that of [`Layer`], so a module can be a part of another. Only `loss` must be written
 /// besides. From d2l's chapter *Object-Oriented Design for Implementation*.
@@ -39,7 +39,7 @@ use candle_core::{Device, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Module: Layer + Replicate + 'static {
-    /// How far the predictions are from the targets: one number, a mean over the batch.
+    /// Returns how far the predictions are from the targets: a scalar, the mean over the batch.
     ///
     /// # Errors
     /// If their shapes do not fit.
@@ -54,7 +54,7 @@ pub trait Module: Layer + Replicate + 'static {
     /// ```
     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor>;
 
-    /// The loss of a training batch, from which the gradients are computed.
+    /// Returns the loss of a training batch, from which the gradients are computed.
     ///
     /// # Errors
     /// If the model cannot take the batch.
@@ -65,6 +65,7 @@ pub trait Module: Layer + Replicate + 'static {
     /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
     /// let batch = Batch { x: zeros((1, 2), &cpu())?, y: tensor(&[2], &cpu())? };
     /// let gradients = model.training_step(&batch)?.backward()?;
+    /// assert!(gradients.get(&model.parameters()[0].tensor()?).is_some());
     /// # Ok::<(), Error>(())
     /// ```
     fn training_step(&self, batch: &Batch) -> Result<Tensor> {
@@ -84,7 +85,7 @@ pub trait Module: Layer + Replicate + 'static {
     ///
     /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
     /// let batch = Batch { x: zeros((1, 2), &cpu())?, y: tensor(&[2], &cpu())? };
-    /// model.validation_step(&batch)?; // a Classifier's plots the accuracy as well
+    /// assert!(model.validation_step(&batch).is_ok()); // a Classifier plots the accuracy as well
     /// # Ok::<(), Error>(())
     /// ```
     fn validation_step(&self, batch: &Batch) -> Result<()> {
@@ -93,7 +94,7 @@ pub trait Module: Layer + Replicate + 'static {
         Ok(())
     }
 
-    /// The optimiser for this model; plain [`Sgd`] with the learning rate 0.1 unless written.
+    /// Creates the optimiser for this model; by default [`Sgd`] with the learning rate 0.1.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -105,21 +106,37 @@ pub trait Module: Layer + Replicate + 'static {
         Box::new(Sgd::new(self.parameters(), 0.1))
     }
 
-    /// Puts a number on the trainer's board and into its history, as `train_…` or `val_…`, averaged
+    /// Adds a metric to the trainer's board and to its history, as `train_…` or `val_…`, averaged
     /// over the batches of an interval. Does nothing without a trainer.
     ///
-    /// The number stays on its device until the trainer fetches many at once, so a look at it slows
-    /// nothing down.
+    /// The value stays on its device until the trainer fetches many at once, so plotting does not slow
+    /// the step down.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
-    /// model.plot("norm", &tensor(1.0, &cpu())?, true); // from within training_step
+    /// #[derive(Parameters)]
+    /// struct Net { output: LazyLinear }
+    ///
+    /// impl Layer for Net {
+    ///     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+    ///         self.output.forward(&x.flatten_from(1)?) // (batch, 10)
+    ///     }
+    /// }
+    ///
+    /// impl Module for Net {
+    ///     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    ///         self.plot("largest", &y_hat.max_all()?, true);
+    ///         cross_entropy(y_hat, y)
+    ///     }
+    /// }
+    ///
+    /// let history = Trainer::new(1).fit(&mut Net { output: LazyLinear::new(10) }, &Digits::new())?;
+    /// assert!(history.last("train_largest").is_some());
     /// # Ok::<(), Error>(())
     /// ```
     fn plot(&self, key: &str, value: &Tensor, train: bool) {
-        recorder::note(key, value, train);
+        recorder::plot(key, value, train);
     }
 }
 

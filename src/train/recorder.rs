@@ -1,26 +1,30 @@
-//! Numbers that a model plots while it trains, kept on their device.
+//! The metrics that a model plots while it trains, kept on their device.
 
 use candle_core::{DType, Result, Tensor};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// One number that a model plotted, and how many examples it stands for.
-pub(super) struct Note {
+/// The value of a metric in one step, and how many examples it is the mean of.
+pub(super) struct Metric {
     pub(super) name: String,
     pub(super) value: Tensor,
     pub(super) weight: f64,
 }
 
 thread_local! {
-    /// What the model plots on this thread, while somebody listens.
-    static NOTES: RefCell<Option<Vec<Note>>> = const { RefCell::new(None) };
+    /// The metrics of the step that this thread computes; `None` outside of [`collect`].
+    ///
+    /// It is the only ambient state of a step. [`Module::plot`](super::Module::plot) has no other
+    /// way to the trainer: it is called from the loss of a student's model, which takes `&self` and
+    /// two tensors, and the same model runs on several devices at once, each on a thread of its own.
+    static COLLECTED: RefCell<Option<Vec<Metric>>> = const { RefCell::new(None) };
 }
 
-/// See [`Module::plot`](super::Module::plot).
-pub(super) fn note(key: &str, value: &Tensor, train: bool) {
-    NOTES.with_borrow_mut(|notes| {
-        if let Some(notes) = notes {
-            notes.push(Note {
+/// Keeps a metric for the trainer; see [`Module::plot`](super::Module::plot).
+pub(super) fn plot(key: &str, value: &Tensor, train: bool) {
+    COLLECTED.with_borrow_mut(|collected| {
+        if let Some(metrics) = collected {
+            metrics.push(Metric {
                 name: format!("{}_{key}", if train { "train" } else { "val" }),
                 value: value.detach(),
                 weight: 1.0,
@@ -29,81 +33,81 @@ pub(super) fn note(key: &str, value: &Tensor, train: bool) {
     });
 }
 
-/// Runs a step on a batch of `examples`, and gives what the model plotted as well.
-pub(super) fn listen<T>(
+/// Runs a step on a batch of `examples` and returns the metrics that the model plotted as well.
+pub(super) fn collect<T>(
     examples: usize,
     step: impl FnOnce() -> Result<T>,
-) -> Result<(T, Vec<Note>)> {
-    NOTES.set(Some(Vec::new()));
+) -> Result<(T, Vec<Metric>)> {
+    COLLECTED.set(Some(Vec::new()));
     let result = step();
-    let mut notes = NOTES.take().unwrap_or_default();
-    for note in &mut notes {
-        note.weight = examples as f64;
+    let mut metrics = COLLECTED.take().unwrap_or_default();
+    for metric in &mut metrics {
+        metric.weight = examples as f64;
     }
-    Ok((result?, notes))
+    Ok((result?, metrics))
 }
 
-/// Means of what was plotted over some steps.
+/// The metrics of some steps, until they are fetched from their devices.
 #[derive(Default)]
 pub(super) struct Recorder {
-    waiting: Vec<Note>,
+    waiting: Vec<Metric>,
 }
 
 impl Recorder {
-    pub(super) fn add(&mut self, notes: Vec<Note>) {
-        self.waiting.extend(notes);
+    pub(super) fn add(&mut self, metrics: Vec<Metric>) {
+        self.waiting.extend(metrics);
     }
 
-    /// Fetches all that waits, with one transfer for each device, and forgets it.
+    /// Fetches all waiting metrics, with one transfer for each device, and removes them.
     pub(super) fn fetch(&mut self) -> Result<Fetched> {
-        let notes = std::mem::take(&mut self.waiting);
-        let mut values = vec![0f32; notes.len()];
-        let mut left: Vec<usize> = (0..notes.len()).collect();
+        let metrics = std::mem::take(&mut self.waiting);
+        let mut values = vec![0f32; metrics.len()];
+        let mut left: Vec<usize> = (0..metrics.len()).collect();
         while let Some(&first) = left.first() {
-            let device = notes[first].value.device();
-            let (here, elsewhere): (Vec<usize>, Vec<usize>) = left
+            let device = metrics[first].value.device();
+            let (here, others): (Vec<usize>, Vec<usize>) = left
                 .iter()
-                .partition(|&&i| notes[i].value.device().same_device(device));
+                .partition(|&&i| metrics[i].value.device().same_device(device));
             let tensors = here
                 .iter()
-                .map(|&i| notes[i].value.to_dtype(DType::F32)?.mean_all());
+                .map(|&i| metrics[i].value.to_dtype(DType::F32)?.mean_all());
             let tensors: Vec<Tensor> = tensors.collect::<Result<_>>()?;
-            let numbers = Tensor::stack(&tensors, 0)?.to_vec1::<f32>()?;
-            for (i, number) in here.into_iter().zip(numbers) {
-                values[i] = number;
+            let fetched = Tensor::stack(&tensors, 0)?.to_vec1::<f32>()?;
+            for (i, value) in here.into_iter().zip(fetched) {
+                values[i] = value;
             }
-            left = elsewhere;
+            left = others;
         }
-        let notes = notes.into_iter().zip(values);
+        let metrics = metrics.into_iter().zip(values);
         Ok(Fetched {
-            numbers: notes
-                .map(|(note, value)| (note.name, f64::from(value), note.weight))
+            values: metrics
+                .map(|(metric, value)| (metric.name, f64::from(value), metric.weight))
                 .collect(),
         })
     }
 }
 
-/// Numbers that have arrived: name, value, weight.
+/// Metrics that were fetched: name, value, weight.
 #[derive(Default)]
 pub(super) struct Fetched {
-    numbers: Vec<(String, f64, f64)>,
+    values: Vec<(String, f64, f64)>,
 }
 
 impl Fetched {
     pub(super) fn extend(&mut self, other: Fetched) {
-        self.numbers.extend(other.numbers);
+        self.values.extend(other.values);
     }
 
-    /// The values with this name, in the order in which they were plotted.
+    /// Returns the values of a metric in the order in which they were plotted.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = f64> {
-        let named = self.numbers.iter().filter(move |(n, ..)| n == name);
+        let named = self.values.iter().filter(move |(n, ..)| n == name);
         named.map(|(_, value, _)| *value)
     }
 
-    /// The weighted mean of each name.
+    /// Returns the weighted mean of each metric.
     pub(super) fn means(&self) -> BTreeMap<String, f64> {
         let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-        for (name, value, weight) in &self.numbers {
+        for (name, value, weight) in &self.values {
             let (sum, total) = sums.entry(name.clone()).or_default();
             *sum += value * weight;
             *total += weight;

@@ -228,7 +228,7 @@ fn a_checkpoint_resumes_exactly() -> Result<()> {
     let message = Trainer::new(4).resume_from(&path).fit(&mut second, &data);
     let message = message.unwrap_err().to_string();
     assert!(
-        message.starts_with("the file is no checkpoint"),
+        message.starts_with("the checkpoint: expected an entry "),
         "{message}"
     );
     std::fs::remove_file(path)?;
@@ -291,7 +291,7 @@ fn what_cannot_be_trained_is_explained() -> Result<()> {
     assert!(
         message
             .to_string()
-            .starts_with("DataLoader: the batch size is 0\n"),
+            .starts_with("DataLoader: expected a batch size of at least 1, found 0\n"),
         "{message}"
     );
     let message = Trainer::new(1)
@@ -300,7 +300,7 @@ fn what_cannot_be_trained_is_explained() -> Result<()> {
     assert!(
         message
             .to_string()
-            .starts_with("the training set is empty\n"),
+            .starts_with("Trainer: the training set is empty\n"),
         "{message}"
     );
     let message = Trainer::new(1).prepare_batch(&data.batch()).unwrap_err();
@@ -317,7 +317,12 @@ fn what_cannot_be_trained_is_explained() -> Result<()> {
         .to_string();
     assert!(lazy.contains("no values yet"), "{lazy}");
     let none = DataParallel::new(Classifier::new(Linear::new(2, 2)?, 0.1), &[]);
-    assert!(none.err().unwrap().to_string().contains("no devices"));
+    assert!(
+        none.err()
+            .unwrap()
+            .to_string()
+            .contains("at least one device")
+    );
 
     let normalised = seq![
         LazyLinear::new(4),
@@ -392,7 +397,7 @@ fn metrics_over_lists_count_every_example() -> Result<()> {
     }
     let message = metric.update(&[labels], &[]).unwrap_err().to_string();
     assert!(
-        message.contains("1 lists of labels for 0 of outputs"),
+        message.contains("expected as many tensors of outputs as of labels, 1, found 0"),
         "{message}"
     );
     metric.reset();

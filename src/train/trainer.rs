@@ -1,11 +1,11 @@
-//! The settings of a training, and what is left when it is over.
+//! The settings of a training, and its results.
 
 use super::fit::Fit;
 use super::module::Model;
 use super::{Callback, History, Module, split_and_load};
 use crate::data::{Batch, DataModule};
 use crate::device::{DeviceExt, gpu, num_gpus};
-use crate::error::explain;
+use crate::error;
 use crate::nn::{Parameter, ParametersExt};
 use crate::notebook::Show;
 use crate::optim::Schedule;
@@ -14,9 +14,9 @@ use candle_core::{Device, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Trains models: chooses devices, goes through the data, makes the steps, measures, draws.
+/// Trains models: chooses devices, iterates over the data, makes the steps, measures, draws.
 ///
-/// It draws on a live board, shows a progress bar, and stops between two steps when the reader asks
+/// It draws on a live board, shows a progress bar, and stops between two steps when the user asks
 /// to; model and [`history`](Self::history) are then kept as they are. From d2l's chapter
 /// *Object-Oriented Design for Implementation*.
 ///
@@ -54,12 +54,14 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    /// One that goes through the data this many times.
+    /// Creates a trainer for this many epochs.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10);
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// assert_eq!(Trainer::new(2).fit(&mut model, &Digits::new())?.epochs.len(), 2);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn new(max_epochs: usize) -> Self {
         Self {
@@ -83,19 +85,26 @@ impl Trainer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).num_gpus(num_gpus().min(1)); // one if there is one
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(1).num_gpus(num_gpus().min(1)); // one if there is one
+    /// assert!(trainer.fit(&mut model, &Digits::new()).is_ok());
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn num_gpus(mut self, n: usize) -> Self {
         self.gpus = n;
         self
     }
 
-    /// Trains on these devices; the same may stand in the list twice.
+    /// Trains on these devices; a device may occur in the list twice.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).devices(&try_all_gpus());
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(1).devices(&[cpu(), cpu()]);
+    /// trainer.fit(&mut model, &Digits::new())?;
+    /// assert!(trainer.show_text().ends_with("on cpu, cpu"));
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn devices(mut self, devices: &[Device]) -> Self {
         self.chosen = devices.to_vec();
@@ -107,7 +116,11 @@ impl Trainer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).gradient_clip_val(1.0);
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(1).gradient_clip_val(0.0001);
+    /// let history = trainer.fit(&mut model, &Digits::new())?;
+    /// assert!(history.last("val_loss") > Some(2.0)); // it has hardly moved
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn gradient_clip_val(mut self, max_norm: f64) -> Self {
         self.clip = max_norm;
@@ -119,7 +132,11 @@ impl Trainer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).schedule(Schedule::cosine(10).warmup(1));
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(3).schedule(Schedule::cosine(10).warmup(1));
+    /// let history = trainer.fit(&mut model, &Digits::new())?;
+    /// assert_eq!((history.epochs[0].lr, history.epochs[1].lr), (0.0, 0.1));
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.schedule = schedule;
@@ -132,7 +149,11 @@ impl Trainer {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).schedule_steps(Schedule::cosine(1000).warmup(100));
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(1).log_every(1).schedule_steps(Schedule::cosine(100).warmup(2));
+    /// let history = trainer.fit(&mut model, &Digits::new())?;
+    /// assert_eq!((history.intervals[1].lr, history.intervals[2].lr), (0.05, 0.1));
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn schedule_steps(mut self, schedule: Schedule) -> Self {
         self.schedule = schedule;
@@ -140,39 +161,51 @@ impl Trainer {
         self
     }
 
-    /// After how many steps the numbers that wait on the device are fetched, drawn and given to
-    /// callbacks; twice an epoch unless told otherwise. With 1 the loop waits for the device at every
-    /// step, which on a GPU can be seen in `samples/s`.
+    /// Sets after how many steps the metrics are fetched from the device, drawn, and passed to the
+    /// callbacks; the default is twice an epoch. With 1, the loop waits for the device at every
+    /// step, which on a GPU shows in `samples/s`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).log_every(50);
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let history = Trainer::new(1).log_every(5).fit(&mut model, &Digits::new())?;
+    /// assert_eq!(history.intervals.len(), 5); // of 23 steps
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn log_every(mut self, steps: usize) -> Self {
         self.log_every = Some(steps.max(1));
         self
     }
 
-    /// Adds one who looks on.
+    /// Adds a callback.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).callback(EarlyStopping::new("val_loss", 3));
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 1).min_delta(0.5));
+    /// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn callback(mut self, callback: impl Callback + 'static) -> Self {
         self.callbacks.push(Box::new(callback));
         self
     }
 
-    /// Goes on where a [`Checkpoint`](super::Checkpoint) was saved, with the same numbers as if
-    /// training had never stopped. History and board begin with what they had there.
+    /// Resumes the training from a [`Checkpoint`](super::Checkpoint), with the same results as if it
+    /// had never stopped. History and board begin with what they contained there.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let trainer = Trainer::new(10).resume_from("lenet.safetensors");
+    /// # let path = std::env::temp_dir().join(format!("taper_checkpoint_resume_{}", std::process::id()));
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// Trainer::new(1).callback(Checkpoint::new(&path)).fit(&mut model, &Digits::new())?;
+    /// let history = Trainer::new(2).resume_from(&path).fit(&mut model, &Digits::new())?;
+    /// assert_eq!(history.epochs.len(), 2);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn resume_from(mut self, path: impl AsRef<Path>) -> Self {
         self.resume_from = Some(path.as_ref().to_owned());
@@ -182,8 +215,8 @@ impl Trainer {
     /// Trains the model, and leaves it as `model.eval()` does, on the first device.
     ///
     /// # Errors
-    /// If there are fewer GPUs than asked for, data or model fail, the loss is no finite number (the
-    /// message says at which step), or the reader stops it. Model and [`history`](Self::history) are
+    /// If there are fewer GPUs than asked for, data or model fail, the loss is not finite (the
+    /// message says at which step), or the user stops it. Model and [`history`](Self::history) are
     /// then as they were at that moment.
     ///
     /// ```
@@ -245,7 +278,9 @@ impl Trainer {
     /// use taper::prelude::*;
     ///
     /// let mut model = Classifier::new(Linear::new(2, 2)?, 0.5);
-    /// Trainer::new(1).devices(&[try_gpu(0)]).prepare_model(&mut model)?;
+    /// let mut trainer = Trainer::new(1).devices(&[cpu()]);
+    /// trainer.prepare_model(&mut model)?;
+    /// assert!(trainer.show_text().ends_with("on cpu"));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn prepare_model<M: Module>(&mut self, model: &mut M) -> Result<()> {
@@ -263,8 +298,8 @@ impl Trainer {
             }
             ([], n) if n > num_gpus() => {
                 let have = num_gpus();
-                return Err(explain(
-                    format!("num_gpus({n}): this machine has {have} that can be used"),
+                return Err(error::gpu(
+                    format_args!("num_gpus({n}): this machine has {have} that can be used"),
                     "Ask for fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
                 ));
             }
@@ -274,7 +309,8 @@ impl Trainer {
         model.to_device(&self.in_use[0])
     }
 
-    /// The parts of a batch, each on the device that works on it. [`fit`](Self::fit) does this.
+    /// Splits a batch into parts, each on the device that works on it. [`fit`](Self::fit) does
+    /// this.
     ///
     /// # Errors
     /// If a device has not enough memory, or no model was prepared.
@@ -290,15 +326,16 @@ impl Trainer {
     /// ```
     pub fn prepare_batch(&self, batch: &Batch) -> Result<Vec<Batch>> {
         if self.in_use.is_empty() {
-            return Err(explain(
-                "prepare_batch: the trainer has no device yet",
+            return Err(error::state(
+                "prepare_batch",
+                "the trainer has no device yet",
                 "Call .prepare_model(&mut model) first",
             ));
         }
         split_and_load(batch, &self.in_use)
     }
 
-    /// What happened so far, also after an error or an interrupt.
+    /// Returns the metrics so far, also after an error or an interrupt.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -309,7 +346,7 @@ impl Trainer {
         &self.history
     }
 
-    /// The board with the curves of the last training, to show or save it again.
+    /// Returns the board with the curves of the last training, to show or save it again.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::data::Batch;
-use crate::error::explain;
+use crate::error;
 use crate::notebook::check_interrupt;
 use candle_core::Result;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 
 /// The batches of one loop through a [`DataLoader`](super::DataLoader).
 ///
-/// Each item may be an error: that of the example that could not be read, or that the reader asked
-/// to stop. After an error come no more batches.
+/// Each item may be an error: an example could not be read, or the user asked to stop. The loop ends
+/// after an error.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Batches {
     }
 }
 
-/// A thread that makes batches, as far ahead as its channel is long.
+/// A thread that prepares batches ahead, as many as its channel holds.
 struct Ahead {
     /// `None` once nothing more is wanted: that is how the thread knows.
     batches: Option<Receiver<Result<Batch>>>,
@@ -116,9 +116,10 @@ impl Ahead {
             .as_ref()
             .and_then(|batches| batches.recv().ok());
         received.unwrap_or_else(|| {
-            Err(explain(
+            Err(error::state(
+                "DataLoader",
                 "the data set panicked while it made a batch",
-                "The panic's own message stands above; .prefetch(0) makes it the cell's",
+                "The panic's own message is printed above; with .prefetch(0) it is the cell's",
             ))
         })
     }

@@ -136,7 +136,10 @@ fn a_panic_of_the_data_set_is_an_error_of_the_loop() {
     }
     let mut batches = DataLoader::new(Broken).into_iter();
     let message = batches.next().unwrap().unwrap_err().to_string();
-    assert!(message.starts_with("the data set panicked"), "{message}");
+    assert!(
+        message.starts_with("DataLoader: the data set panicked"),
+        "{message}"
+    );
     assert!(batches.next().is_none());
 }
 
@@ -151,12 +154,12 @@ fn a_loop_without_batches_says_why() {
     let loader = DataLoader::new(numbers(5));
     assert_eq!(
         message(loader.clone().batch_size(0)),
-        "DataLoader: the batch size is 0\n\
-         Ask for at least one example in a batch: .batch_size(32)"
+        "DataLoader: expected a batch size of at least 1, found 0\n\
+         Set the number of examples in a batch: .batch_size(32)"
     );
     assert_eq!(
         message(loader.batch_size(8).drop_last(true)),
-        "DataLoader: 5 examples do not fill a batch of 8, and drop_last leaves out smaller ones\n\
+        "DataLoader with drop_last: expected a batch size of at most 5, the number of examples, found 8\n\
          Choose a smaller batch size, or .drop_last(false)"
     );
     let nothing = zeros((0, 1), &CPU).unwrap();

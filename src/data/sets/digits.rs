@@ -2,7 +2,7 @@
 
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
-use crate::error::explain;
+use crate::error;
 use crate::tensor::{permutation, with_seed};
 use candle_core::{Device, Result, Tensor};
 
@@ -55,7 +55,7 @@ impl Default for Digits {
 }
 
 impl Digits {
-    /// The digits, in batches of 64.
+    /// Creates the data set, with batches of 64.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,7 +68,7 @@ impl Digits {
     }
 
     setters! {
-        /// How many digits a batch has.
+        /// Sets the number of digits in a batch.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -91,7 +91,7 @@ impl Digits {
         split_seed(seed: u64);
     }
 
-    /// All 1,797 digits in the order of the source.
+    /// Returns all 1,797 digits in the order of the source.
     ///
     /// # Errors
     /// If there is not enough memory.
@@ -110,7 +110,7 @@ impl Digits {
         TensorDataset::new(x, y)
     }
 
-    /// The 1,437 digits to learn from.
+    /// Returns the 1,437 digits for training.
     ///
     /// # Errors
     /// If there is not enough memory.
@@ -125,7 +125,7 @@ impl Digits {
         self.part(NUM_VAL, COUNT)
     }
 
-    /// The 360 digits on which to measure what was learned.
+    /// Returns the 360 digits for validation.
     ///
     /// # Errors
     /// If there is not enough memory.
@@ -140,7 +140,7 @@ impl Digits {
         self.part(0, NUM_VAL)
     }
 
-    /// From a random order, which the seed fixes, the digits in these places.
+    /// Returns the digits at these positions of a random order, which the seed fixes.
     fn part(&self, start: usize, end: usize) -> Result<TensorDataset> {
         let order = with_seed(self.split_seed, || permutation(COUNT));
         let chosen: Vec<u32> = order[start..end].iter().map(|&i| i as u32).collect();
@@ -155,7 +155,7 @@ data_module!(Digits);
 /// Cuts the sheet into images, `(1797, 1, 8, 8)`, and reads their labels, `(1797,)`.
 fn read() -> Result<(Tensor, Tensor)> {
     let sheet = crate::image::RgbImage::decode(SHEET)
-        .map_err(|error| explain(format_args!("Digits: {error}"), "Build Taper anew"))?;
+        .map_err(|problem| error::state("Digits", problem, "Build Taper again"))?;
     let ink = |image: usize, y: usize, x: usize| {
         let (row, column) = (image / COLUMNS * SIDE + y, image % COLUMNS * SIDE + x);
         f32::from(sheet.rgb[(row * sheet.width + column) * 3]) / BRIGHTEST

@@ -1,14 +1,13 @@
-//! The well-known data sets, which `taper data get` has put on disk.
+//! The well-known data sets, which `taper data get` downloads.
 
 use super::location::data_folder;
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
-use crate::error::explain;
+use crate::error;
 use candle_core::{DType, Device, Error, Result, Tensor, safetensors};
-use std::fmt::Display;
 use std::path::Path;
 
-/// Defines a data set that is downloaded: its name in Rust and on the command line, one picture's
+/// Defines a data set that is downloaded: its name in Rust and on the command line, one image's
 /// shape, the classes.
 macro_rules! downloaded {
     ($(#[$doc:meta])* $set:ident = $name:literal, $shape:expr, $count:literal, $classes:expr) => {
@@ -40,29 +39,31 @@ macro_rules! downloaded {
             /// What the targets from 0 to 9 stand for.
             pub const CLASSES: [&str; 10] = $classes;
 
-            /// The pictures, in batches of 64. Nothing is read yet.
+            /// Creates the data set, with batches of 64. Nothing is read yet.
             ///
             /// ```
             /// use taper::prelude::*;
             ///
             #[doc = concat!("let data = ", stringify!($set), "::new();")]
+            /// assert!(format!("{data:?}").contains("batch_size: 64"));
             /// ```
             pub fn new() -> Self {
                 Self::default()
             }
 
             setters! {
-                /// How many pictures a batch has.
+                /// Sets the number of images in a batch.
                 ///
                 /// ```
                 /// use taper::prelude::*;
                 ///
                 #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
+                /// assert!(format!("{data:?}").contains("batch_size: 256"));
                 /// ```
-                batch_size(pictures: usize);
+                batch_size(images: usize);
             }
 
-            /// The pictures to learn from.
+            /// Returns the images for training.
             ///
             /// # Errors
             /// If they are not on disk, or damaged; the message says what to type.
@@ -78,7 +79,7 @@ macro_rules! downloaded {
                 part(stringify!($set), $name, "train", $shape)
             }
 
-            /// The pictures on which to measure what was learned: the official test set.
+            /// Returns the images for validation: the official test set.
             ///
             /// # Errors
             /// As for [`train`](Self::train).
@@ -100,7 +101,7 @@ macro_rules! downloaded {
 }
 
 downloaded! {
-    /// Handwritten digits: 60,000 pictures of 28 by 28 pixels to learn from and 10,000 to measure
+    /// Handwritten digits: 60,000 images of 28 by 28 pixels to learn from and 10,000 to measure
     /// with.
     ///
     /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32`.
@@ -110,7 +111,7 @@ downloaded! {
 }
 
 downloaded! {
-    /// Pictures of clothes and shoes, as hard as digits are easy: 60,000 of 28 by 28 pixels to learn
+    /// Images of clothes and shoes, as hard as digits are easy: 60,000 of 28 by 28 pixels to learn
     /// from and 10,000 to measure with.
     ///
     /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (background) to 1; targets `(batch,)`, `u32`,
@@ -137,29 +138,28 @@ downloaded! {
     ]
 }
 
-/// One part of a set, from the data folder.
+/// Reads one part of a data set from the data folder.
 fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDataset> {
     let folder = data_folder()?.join(name);
+    // The second line is what to type, and nothing else.
+    let command = format!("cargo taper data get {name}");
     let file = folder.join(part).with_extension("safetensors");
     if !file.exists() {
-        let folder = folder.display();
-        return Err(get(
-            name,
-            format_args!("{set} is not in {folder} yet. Type this in a terminal:"),
+        return Err(error::file(
+            &format!("read {set} in"),
+            &folder,
+            "it is not there yet. Type this in a terminal:",
+            command,
         ));
     }
     read(&file, shape).map_err(|error| {
-        let file = file.display();
-        get(
-            name,
-            format_args!("{file} is damaged ({error}). Get it anew, in a terminal:"),
+        error::file(
+            "read",
+            &file,
+            format_args!("{error}. Download it again, in a terminal:"),
+            command,
         )
     })
-}
-
-/// The second line is what to type, and nothing else.
-fn get(name: &str, what: impl Display) -> Error {
-    explain(what, format_args!("cargo taper data get {name}"))
 }
 
 /// Reads a file with `images`, `(n, channels, height, width)`, and `labels`, `(n,)`, both `u8`.

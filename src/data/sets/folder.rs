@@ -1,8 +1,8 @@
-//! Pictures in a folder for each class.
+//! Images in a folder for each class.
 
 use crate::data::transforms::{ToTensor, Transform};
 use crate::data::{Batch, Dataset, dataset::check_indices};
-use crate::error::explain;
+use crate::error;
 use crate::image::RgbImage;
 use crate::notebook::Show;
 use candle_core::{Device, Result, Tensor};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Pictures that lie in a folder for each class, as PyTorch's `ImageFolder` takes them.
+/// Images that lie in a folder for each class, as PyTorch's `ImageFolder` takes them.
 ///
 /// ```text
 /// train/healthy/01.png     the class is the folder's name;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// train/diseased/01.png
 /// ```
 ///
-/// Files ending in `.png`, `.jpg` or `.jpeg` count, in folders within a class folder too. A picture
+/// Files ending in `.png`, `.jpg` or `.jpeg` count, in folders within a class folder too. An image
 /// is read when its batch is made: inputs are what the transform gives, stacked, such as
 /// `(batch, 3, height, width)`; targets are `(batch,)`, `u32`.
 ///
@@ -48,10 +48,10 @@ pub struct ImageFolder {
 }
 
 impl ImageFolder {
-    /// Finds the pictures below `root`; reads none yet.
+    /// Finds the images below `root`; reads none yet.
     ///
     /// # Errors
-    /// If the folder cannot be read, has no folders in it, or one of those has no pictures.
+    /// If the folder cannot be read, has no folders in it, or one of those has no images.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -63,9 +63,11 @@ impl ImageFolder {
         let root = root.as_ref();
         let folders: Vec<PathBuf> = entries(root)?.into_iter().filter(|p| p.is_dir()).collect();
         if folders.is_empty() {
-            return Err(explain(
-                format_args!("there are no class folders in {}", root.display()),
-                "Put the pictures of each class into a folder with its name",
+            return Err(error::file(
+                "find class folders in",
+                root,
+                "it has none",
+                "Put the images of each class into a folder with its name",
             ));
         }
         let mut found = ImageFolder {
@@ -76,10 +78,12 @@ impl ImageFolder {
         };
         for (class, folder) in folders.iter().enumerate() {
             let before = found.files.len();
-            found.add_pictures(folder, class as u32)?;
+            found.add_images(folder, class as u32)?;
             if found.files.len() == before {
-                return Err(explain(
-                    format_args!("there are no pictures in {}", folder.display()),
+                return Err(error::file(
+                    "find images in",
+                    folder,
+                    "it has none",
                     "Put .png, .jpg or .jpeg files there, or delete the folder",
                 ));
             }
@@ -89,25 +93,29 @@ impl ImageFolder {
         Ok(found)
     }
 
-    fn add_pictures(&mut self, folder: &Path, class: u32) -> Result<()> {
+    fn add_images(&mut self, folder: &Path, class: u32) -> Result<()> {
         for path in entries(folder)? {
             if path.is_dir() {
-                self.add_pictures(&path, class)?;
-            } else if is_picture(&path) {
+                self.add_images(&path, class)?;
+            } else if is_image(&path) {
                 self.files.push((path, class));
             }
         }
         Ok(())
     }
 
-    /// What happens to each picture, which begins as `(height, width, 3)` of `u8`. At first it is
-    /// [`ToTensor`] alone.
+    /// Sets the transform of each image, which begins as `(height, width, 3)` of `u8`. The default
+    /// is [`ToTensor`] alone.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = ImageFolder::new("datasets/train")?
-    ///     .transform(compose![Resize::new(224), CenterCrop::new(128), ToTensor]);
+    /// # let folder = std::env::temp_dir().join(format!("taper_folder_transform_{}", std::process::id()));
+    /// let root = Leaves::new().folder(&folder).num_train(1).num_val(1).num_test(1).path()?;
+    /// let data = ImageFolder::new(root.join("train"))?
+    ///     .transform(compose![Resize::new(128), CenterCrop::new(64), ToTensor]);
+    /// assert_eq!(data.get(&[0])?.x.dims(), [1, 3, 64, 64]);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
@@ -115,42 +123,50 @@ impl ImageFolder {
         self
     }
 
-    /// The names of the classes; their positions are the targets.
+    /// Returns the names of the classes; their positions are the targets.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = ImageFolder::new("datasets/train")?;
-    /// println!("{:?}", data.classes());
+    /// # let folder = std::env::temp_dir().join(format!("taper_folder_classes_{}", std::process::id()));
+    /// let root = Leaves::new().folder(&folder).num_train(1).num_val(1).num_test(1).path()?;
+    /// assert_eq!(ImageFolder::new(root.join("train"))?.classes(), ["diseased", "healthy"]);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn classes(&self) -> &[String] {
         &self.classes
     }
 
-    /// The file of an example; none if there is no such example.
+    /// Returns the file of an example; `None` if there is no such example.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = ImageFolder::new("datasets/train")?;
-    /// println!("{:?}", data.file(0));
+    /// # let folder = std::env::temp_dir().join(format!("taper_folder_file_{}", std::process::id()));
+    /// let root = Leaves::new().folder(&folder).num_train(1).num_val(1).num_test(1).path()?;
+    /// let data = ImageFolder::new(root.join("train"))?;
+    /// assert!(data.file(0).is_some_and(|path| path.ends_with("diseased/000.png")));
+    /// assert_eq!(data.file(2), None);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn file(&self, index: usize) -> Option<&Path> {
         self.files.get(index).map(|(path, _)| path.as_path())
     }
 
-    /// The picture of an example as it is in its file: `(height, width, 3)` of `u8`.
+    /// Reads the image of an example as it is in its file: `(height, width, 3)` of `u8`.
     ///
     /// # Errors
     /// If there is no such example, or its file cannot be read.
     ///
-    /// ```no_run
+    /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = ImageFolder::new("datasets/train")?;
-    /// println!("{:?}", data.image(0)?.dims());
+    /// # let folder = std::env::temp_dir().join(format!("taper_folder_image_{}", std::process::id()));
+    /// let root = Leaves::new().folder(&folder).num_train(1).num_val(1).num_test(1).path()?;
+    /// assert_eq!(ImageFolder::new(root.join("train"))?.image(0)?.dims(), [224, 256, 3]);
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn image(&self, index: usize) -> Result<Tensor> {
@@ -177,12 +193,10 @@ impl Dataset for ImageFolder {
         let labels: Vec<u32> = indices.iter().map(|&i| self.files[i].1).collect();
         if let Some(odd) = images.iter().position(|i| i.dims() != images[0].dims()) {
             let [first, other] = [0, odd].map(|i| self.files[indices[i]].0.display());
-            return Err(explain(
-                format_args!(
-                    "{first} gives {:?}, but {other} gives {:?}",
-                    images[0].dims(),
-                    images[odd].dims()
-                ),
+            return Err(error::shape(
+                format_args!("ImageFolder, {other}"),
+                format_args!("the shape {:?}, as of {first}", images[0].dims()),
+                images[odd].dims(),
                 "Bring them to one size: Resize::new(n) and CenterCrop::new(n), or Resize::exact(h, w)",
             ));
         }
@@ -203,7 +217,7 @@ impl fmt::Debug for ImageFolder {
 impl Show for ImageFolder {
     fn show_text(&self) -> String {
         format!(
-            "ImageFolder({}, {} pictures, classes {:?})",
+            "ImageFolder({}, {} images, classes {:?})",
             self.root.display(),
             self.files.len(),
             self.classes
@@ -211,11 +225,13 @@ impl Show for ImageFolder {
     }
 }
 
-/// What is in a folder, by name; nothing hidden.
+/// Lists what is in a folder, sorted by name, without hidden files.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |error: std::io::Error| {
-        explain(
-            format_args!("cannot read the folder {}: {error}", folder.display()),
+    let unreadable = |reason: std::io::Error| {
+        error::file(
+            "read the folder",
+            folder,
+            reason,
             "Check its name; a path that does not begin with / starts at the current folder",
         )
     };
@@ -230,17 +246,19 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn is_picture(path: &Path) -> bool {
+fn is_image(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
     ["png", "jpg", "jpeg"]
         .iter()
         .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-fn unreadable(path: &Path, error: &dyn fmt::Display) -> candle_core::Error {
-    explain(
-        format_args!("cannot read the picture {}: {error}", path.display()),
-        "Delete the file, or put a sound PNG or JPEG in its place",
+fn unreadable(path: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
+    error::file(
+        "read the image",
+        path,
+        reason,
+        "Delete the file, or replace it by an intact PNG or JPEG",
     )
 }
 

@@ -1,13 +1,13 @@
-//! Pictures in memory.
+//! Images in memory.
 
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
-use crate::error::explain;
+use crate::error;
 use candle_core::{DType, Result, Tensor};
 use std::fmt;
 use std::sync::Arc;
 
-/// Pictures with their classes, kept as bytes: a quarter of what they take as `f32`.
+/// Images with their classes, kept as bytes: a quarter of what they take as `f32`.
 ///
 /// A batch has inputs `(batch, channels, height, width)` of `f32` from 0 to 1, and targets
 /// `(batch,)`, `u32`.
@@ -29,10 +29,10 @@ pub struct ImageDataset {
 }
 
 impl ImageDataset {
-    /// A data set of pictures, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
+    /// Creates a data set of images, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
     ///
     /// # Errors
-    /// If the pictures have another shape or type, or there are fewer or more classes.
+    /// If the images have another shape or type, or there are fewer or more classes.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -40,24 +40,34 @@ impl ImageDataset {
     /// let error = ImageDataset::new(zeros((4, 28, 28), &cpu())?, zeros(4, &cpu())?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "ImageDataset: the images are [4, 28, 28] of f32\n\
-    ///      Give (n, channels, height, width) of u8, from 0 to 255"
+    ///     "ImageDataset: expected images (n, channels, height, width), found shape [4, 28, 28]\n\
+    ///      Add a dimension for the channels: images.unsqueeze(1)?"
     /// );
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(images: Tensor, labels: Tensor) -> Result<Self> {
-        if images.rank() != 4 || images.dtype() != DType::U8 {
-            let (dims, dtype) = (images.dims(), images.dtype().as_str());
-            return Err(explain(
-                format_args!("ImageDataset: the images are {dims:?} of {dtype}"),
-                "Give (n, channels, height, width) of u8, from 0 to 255",
+        let &[n, _, _, _] = images.dims() else {
+            return Err(error::shape(
+                "ImageDataset",
+                "images (n, channels, height, width)",
+                images.dims(),
+                "Add a dimension for the channels: images.unsqueeze(1)?",
+            ));
+        };
+        if images.dtype() != DType::U8 {
+            return Err(error::dtype(
+                "ImageDataset",
+                "images of u8, from 0 to 255",
+                images.dtype(),
+                "Convert them first: images.to_dtype(DType::U8)?",
             ));
         }
-        if labels.dims() != [images.dims()[0]] {
-            let (images, labels) = (images.dims(), labels.dims());
-            return Err(explain(
-                format_args!("ImageDataset: the images are {images:?} and the labels {labels:?}"),
-                "Give one label for each image: (n,)",
+        if labels.dims() != [n] {
+            return Err(error::shape(
+                "ImageDataset",
+                format_args!("one label for each image, ({n},)"),
+                labels.dims(),
+                "Give a tensor with one label for each image",
             ));
         }
         let labels = labels.to_dtype(DType::U32)?;
@@ -66,8 +76,8 @@ impl ImageDataset {
         Ok(ImageDataset { bytes, transform })
     }
 
-    /// What happens to each picture, which begins as `(height, width, channels)` of `u8`. At first
-    /// it is [`ToTensor`](crate::data::transforms::ToTensor) alone.
+    /// Sets the transform of each image, which begins as `(height, width, channels)` of `u8`. The
+    /// default is [`ToTensor`](crate::data::transforms::ToTensor) alone.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -78,7 +88,8 @@ impl ImageDataset {
     ///     Normalize::new([0.5, 0.5, 0.5], [0.25, 0.25, 0.25]),
     /// ];
     /// let data = Shapes::new().num_train(8).train()?.transform(steps);
-    /// let loader = DataLoader::new(data).batch_size(4).shuffle(true);
+    /// let x = data.get(&[0, 1])?.x; // (2, 3, 32, 32)
+    /// assert!(x.min_all()?.to_scalar::<f32>()? < 0.0); // normalized
     /// # Ok::<(), Error>(())
     /// ```
     pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
@@ -98,9 +109,9 @@ impl Dataset for ImageDataset {
             let x = (x.to_dtype(DType::F32)? / 255.0)?;
             return Ok(Batch { x, y });
         };
-        let pictures = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
-        let pictures = (0..indices.len()).map(|i| transform.apply(&pictures.get(i)?));
-        let x = Tensor::stack(&pictures.collect::<Result<Vec<_>>>()?, 0)?;
+        let images = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
+        let images = (0..indices.len()).map(|i| transform.apply(&images.get(i)?));
+        let x = Tensor::stack(&images.collect::<Result<Vec<_>>>()?, 0)?;
         Ok(Batch { x, y })
     }
 }
@@ -135,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transform_sees_every_picture_grey_or_coloured() -> Result<()> {
+    fn a_transform_sees_every_image_grey_or_coloured() -> Result<()> {
         for channels in [1u8, 3] {
             let pixels: Vec<u8> = (0..2 * channels * 6).map(|i| i * 5).collect();
             let shape = (2, usize::from(channels), 2, 3);
@@ -174,7 +185,7 @@ mod tests {
         let labels = Tensor::zeros(2, DType::U32, &Device::Cpu).unwrap();
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         assert!(
-            message.contains("the images are [3, 1, 2, 2] and the labels [2]\nGive one label"),
+            message.contains("expected one label for each image, (3,), found shape [2]\n"),
             "{message}"
         );
     }

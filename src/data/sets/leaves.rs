@@ -1,8 +1,8 @@
-//! A folder of leaf pictures that need no download.
+//! A folder of leaf images that need no download.
 
 mod render;
 
-use super::drawing::{Dice, in_parallel};
+use super::drawing::ImageRng;
 use super::location::data_folder;
 use crate::compose;
 use crate::data::module::setters;
@@ -10,28 +10,29 @@ use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
 use crate::data::{DataLoader, DataModule, ImageFolder};
-use crate::error::explain;
+use crate::error;
 use candle_core::Result;
+use rayon::prelude::*;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The two kinds of leaves, in the order of their names.
 const CLASSES: [&str; 2] = ["diseased", "healthy"];
-/// Changes when the pictures do.
+/// Changes when the images do.
 const VERSION: u32 = 1;
-/// The file that says which pictures a folder holds; it is written last.
+/// The file that says which images a folder holds; it is written last.
 const NOTE: &str = "about.txt";
 
-/// Mean and standard deviation of red, green and blue in ImageNet's pictures, as usual.
+/// Mean and standard deviation of red, green and blue in ImageNet's images, as usual.
 const MEAN: [f64; 3] = [0.485, 0.456, 0.406];
 const STD: [f64; 3] = [0.229, 0.224, 0.225];
 
-/// Pictures of leaves, healthy and diseased, in folders `train`, `validation` and `test`: drawn by
+/// Images of leaves, healthy and diseased, in folders `train`, `validation` and `test`: drawn by
 /// Taper, and read back from their files like photographs.
 ///
-/// Each picture is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim;
+/// Each image is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim;
 /// colour, form, place and light of all leaves vary, and healthy ones have drops of light. The
-/// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every picture.
+/// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every image.
 ///
 /// As a [`DataModule`](crate::data::DataModule) it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
 /// `u32`: 0 for diseased, 1 for healthy.
@@ -71,25 +72,30 @@ impl Default for Leaves {
 }
 
 impl Leaves {
-    /// 80 pictures of each kind for training, 20 for validation and 20 to test with, in batches
-    /// of 4.
+    /// Creates a data set with 80 images of each class for training, 20 for validation and 20 for
+    /// testing, in batches of 4.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let data = Leaves::new().batch_size(16);
+    /// assert!(format!("{data:?}").contains("num_train: 80"));
     /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts the pictures here instead of among Taper's data sets. The folder must not exist yet, be
-    /// empty, or hold these very pictures.
+    /// Puts the images here instead of among Taper's data sets. The folder must not exist yet, be
+    /// empty, or hold these very images.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let data = Leaves::new().folder("datasets/leaves");
+    /// # let folder = std::env::temp_dir().join(format!("taper_leaves_at_{}", std::process::id()));
+    /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).folder(&folder);
+    /// assert_eq!(data.path()?, folder);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
         self.folder = Some(path.into());
@@ -97,54 +103,74 @@ impl Leaves {
     }
 
     setters! {
-        /// How many pictures of each kind there are to learn from.
+        /// Sets the number of training images of each class.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let data = Leaves::new().num_train(200);
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_train_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(3).num_val(1).num_test(1).folder(&folder);
+        /// assert_eq!(data.train()?.len(), 6); // 3 of each kind
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
         /// ```
-        num_train(pictures: usize);
+        num_train(images: usize);
 
-        /// How many pictures of each kind there are for validation.
+        /// Sets the number of validation images of each class.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let data = Leaves::new().num_val(10);
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_val_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(3).num_test(1).folder(&folder);
+        /// assert_eq!(data.val()?.len(), 6); // 3 of each kind
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
         /// ```
-        num_val(pictures: usize);
+        num_val(images: usize);
 
-        /// How many pictures of each kind there are to test with.
+        /// Sets the number of test images of each class.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let data = Leaves::new().num_test(10);
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_test_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(3).folder(&folder);
+        /// assert_eq!(data.test()?.len(), 6); // 3 of each kind
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
         /// ```
-        num_test(pictures: usize);
+        num_test(images: usize);
 
         /// Draws other leaves: those of another seed than 0.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let data = Leaves::new().seed(1);
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_seed_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).seed(1).folder(&folder);
+        /// assert_eq!(data.train()?.len(), 2);
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
         /// ```
         seed(seed: u64);
 
-        /// How many pictures a batch has.
+        /// Sets the number of images in a batch.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let data = Leaves::new().batch_size(16);
+        /// # let folder = std::env::temp_dir().join(format!("taper_leaves_batch_{}", std::process::id()));
+        /// let data = Leaves::new().num_train(1).num_val(1).num_test(1).batch_size(2).folder(&folder);
+        /// assert_eq!(data.train_dataloader()?.num_batches(), 1);
+        /// # std::fs::remove_dir_all(folder)?;
+        /// # Ok::<(), Error>(())
         /// ```
-        batch_size(pictures: usize);
+        batch_size(images: usize);
     }
 
-    /// The folder with `train`, `validation` and `test` in it; draws the pictures if they are not
-    /// there yet.
+    /// Returns the folder with `train`, `validation` and `test` in it; draws the images if they are
+    /// not there yet.
     ///
     /// # Errors
     /// If the folder holds something else, or cannot be written.
@@ -169,7 +195,7 @@ impl Leaves {
         Ok(folder)
     }
 
-    /// That of these very pictures, among Taper's data sets.
+    /// Returns the folder of these images among Taper's data sets.
     fn own_folder(&self) -> Result<PathBuf> {
         let data = data_folder()?;
         std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
@@ -179,7 +205,7 @@ impl Leaves {
         )))
     }
 
-    /// What the note in the folder says.
+    /// Returns the content of the note in the folder.
     fn note(&self) -> String {
         format!(
             "Leaves drawn by Taper, version {VERSION}, seed {}: {} for training, {} for validation, \
@@ -192,16 +218,15 @@ impl Leaves {
         std::fs::read_to_string(folder.join(NOTE)).is_ok_and(|note| note == self.note())
     }
 
-    /// Draws all pictures beside the folder and then gives it their name, so that it is never seen
+    /// Draws all images beside the folder and then gives it their name, so that it is never seen
     /// half full.
     fn make(&self, folder: &Path) -> Result<()> {
         let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         if folder.exists() && !is_empty {
-            return Err(explain(
-                format_args!(
-                    "{} holds something else than these leaves",
-                    folder.display()
-                ),
+            return Err(error::file(
+                "write the leaves to",
+                folder,
+                "it holds other files",
                 "Name another folder, or delete this one",
             ));
         }
@@ -233,21 +258,20 @@ impl Leaves {
             for (class, class_name) in CLASSES.into_iter().enumerate() {
                 let folder = root.join(name).join(class_name);
                 std::fs::create_dir_all(&folder)?;
-                let written = in_parallel(count, |i| {
-                    // Another number for every picture of the set, however many there are.
+                (0..count).into_par_iter().try_for_each(|i| {
+                    // Another number for every image of the set, however many there are.
                     let number = (i << 3) | (part << 1) | class;
-                    let mut dice = Dice::new(self.seed, number);
-                    let bytes = render::draw(&mut dice, class == 0).encode_png();
+                    let mut rng = ImageRng::new(self.seed, number);
+                    let bytes = render::draw(&mut rng, class == 0).encode_png();
                     std::fs::write(folder.join(format!("{i:03}.png")), bytes)
-                });
-                written.into_iter().collect::<std::io::Result<()>>()?;
+                })?;
             }
         }
         std::fs::write(root.join(NOTE), self.note())
     }
 
-    /// What happens to a picture before training: resize, cut out the middle, mirror and vary at
-    /// random, normalise. Gives `(3, 128, 128)`.
+    /// Returns the transform for training: resize, centre crop, random mirroring and contrast,
+    /// normalisation. Its output is `(3, 128, 128)`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -267,7 +291,7 @@ impl Leaves {
         ]
     }
 
-    /// The same without what is random.
+    /// Returns the same transform without random steps.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -285,8 +309,8 @@ impl Leaves {
         ]
     }
 
-    /// The pictures to learn from, as [`training_transformer`](Self::training_transformer) gives
-    /// them.
+    /// Returns the training images, transformed by
+    /// [`training_transformer`](Self::training_transformer).
     ///
     /// # Errors
     /// As for [`path`](Self::path).
@@ -298,12 +322,12 @@ impl Leaves {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn train(&self) -> Result<ImageFolder> {
-        let pictures = ImageFolder::new(self.path()?.join("train"))?;
-        Ok(pictures.transform(Self::training_transformer()))
+        let images = ImageFolder::new(self.path()?.join("train"))?;
+        Ok(images.transform(Self::training_transformer()))
     }
 
-    /// The pictures on which to measure what was learned, as
-    /// [`validation_transformer`](Self::validation_transformer) gives them.
+    /// Returns the validation images, transformed by
+    /// [`validation_transformer`](Self::validation_transformer).
     ///
     /// # Errors
     /// As for [`path`](Self::path).
@@ -315,12 +339,12 @@ impl Leaves {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn val(&self) -> Result<ImageFolder> {
-        let pictures = ImageFolder::new(self.path()?.join("validation"))?;
-        Ok(pictures.transform(Self::validation_transformer()))
+        let images = ImageFolder::new(self.path()?.join("validation"))?;
+        Ok(images.transform(Self::validation_transformer()))
     }
 
-    /// The pictures that are looked at only in the end, as
-    /// [`validation_transformer`](Self::validation_transformer) gives them.
+    /// Returns the test images, transformed by
+    /// [`validation_transformer`](Self::validation_transformer).
     ///
     /// # Errors
     /// As for [`path`](Self::path).
@@ -332,11 +356,11 @@ impl Leaves {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn test(&self) -> Result<ImageFolder> {
-        let pictures = ImageFolder::new(self.path()?.join("test"))?;
-        Ok(pictures.transform(Self::validation_transformer()))
+        let images = ImageFolder::new(self.path()?.join("test"))?;
+        Ok(images.transform(Self::validation_transformer()))
     }
 
-    /// The test pictures in batches.
+    /// Returns the test images in batches.
     ///
     /// # Errors
     /// As for [`path`](Self::path).
@@ -358,16 +382,18 @@ impl DataModule for Leaves {
         Ok(loader.batch_size(self.batch_size).shuffle(true))
     }
 
-    // A folder without pictures cannot be opened.
+    // A folder without images cannot be opened.
     fn val_dataloader(&self) -> Result<Option<DataLoader>> {
         let val = (self.num_val > 0).then(|| self.val()).transpose()?;
         Ok(val.map(|val| DataLoader::new(val).batch_size(self.batch_size)))
     }
 }
 
-fn unwritable(folder: &Path, error: &dyn fmt::Display) -> candle_core::Error {
-    explain(
-        format_args!("cannot write the leaves to {}: {error}", folder.display()),
+fn unwritable(folder: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
+    error::file(
+        "write the leaves to",
+        folder,
+        reason,
         "Name a folder that you may write to: .folder(\"leaves\")",
     )
 }

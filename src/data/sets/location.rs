@@ -1,22 +1,24 @@
-//! Where data sets lie.
+//! The folder of the data sets.
 
-use crate::error::explain;
+use crate::error;
 use candle_core::Result;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// `$TAPER_DATA`, else `data` in Taper's cache: the folder into which `taper data get` writes.
+/// Returns `$TAPER_DATA`, else `data` in Taper's cache: the folder to which `taper data get`
+/// writes.
 pub(super) fn data_folder() -> Result<PathBuf> {
     folder_in(|name| std::env::var_os(name)).ok_or_else(|| {
-        explain(
-            "there is no folder for data sets: neither TAPER_DATA nor HOME is set",
-            "Set TAPER_DATA to a folder of yours",
+        error::state(
+            "there is no folder for data sets",
+            "neither TAPER_DATA nor HOME is set",
+            "Set TAPER_DATA to a folder that you may write to",
         )
     })
 }
 
-/// The same for any environment. Taper's cache is `$TAPER_CACHE`, else lies in the system's place
-/// for caches.
+/// Does the same for any environment. Taper's cache is `$TAPER_CACHE`, else `taper` in the system's
+/// folder for caches.
 fn folder_in(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = |name| {
         let value = environment(name).filter(|value| !value.is_empty());

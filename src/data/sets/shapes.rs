@@ -1,20 +1,21 @@
-//! Small coloured pictures that need no download.
+//! Small coloured images that need no download.
 
-use super::drawing::{Color, Dice, in_parallel, mix};
+use super::drawing::{Color, ImageRng, mix};
 use crate::data::ImageDataset;
 use crate::data::module::{data_module, setters};
 use candle_core::{Device, Result, Tensor};
+use rayon::prelude::*;
 use std::f32::consts::PI;
 
 const SIDE: usize = 32;
 
-/// Ten kinds of shapes and textures in pictures of 32 by 32 pixels, drawn by Taper: for what one
+/// Ten kinds of shapes and textures in images of 32 by 32 pixels, drawn by Taper: for what one
 /// would use CIFAR-10 for, without a download.
 ///
 /// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, targets `(batch,)`, `u32`, which
 /// [`Shapes::CLASSES`] names. Place, size, angle and colours vary, the background is uneven, and
 /// there is noise, so that colours or single pixels do not give a class away. A seed fixes every
-/// picture.
+/// image.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -49,7 +50,8 @@ impl Shapes {
         "disc", "ring", "square", "frame", "triangle", "plus", "star", "stripes", "checks", "dots",
     ];
 
-    /// 5,000 pictures for training and 1,000 for validation, in batches of 64.
+    /// Creates a data set with 5,000 images for training and 1,000 for validation, in batches of
+    /// 64.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -62,7 +64,7 @@ impl Shapes {
     }
 
     setters! {
-        /// How many pictures there are to learn from.
+        /// Sets the number of training images.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -70,9 +72,9 @@ impl Shapes {
         /// assert_eq!(Shapes::new().num_train(20).train()?.len(), 20);
         /// # Ok::<(), Error>(())
         /// ```
-        num_train(pictures: usize);
+        num_train(images: usize);
 
-        /// How many pictures there are for validation.
+        /// Sets the number of validation images.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -80,9 +82,9 @@ impl Shapes {
         /// assert_eq!(Shapes::new().num_val(20).val()?.len(), 20);
         /// # Ok::<(), Error>(())
         /// ```
-        num_val(pictures: usize);
+        num_val(images: usize);
 
-        /// How many pictures a batch has.
+        /// Sets the number of images in a batch.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -91,19 +93,21 @@ impl Shapes {
         /// assert_eq!(data.train_dataloader()?.num_batches(), 4);
         /// # Ok::<(), Error>(())
         /// ```
-        batch_size(pictures: usize);
+        batch_size(images: usize);
 
-        /// Draws other pictures: those of another seed than 0.
+        /// Draws other images: those of another seed than 0.
         ///
         /// ```
         /// use taper::prelude::*;
         ///
-        /// let data = Shapes::new().seed(1);
+        /// let first = |seed| Shapes::new().num_train(1).seed(seed).train()?.get(&[0])?.x.flatten_all()?.to_vec1::<f32>();
+        /// assert_ne!(first(0)?, first(1)?);
+        /// # Ok::<(), Error>(())
         /// ```
         seed(seed: u64);
     }
 
-    /// The pictures to learn from.
+    /// Draws the training images.
     ///
     /// # Errors
     /// If there is not enough memory.
@@ -116,10 +120,10 @@ impl Shapes {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn train(&self) -> Result<ImageDataset> {
-        self.pictures(self.num_train, 0)
+        self.draw_all(self.num_train, 0)
     }
 
-    /// The pictures on which to measure what was learned.
+    /// Draws the validation images.
     ///
     /// # Errors
     /// If there is not enough memory.
@@ -131,12 +135,15 @@ impl Shapes {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn val(&self) -> Result<ImageDataset> {
-        // Far from every number that a picture for training has.
-        self.pictures(self.num_val, 1 << 40)
+        // Far from every number that an image for training has.
+        self.draw_all(self.num_val, 1 << 40)
     }
 
-    fn pictures(&self, count: usize, first: usize) -> Result<ImageDataset> {
-        let drawn = in_parallel(count, |i| picture(&mut Dice::new(self.seed, first + i)));
+    fn draw_all(&self, count: usize, first: usize) -> Result<ImageDataset> {
+        let drawn = (0..count).into_par_iter();
+        let drawn: Vec<(usize, Vec<u8>)> = drawn
+            .map(|i| draw(&mut ImageRng::new(self.seed, first + i)))
+            .collect();
         let labels: Vec<u32> = drawn.iter().map(|(class, _)| *class as u32).collect();
         let pixels: Vec<u8> = drawn.into_iter().flat_map(|(_, pixels)| pixels).collect();
         let x = Tensor::from_vec(pixels, (count, 3, SIDE, SIDE), &Device::Cpu)?;
@@ -146,14 +153,14 @@ impl Shapes {
 
 data_module!(Shapes);
 
-/// A class and its pixels, `(3, 32, 32)`.
-fn picture(dice: &mut Dice) -> (usize, Vec<u8>) {
-    let class = dice.below(Shapes::CLASSES.len());
-    let (under, over) = colors(dice);
-    let (x0, y0) = (dice.between(11.0, 21.0), dice.between(11.0, 21.0));
-    let size = dice.between(7.0, 12.0);
-    let (sin, cos) = dice.between(-0.4, 0.4).sin_cos();
-    let (slope, wave) = (dice.between(-0.25, 0.25), dice.between(0.0, 2.0 * PI));
+/// Draws an image: its class and its pixels, `(3, 32, 32)`.
+fn draw(rng: &mut ImageRng) -> (usize, Vec<u8>) {
+    let class = rng.below(Shapes::CLASSES.len());
+    let (under, over) = colors(rng);
+    let (x0, y0) = (rng.between(11.0, 21.0), rng.between(11.0, 21.0));
+    let size = rng.between(7.0, 12.0);
+    let (sin, cos) = rng.between(-0.4, 0.4).sin_cos();
+    let (slope, wave) = (rng.between(-0.25, 0.25), rng.between(0.0, 2.0 * PI));
 
     let mut pixels = vec![0; 3 * SIDE * SIDE];
     for row in 0..SIDE {
@@ -170,7 +177,7 @@ fn picture(dice: &mut Dice) -> (usize, Vec<u8>) {
                 1.0 + slope * (0.3 * column as f32 + wave).sin() + slope * row as f32 / 32.0;
             let color = mix(under.map(|c| c * light), over, part);
             for (channel, value) in color.into_iter().enumerate() {
-                let noisy = (value + dice.noise(0.06)).clamp(0.0, 1.0);
+                let noisy = (value + rng.noise(0.06)).clamp(0.0, 1.0);
                 pixels[(channel * SIDE + row) * SIDE + column] = (noisy * 255.0).round() as u8;
             }
         }
@@ -178,10 +185,10 @@ fn picture(dice: &mut Dice) -> (usize, Vec<u8>) {
     (class, pixels)
 }
 
-/// Any two colours that can be told apart.
-fn colors(dice: &mut Dice) -> (Color, Color) {
+/// Returns two colours that can be told apart.
+fn colors(rng: &mut ImageRng) -> (Color, Color) {
     loop {
-        let [under, over] = [(); 2].map(|()| dice.color([0.05; 3], [0.95; 3]));
+        let [under, over] = [(); 2].map(|()| rng.color([0.05; 3], [0.95; 3]));
         let distance: f32 = under.iter().zip(over).map(|(a, b)| (a - b).abs()).sum();
         if distance > 0.7 {
             return (under, over);
@@ -189,7 +196,7 @@ fn colors(dice: &mut Dice) -> (Color, Color) {
     }
 }
 
-/// Whether a point belongs to the shape, whose size is about 1.
+/// Returns whether a point belongs to the shape, whose size is about 1.
 fn covers(class: usize, u: f32, v: f32) -> bool {
     let radius = u.hypot(v);
     let square = u.abs().max(v.abs());
@@ -224,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_fixes_the_pictures_however_many_there_are() {
+    fn a_seed_fixes_the_images_however_many_there_are() {
         let few = read(&Shapes::new().num_train(5).train().unwrap());
         let more = read(&Shapes::new().num_train(9).train().unwrap());
         assert_eq!(few.0[..], more.0[..few.0.len()]);

@@ -1,11 +1,11 @@
-//! Examples of a known line.
+//! Examples of a known linear function.
 
 use crate::data::TensorDataset;
 use crate::data::module::{data_module, setters};
 use crate::tensor::{draw_seed, normal, randn, with_seed};
 use candle_core::{Device, Result, Tensor};
 
-/// Examples of a linear rule with some noise, as in d2l's chapter *Synthetic Regression Data*:
+/// Examples of a linear function with some noise, as in d2l's chapter *Synthetic Regression Data*:
 /// `y = x·w + b + noise`.
 ///
 /// Inputs are `(batch, n)` for `n` weights, from the standard normal distribution, targets
@@ -56,7 +56,7 @@ impl SyntheticRegression {
     }
 
     setters! {
-        /// The standard deviation of the noise.
+        /// Sets the standard deviation of the noise.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -68,7 +68,7 @@ impl SyntheticRegression {
         /// ```
         noise(std: f64);
 
-        /// How many examples there are to learn from.
+        /// Sets the number of training examples.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -79,7 +79,7 @@ impl SyntheticRegression {
         /// ```
         num_train(examples: usize);
 
-        /// How many examples there are for validation.
+        /// Sets the number of validation examples.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -90,7 +90,7 @@ impl SyntheticRegression {
         /// ```
         num_val(examples: usize);
 
-        /// How many examples a batch has.
+        /// Sets the number of examples in a batch.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -102,7 +102,7 @@ impl SyntheticRegression {
         batch_size(examples: usize);
     }
 
-    /// The true weights, `(n, 1)`, with which to compare what was learned.
+    /// Returns the true weights, `(n, 1)`, to compare with the learned ones.
     ///
     /// # Errors
     /// If there is not enough memory.
@@ -119,7 +119,7 @@ impl SyntheticRegression {
         Tensor::from_vec(w, (self.w.len(), 1), &Device::Cpu)
     }
 
-    /// The true bias.
+    /// Returns the true bias.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -130,7 +130,7 @@ impl SyntheticRegression {
         self.b
     }
 
-    /// The examples to learn from.
+    /// Returns the training examples.
     ///
     /// # Errors
     /// If the noise is no standard deviation.
@@ -140,13 +140,14 @@ impl SyntheticRegression {
     ///
     /// let train = SyntheticRegression::new([2.0, -3.4], 4.2).train()?;
     /// let batch = train.get(&[0])?; // x: (1, 2), y: (1, 1)
+    /// assert_eq!(batch.y.dims(), [1, 1]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn train(&self) -> Result<TensorDataset> {
         self.examples(self.num_train, self.seed)
     }
 
-    /// The examples on which to measure what was learned.
+    /// Returns the validation examples.
     ///
     /// # Errors
     /// If the noise is no standard deviation.

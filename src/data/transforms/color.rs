@@ -1,7 +1,7 @@
-//! Steps that change colours, and the one that makes numbers of them.
+//! Steps that change colours, and the one that makes a tensor of them.
 
-use super::{Picture, Transform};
-use crate::error::explain;
+use super::{ImageBytes, Transform};
+use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
@@ -28,12 +28,15 @@ pub struct ColorJitter {
 }
 
 impl ColorJitter {
-    /// Changes nothing unless told what.
+    /// Creates a step that changes nothing yet.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let step = ColorJitter::new().brightness(0.2).contrast(0.2).saturation(0.2);
+    /// let image = Tensor::full(100u8, (4, 4, 3), &cpu())?;
+    /// let jittered = ColorJitter::new().brightness(0.2).contrast(0.2).saturation(0.2).apply(&image)?;
+    /// assert_eq!(jittered.dims(), [4, 4, 3]);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn new() -> Self {
         Self::default()
@@ -44,19 +47,25 @@ impl ColorJitter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let step = ColorJitter::new().brightness(0.2);
+    /// let image = Tensor::full(100u8, (4, 4, 3), &cpu())?;
+    /// let jittered = ColorJitter::new().brightness(0.2).apply(&image)?;
+    /// assert!((80..=120).contains(&jittered.to_vec3::<u8>()?[0][0][0]));
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn brightness(mut self, amount: f64) -> Self {
         self.brightness = amount;
         self
     }
 
-    /// Moves all pixels away from the picture's mean grey, or towards it, by such a factor.
+    /// Moves all pixels away from the image's mean grey, or towards it, by such a factor.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let step = ColorJitter::new().contrast(0.05);
+    /// let image = Tensor::full(100u8, (4, 4, 3), &cpu())?;
+    /// let jittered = ColorJitter::new().contrast(0.05).apply(&image)?;
+    /// assert_eq!(jittered.to_vec3::<u8>()?, image.to_vec3::<u8>()?); // all of it is the mean
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn contrast(mut self, amount: f64) -> Self {
         self.contrast = amount;
@@ -68,7 +77,10 @@ impl ColorJitter {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let step = ColorJitter::new().saturation(0.2);
+    /// let image = Tensor::full(100u8, (4, 4, 3), &cpu())?;
+    /// let jittered = ColorJitter::new().saturation(0.2).apply(&image)?;
+    /// assert_eq!(jittered.to_vec3::<u8>()?, image.to_vec3::<u8>()?); // grey stays grey
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn saturation(mut self, amount: f64) -> Self {
         self.saturation = amount;
@@ -77,8 +89,8 @@ impl ColorJitter {
 }
 
 impl Transform for ColorJitter {
-    fn apply(&self, picture: &Tensor) -> Result<Tensor> {
-        let mut image = Picture::of("ColorJitter", picture)?;
+    fn apply(&self, input: &Tensor) -> Result<Tensor> {
+        let mut image = ImageBytes::of("ColorJitter", input)?;
         let channels = image.channels;
         // All three are drawn in any case: what is switched on does not change the others.
         let [brightness, contrast, saturation] =
@@ -111,7 +123,7 @@ fn factor(amount: f64) -> f32 {
     (1.0 + amount * (2.0 * random_unit() - 1.0)).max(0.0) as f32
 }
 
-/// Makes numbers of a picture: `(height, width, channels)` of `u8`, with 3 channels or 1, becomes
+/// Converts an image to a tensor: `(height, width, channels)` of `u8`, with 3 channels or 1, becomes
 /// `(channels, height, width)` of `f32` from 0 to 1.
 ///
 /// ```
@@ -128,7 +140,7 @@ pub struct ToTensor;
 
 impl Transform for ToTensor {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        let image = Picture::of("ToTensor", image)?;
+        let image = ImageBytes::of("ToTensor", image)?;
         let scale = (1.0 / 255.0) as f32;
         let mut numbers = Vec::with_capacity(image.bytes.len());
         for channel in 0..image.channels {
@@ -158,13 +170,14 @@ pub struct Normalize {
 }
 
 impl Normalize {
-    /// One mean and one standard deviation for each channel.
+    /// Creates a step with one mean and one standard deviation for each channel.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// // Those of ImageNet's pictures.
-    /// let step = Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+    /// let step = Normalize::new([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]); // ImageNet's
+    /// assert_eq!(step.apply(&zeros((3, 8, 8), &cpu())?)?.dims(), [3, 8, 8]);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn new(mean: impl Into<Vec<f64>>, std: impl Into<Vec<f64>>) -> Self {
         Normalize {
@@ -176,25 +189,9 @@ impl Normalize {
 
 impl Transform for Normalize {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        let channels = self.mean.len();
-        let &[found, _, _] = image.dims() else {
-            return Err(self.misfit(image));
-        };
-        if found != channels || self.std.len() != channels || !image.dtype().is_float() {
-            return Err(self.misfit(image));
-        }
-        if let Some(std) = self
-            .std
-            .iter()
-            .find(|std| !(std.is_finite() && **std > 0.0))
-        {
-            return Err(explain(
-                format_args!("Normalize: {std} is no standard deviation"),
-                "Give finite numbers above 0",
-            ));
-        }
-        let row = |numbers: &[f64]| {
-            Tensor::new(numbers, image.device())?
+        let channels = self.check(image)?;
+        let row = |values: &[f64]| {
+            Tensor::new(values, image.device())?
                 .to_dtype(image.dtype())?
                 .reshape((channels, 1, 1))
         };
@@ -204,16 +201,46 @@ impl Transform for Normalize {
 }
 
 impl Normalize {
-    fn misfit(&self, image: &Tensor) -> candle_core::Error {
-        explain(
-            format_args!(
-                "Normalize has {} means and {} standard deviations, but gets {:?} of {}",
-                self.mean.len(),
-                self.std.len(),
+    /// Returns the number of channels of an image that fits the means and standard deviations.
+    fn check(&self, image: &Tensor) -> Result<usize> {
+        let &[channels, _, _] = image.dims() else {
+            return Err(error::shape(
+                "Normalize",
+                "an image (channels, height, width)",
                 image.dims(),
-                image.dtype().as_str(),
-            ),
-            "Give one of each per channel, and put it after ToTensor",
-        )
+                "Put it after ToTensor",
+            ));
+        };
+        if !image.dtype().is_float() {
+            return Err(error::dtype(
+                "Normalize",
+                "an image of floating-point numbers",
+                image.dtype(),
+                "Put it after ToTensor",
+            ));
+        }
+        for (what, len) in [
+            ("means", self.mean.len()),
+            ("standard deviations", self.std.len()),
+        ] {
+            if len != channels {
+                return Err(error::argument(
+                    "Normalize",
+                    format_args!("{channels} {what}, one for each channel"),
+                    len,
+                    "Give one of each per channel, and put it after ToTensor",
+                ));
+            }
+        }
+        let is_valid = |std: &&f64| std.is_finite() && **std > 0.0;
+        match self.std.iter().find(|std| !is_valid(std)) {
+            None => Ok(channels),
+            Some(std) => Err(error::argument(
+                "Normalize",
+                "standard deviations above 0",
+                std,
+                "Give finite values above 0",
+            )),
+        }
     }
 }

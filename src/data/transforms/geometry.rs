@@ -1,13 +1,13 @@
 //! Steps that move pixels.
 
-use super::{Picture, Transform};
-use crate::error::explain;
+use super::{ImageBytes, Transform};
+use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
-/// Makes a picture smaller or larger. Takes and gives `(height, width, 3)` of `u8`.
+/// Makes an image smaller or larger. Takes and gives `(height, width, 3)` of `u8`.
 ///
-/// Each new pixel is the weighted mean of those around its place (bilinear); a picture that gets
+/// Each new pixel is the weighted mean of those around its place (bilinear); an image that gets
 /// smaller is smoothed as well, so that no pattern appears that was not there.
 ///
 /// ```
@@ -20,11 +20,11 @@ use candle_core::{Result, Tensor};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Resize {
-    size: Size,
+    size: TargetSize,
 }
 
 #[derive(Clone, Debug)]
-enum Size {
+enum TargetSize {
     ShortSide(usize),
     Exact(usize, usize),
 }
@@ -41,11 +41,11 @@ impl Resize {
     /// ```
     pub fn new(size: usize) -> Self {
         Resize {
-            size: Size::ShortSide(size),
+            size: TargetSize::ShortSide(size),
         }
     }
 
-    /// Gives every picture this height and width, in pixels, whatever its ratio.
+    /// Gives every image this height and width, in pixels, whatever its ratio.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -56,37 +56,39 @@ impl Resize {
     /// ```
     pub fn exact(height: usize, width: usize) -> Self {
         Resize {
-            size: Size::Exact(height, width),
+            size: TargetSize::Exact(height, width),
         }
     }
 
-    /// What a picture of this height and width becomes.
+    /// Returns the size of an image that had this height and width.
     fn target(&self, height: usize, width: usize) -> (usize, usize) {
         let scaled = |long: usize, short: usize, size: usize| (long * size / short).max(1);
         match self.size {
-            Size::Exact(height, width) => (height, width),
-            Size::ShortSide(size) if height < width => (size, scaled(width, height, size)),
-            Size::ShortSide(size) => (scaled(height, width, size), size),
+            TargetSize::Exact(height, width) => (height, width),
+            TargetSize::ShortSide(size) if height < width => (size, scaled(width, height, size)),
+            TargetSize::ShortSide(size) => (scaled(height, width, size), size),
         }
     }
 }
 
 impl Transform for Resize {
-    fn apply(&self, picture: &Tensor) -> Result<Tensor> {
-        let mut image = Picture::of("Resize", picture)?;
+    fn apply(&self, input: &Tensor) -> Result<Tensor> {
+        let mut image = ImageBytes::of("Resize", input)?;
         let (height, width, channels) = (image.height, image.width, image.channels);
         let (new_height, new_width) = self.target(height, width);
         if new_height == 0 || new_width == 0 {
-            return Err(explain(
-                "Resize: the size is 0",
-                "Ask for at least one pixel",
+            return Err(error::argument(
+                "Resize",
+                "a size of at least 1 pixel",
+                0,
+                "Choose a size above 0",
             ));
         }
         if (new_height, new_width) == (height, width) {
-            return Ok(picture.clone());
+            return Ok(input.clone());
         }
         let samples: Vec<f32> = image.bytes.iter().copied().map(f32::from).collect();
-        // A row of the picture is a line of pixels; so is a column, whose elements are rows.
+        // A row of the image is a line of pixels; so is a column, whose elements are rows.
         let wide = resample(&samples, height, width, channels, new_width);
         let both = resample(&wide, 1, height, channels * new_width, new_height);
         let bytes = both.into_iter().map(|sample| sample.round() as u8);
@@ -115,7 +117,8 @@ fn resample(samples: &[f32], lines: usize, old: usize, depth: usize, new: usize)
     result
 }
 
-/// How much of which old elements is in the new one: the number of the first, and the parts.
+/// Returns the weights of the old elements in a new one: the index of the first, and its and the
+/// next ones' weights.
 fn weights(index: usize, old: usize, new: usize) -> (usize, Vec<f32>) {
     let scale = old as f32 / new as f32;
     let reach = scale.max(1.0);
@@ -152,7 +155,7 @@ impl CenterCrop {
     /// let error = CenterCrop::new(64).apply(&small).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "CenterCrop: the picture of 100 by 60 pixels is smaller than 64 by 64\n\
+    ///     "CenterCrop: expected an image of at least 64 by 64 pixels, found shape [100, 60, 3]\n\
     ///      Put Resize::new(64) before it"
     /// );
     /// # Ok::<(), Error>(())
@@ -164,19 +167,21 @@ impl CenterCrop {
 
 impl Transform for CenterCrop {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        let Picture { height, width, .. } = Picture::of("CenterCrop", image)?;
+        let ImageBytes { height, width, .. } = ImageBytes::of("CenterCrop", image)?;
         let size = self.size;
         if size == 0 {
-            return Err(explain(
-                "CenterCrop: the size is 0",
-                "Ask for at least one pixel",
+            return Err(error::argument(
+                "CenterCrop",
+                "a size of at least 1 pixel",
+                0,
+                "Choose a size above 0",
             ));
         }
         if size > height || size > width {
-            return Err(explain(
-                format_args!(
-                    "CenterCrop: the picture of {height} by {width} pixels is smaller than {size} by {size}"
-                ),
+            return Err(error::shape(
+                "CenterCrop",
+                format_args!("an image of at least {size} by {size} pixels"),
+                image.dims(),
                 format_args!("Put Resize::new({size}) before it"),
             ));
         }
@@ -185,7 +190,7 @@ impl Transform for CenterCrop {
     }
 }
 
-/// Mirrors every second picture, left to right. Takes and gives `(height, width, 3)` of `u8`.
+/// Mirrors every second image, left to right. Takes and gives `(height, width, 3)` of `u8`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -212,7 +217,9 @@ impl RandomHorizontalFlip {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let step = RandomHorizontalFlip::new();
+    /// let image = Tensor::zeros((4, 6, 3), DType::U8, &cpu())?;
+    /// assert_eq!(RandomHorizontalFlip::new().apply(&image)?.dims(), [4, 6, 3]);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn new() -> Self {
         Self::default()
@@ -223,7 +230,10 @@ impl RandomHorizontalFlip {
     /// ```
     /// use taper::prelude::*;
     ///
+    /// let image = tensor(&[[[1u8], [2]]], &cpu())?; // (1, 2, 1)
     /// let never = RandomHorizontalFlip::new().p(0.0);
+    /// assert_eq!(never.apply(&image)?.to_vec3::<u8>()?, image.to_vec3::<u8>()?);
+    /// # Ok::<(), Error>(())
     /// ```
     pub fn p(mut self, probability: f64) -> Self {
         self.p = probability;
@@ -232,10 +242,10 @@ impl RandomHorizontalFlip {
 }
 
 impl Transform for RandomHorizontalFlip {
-    fn apply(&self, picture: &Tensor) -> Result<Tensor> {
-        let mut image = Picture::of("RandomHorizontalFlip", picture)?;
+    fn apply(&self, input: &Tensor) -> Result<Tensor> {
+        let mut image = ImageBytes::of("RandomHorizontalFlip", input)?;
         if random_unit() >= self.p {
-            return Ok(picture.clone());
+            return Ok(input.clone());
         }
         let channels = image.channels;
         let rows = image.bytes.chunks(image.width * channels);

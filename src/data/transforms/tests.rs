@@ -4,7 +4,7 @@ use candle_core::Device;
 
 const CPU: Device = Device::Cpu;
 
-/// A picture whose red grows to the right and green downwards.
+/// An image whose red grows to the right and green downwards.
 fn ramp(height: usize, width: usize) -> Tensor {
     let mut bytes = Vec::new();
     for y in 0..height {
@@ -25,9 +25,9 @@ fn channel(image: &Tensor, number: usize) -> Vec<Vec<u8>> {
         .unwrap()
 }
 
-/// The numbers are those of Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same picture.
+/// The numbers are those of Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same image.
 #[test]
-fn a_smaller_picture_is_smoothed_as_pillow_does() {
+fn a_smaller_image_is_smoothed_as_pillow_does() {
     let small = Resize::exact(2, 3).apply(&ramp(4, 6)).unwrap();
     assert_eq!(channel(&small, 0), [[7, 25, 43]; 2]);
     assert_eq!(channel(&small, 1), [[7; 3], [23; 3]]);
@@ -36,7 +36,7 @@ fn a_smaller_picture_is_smoothed_as_pillow_does() {
 
 /// Likewise: `Image.resize((4, 4), BILINEAR)` of 2 by 2.
 #[test]
-fn a_larger_picture_is_interpolated_as_pillow_does() {
+fn a_larger_image_is_interpolated_as_pillow_does() {
     let large = Resize::new(4).apply(&ramp(2, 2)).unwrap();
     assert_eq!(channel(&large, 0), [[0, 3, 8, 10]; 4]);
 }
@@ -56,7 +56,7 @@ fn the_ratio_is_kept_also_of_long_pictures() {
 #[test]
 fn the_middle_is_cut_out() {
     let nothing = CenterCrop::new(0).apply(&ramp(5, 6)).unwrap_err();
-    let message = "CenterCrop: the size is 0\nAsk for at least one pixel";
+    let message = "CenterCrop: expected a size of at least 1 pixel, found 0\nChoose a size above 0";
     assert_eq!(nothing.to_string(), message);
     let middle = CenterCrop::new(2).apply(&ramp(5, 6)).unwrap();
     assert_eq!(channel(&middle, 0), [[20, 30]; 2]);
@@ -64,7 +64,7 @@ fn the_middle_is_cut_out() {
 }
 
 #[test]
-fn about_half_of_the_pictures_are_mirrored_and_a_seed_says_which() {
+fn about_half_of_the_images_are_mirrored_and_a_seed_says_which() {
     let flips = || -> Vec<bool> {
         let flip = RandomHorizontalFlip::new();
         let mirrored = |_| channel(&flip.apply(&ramp(1, 2)).unwrap(), 0) == [[10, 0]];
@@ -115,7 +115,7 @@ fn steps_in_the_wrong_order_are_explained() {
         assert_eq!(
             step.apply(&x).unwrap_err().to_string(),
             format!(
-                "{name} takes a picture (height, width, 3) of u8, not [3, 3, 4] of f32\n\
+                "{name}: expected an image (height, width, 3) of u8, found f32\n\
                  Put it before ToTensor, which changes shape and type"
             )
         );
@@ -123,9 +123,13 @@ fn steps_in_the_wrong_order_are_explained() {
     let message = |step: Normalize, x: &Tensor| step.apply(x).unwrap_err().to_string();
     let text = message(Normalize::new([0.5], [0.5]), &x);
     assert!(
-        text.starts_with("Normalize has 1 means and 1 standard deviations, but gets [3, 3, 4]")
+        text.starts_with("Normalize: expected 3 means, one for each channel, found 1\n"),
+        "{text}"
     );
-    assert!(message(Normalize::new([0.5; 3], [0.0; 3]), &x).contains("0 is no standard deviation"));
+    assert!(
+        message(Normalize::new([0.5; 3], [0.0; 3]), &x)
+            .contains("expected standard deviations above 0, found 0")
+    );
     assert!(message(Normalize::new([0.5; 3], [1.0; 3]), &ramp(3, 3)).contains("after ToTensor"));
     assert!(Resize::new(0).apply(&ramp(2, 2)).is_err());
 }

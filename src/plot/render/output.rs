@@ -107,7 +107,7 @@ fn no_png(path: &Path) -> Error {
     )
 }
 
-/// Pixels of a PNG per pixel of the SVG: sharp on fine screens and on paper.
+/// RgbImage of a PNG per pixel of the SVG: sharp on fine screens and on paper.
 const PNG_SCALE: i32 = 2;
 
 /// Draws the images of a scene on white. Returns `None` if there is anything else: lines and text need

@@ -173,7 +173,7 @@ impl Scene {
         }
     }
 
-    /// Draws an image into a rectangle. Pixels keep sharp edges at every size.
+    /// Draws an image into a rectangle. RgbImage keep sharp edges at every size.
     pub(in crate::plot) fn draw_image(&mut self, image: &RgbImage, corner: Point, size: Point) {
         let image = image.clone();
         self.items.push(Item::Image {

@@ -175,7 +175,7 @@ fn a_validation_set_may_be_absent_and_not_empty() -> Result<()> {
     let message = trainer.fit(&mut mlp(0.0), &Empty(Quarters::new(8)));
     let message = message.unwrap_err().to_string();
     assert!(
-        message.starts_with("the validation set is empty\n"),
+        message.starts_with("Trainer: the validation set is empty\n"),
         "{message}"
     );
     assert!(trainer.history().intervals.is_empty());

@@ -1,20 +1,20 @@
-//! A history as columns of numbers, which is how a checkpoint keeps it.
+//! A history as columns of metrics, the form in which a checkpoint keeps it.
 
 use super::{Epoch, History, Interval};
 use crate::error::Result;
 use candle_core::{Device, Tensor};
 use std::collections::{BTreeMap, HashMap};
 
-/// One epoch or interval: its numbers by name.
+/// The metrics of one epoch or interval, by name.
 type Row = BTreeMap<String, f64>;
 
 const METRIC: &str = "metric.";
-/// Stands for a number that a row does not have: a NaN that no computation gives, since a metric may
+/// Stands for a metric that a row does not have: a NaN that no computation returns, since a metric may
 /// be NaN as well.
 const MISSING: f64 = f64::from_bits(0x7ff8_0000_0000_7a9e);
 
 impl History {
-    /// Its numbers, one tensor for each name.
+    /// Returns the metrics, one tensor for each name.
     pub(in crate::train) fn to_tensors(&self) -> Result<Vec<(String, Tensor)>> {
         let epochs = columns("epochs", self.epochs.iter().map(Epoch::to_row).collect());
         let intervals = columns(
@@ -26,7 +26,8 @@ impl History {
             .collect()
     }
 
-    /// The history that [`to_tensors`](Self::to_tensors) gave; empty if there is none.
+    /// Returns the history from which [`to_tensors`](Self::to_tensors) made these tensors; empty
+    /// without tensors.
     pub(in crate::train) fn of_tensors(tensors: &HashMap<String, Tensor>) -> Result<Self> {
         let epochs = rows("epochs", tensors)?;
         let intervals = rows("intervals", tensors)?;
@@ -96,7 +97,7 @@ fn of(row: &Row, name: &str) -> f64 {
     row.get(name).copied().unwrap_or_default()
 }
 
-/// Every name's numbers; [`MISSING`] in the rows that have none.
+/// Returns the column of each metric, with [`MISSING`] in the rows that do not have it.
 fn columns(table: &str, rows: Vec<Row>) -> BTreeMap<String, Vec<f64>> {
     let mut columns = BTreeMap::new();
     for (i, row) in rows.iter().enumerate() {

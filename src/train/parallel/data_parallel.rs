@@ -1,24 +1,24 @@
 //! One step on several devices at once.
 
-use super::split_and_load;
+use super::split::{no_devices, split_and_load};
 use crate::data::Batch;
 use crate::device::explain_gpu;
-use crate::error::explain;
+use crate::error::{self, Problem};
 use crate::nn::{Parameter, ParametersExt, state_of};
 use crate::tensor::{draw_seed, with_seed};
 use crate::train::Module;
 use crate::train::module::Model;
-use crate::train::recorder::{self, Note};
+use crate::train::recorder::{self, Metric};
 use candle_core::backprop::GradStore;
 use candle_core::{Device, Error, Result, Tensor};
 use std::thread;
 
-/// A model with a copy on each of some devices, which share the work on every batch.
+/// A model with a replica on each of several devices, which share the work on every batch.
 ///
 /// Each device computes loss and gradients of its part of the batch, on a thread of its own; the
 /// gradients are summed on the first. After the optimiser's step, [`broadcast`](Self::broadcast)
-/// gives the new weights to all. The result is that of one device with the whole batch, except that
-/// batch normalisation sees the parts. A device may stand in the list more than once.
+/// copies the new weights to all. The result is that of one device with the whole batch, except that
+/// batch normalisation sees the parts. A device may occur in the list more than once.
 ///
 /// From d2l's chapter *Training on Multiple GPUs*.
 ///
@@ -33,6 +33,7 @@ use std::thread;
 /// let Gradients { loss, gradients } = parallel.backward(&batch)?;
 /// optimizer.step(&gradients)?;
 /// parallel.broadcast()?;
+/// assert!(parallel.backward(&batch)?.loss.to_scalar::<f32>()? < loss.to_scalar::<f32>()?);
 /// let model = parallel.into_model();
 /// # Ok::<(), Error>(())
 /// ```
@@ -42,7 +43,7 @@ pub struct DataParallel<M> {
     devices: Vec<Device>,
 }
 
-/// What a step on a batch gives.
+/// The result of a step on a batch.
 pub struct Gradients {
     /// The mean loss of the batch, on the first device: `()`.
     pub loss: Tensor,
@@ -63,6 +64,7 @@ impl<M> DataParallel<M> {
     ///
     /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
     /// let parallel = DataParallel::new(model, &try_all_gpus())?;
+    /// assert_eq!(parallel.model().num_parameters(), 9);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(mut model: M, devices: &[Device]) -> Result<Self>
@@ -92,7 +94,8 @@ impl<M> DataParallel<M> {
     /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
     /// let parallel = DataParallel::new(model, &[cpu(), cpu(), cpu()])?;
     /// let batch = Batch { x: ones((2, 2), &cpu())?, y: tensor(&[0, 1], &cpu())? };
-    /// let loss = parallel.backward(&batch)?.loss; // fewer examples than devices will do
+    /// let loss = parallel.backward(&batch)?.loss; // fewer examples than devices are enough
+    /// assert_eq!(loss.dims(), [0; 0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn backward(&self, batch: &Batch) -> Result<Gradients>
@@ -105,7 +108,7 @@ impl<M> DataParallel<M> {
         Ok(gradients)
     }
 
-    /// Gives the first device's weights to all others.
+    /// Copies the first device's weights to all others.
     ///
     /// # Errors
     /// If a device cannot be reached.
@@ -114,7 +117,9 @@ impl<M> DataParallel<M> {
     /// use taper::prelude::*;
     ///
     /// let model = Classifier::new(Linear::new(2, 3)?, 0.1);
-    /// DataParallel::new(model, &[cpu(), cpu()])?.broadcast()?;
+    /// let mut parallel = DataParallel::new(model, &[cpu(), cpu()])?;
+    /// parallel.model().parameter("bias")?.set(&ones(3, &cpu())?)?;
+    /// assert!(parallel.broadcast().is_ok());
     /// # Ok::<(), Error>(())
     /// ```
     pub fn broadcast(&mut self) -> Result<()>
@@ -124,13 +129,18 @@ impl<M> DataParallel<M> {
         broadcast(&self.model, &self.others)
     }
 
-    /// All copies learn: dropout is on, batch normalisation takes the statistics of the batch.
+    /// Sets all replicas to training mode: dropout is on, batch normalisation uses the statistics
+    /// of the batch.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)?], 0.1);
-    /// DataParallel::new(model, &[cpu(), cpu()])?.train();
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.999)?], 0.1);
+    /// let parallel = DataParallel::new(model, &[cpu(), cpu()])?;
+    /// parallel.train();
+    /// let y = parallel.model().forward(&ones((500, 2), &cpu())?)?; // (500, 3)
+    /// let zeros = y.eq(0.0)?.to_dtype(DType::F32)?.mean_all()?.to_scalar::<f32>()?;
+    /// assert!(zeros > 0.5); // dropout is on
     /// # Ok::<(), Error>(())
     /// ```
     pub fn train(&self)
@@ -140,13 +150,17 @@ impl<M> DataParallel<M> {
         self.set_training(true);
     }
 
-    /// All copies only predict; see [`train`](Self::train).
+    /// Sets all replicas to evaluation mode; see [`train`](Self::train).
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.5)?], 0.1);
-    /// DataParallel::new(model, &[cpu(), cpu()])?.eval();
+    /// let model = Classifier::new(seq![Linear::new(2, 3)?, Dropout::new(0.999)?], 0.1);
+    /// let parallel = DataParallel::new(model, &[cpu(), cpu()])?;
+    /// parallel.eval();
+    /// let y = parallel.model().forward(&ones((500, 2), &cpu())?)?; // (500, 3)
+    /// let zeros = y.eq(0.0)?.to_dtype(DType::F32)?.mean_all()?.to_scalar::<f32>()?;
+    /// assert!(zeros < 0.5); // dropout is off
     /// # Ok::<(), Error>(())
     /// ```
     pub fn eval(&self)
@@ -164,7 +178,7 @@ impl<M> DataParallel<M> {
         self.others.iter().for_each(|o| o.set_training(training));
     }
 
-    /// The copy on the first device.
+    /// Returns the model on the first device.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -177,13 +191,13 @@ impl<M> DataParallel<M> {
         &self.model
     }
 
-    /// The model again, on the first device; the other copies are dropped.
+    /// Returns the model on the first device; the other replicas are dropped.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let parallel = DataParallel::new(Classifier::new(Linear::new(2, 3)?, 0.1), &[cpu()])?;
-    /// let model = parallel.into_model();
+    /// assert_eq!(parallel.into_model().num_parameters(), 9);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn into_model(self) -> M {
@@ -191,16 +205,13 @@ impl<M> DataParallel<M> {
     }
 }
 
-/// Moves the model to the first device and gives copies for the others.
+/// Moves the model to the first device and returns replicas for the others.
 pub(in crate::train) fn replicate(
     model: &mut dyn Model,
     devices: &[Device],
 ) -> Result<Vec<Box<dyn Model>>> {
     let [first, others @ ..] = devices else {
-        return Err(explain(
-            "there are no devices to train on",
-            "Give at least one: try_all_gpus() is never empty",
-        ));
+        return Err(no_devices("DataParallel"));
     };
     model.to_device(first)?;
     let model = &*model;
@@ -210,11 +221,11 @@ pub(in crate::train) fn replicate(
         .collect()
 }
 
-/// What a device has found out about its part.
+/// The result of a device for its part.
 struct Part {
     loss: Tensor,
     gradients: GradStore,
-    notes: Vec<Note>,
+    metrics: Vec<Metric>,
 }
 
 /// Loss and gradients of parts of a batch, and what the models plotted. The first part belongs to
@@ -223,11 +234,13 @@ pub(in crate::train) fn backward(
     model: &dyn Model,
     others: &[Box<dyn Model>],
     parts: &[Batch],
-) -> Result<(Gradients, Vec<Note>)> {
+) -> Result<(Gradients, Vec<Metric>)> {
     let Some((first, rest)) = parts.split_first() else {
-        return Err(explain(
-            "the batch is empty",
-            "Give it at least one example",
+        return Err(error::argument(
+            "DataParallel::backward",
+            "at least one example",
+            "none",
+            "Pass a batch with examples",
         ));
     };
     let examples: usize = parts.iter().map(Batch::len).sum();
@@ -265,32 +278,37 @@ pub(in crate::train) fn backward(
     let Part {
         loss,
         gradients,
-        notes,
+        metrics,
     } = total;
-    Ok((Gradients { loss, gradients }, notes))
+    Ok((Gradients { loss, gradients }, metrics))
 }
 
-/// A layer may refuse a single example, of which the reader sees none in the batch.
+/// Changes the advice where a layer refuses the shape of a single example although the user's batch
+/// has more of them.
 fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
-    match error {
-        Error::Msg(message) if part.len() == 1 && examples > 1 => explain(
-            message,
-            format!(
+    let problem = error::of(&error).map(|error| &error.problem);
+    match problem {
+        Some(problem @ (Problem::Shape { .. } | Problem::Other { .. }))
+            if part.len() == 1 && examples > 1 =>
+        {
+            problem.clone().with_advice(format_args!(
                 "One device had only this one of the batch's {examples} examples: train on fewer devices, or leave \
                  out the last, smaller batch (.drop_last(true))"
-            ),
-        ),
-        error => error,
+            ))
+        }
+        _ => error,
     }
 }
 
 /// Loss and gradients of one part, weighted with its share of the batch.
 fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
-    let (loss, notes) = recorder::listen(part.len(), || model.step(part))?;
+    let (loss, metrics) = recorder::collect(part.len(), || model.step(part))?;
     if loss.elem_count() != 1 {
-        return Err(explain(
-            format!("training_step gives a loss of shape {:?}", loss.dims()),
-            "A loss is one number: take the mean, loss.mean_all()?",
+        return Err(error::shape(
+            "training_step",
+            "a loss of one element",
+            loss.dims(),
+            "Return the mean: loss.mean_all()?",
         ));
     }
     let loss = match share {
@@ -302,13 +320,13 @@ fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
     Ok(Part {
         loss,
         gradients,
-        notes,
+        metrics,
     })
 }
 
-/// Adds another device's loss, gradients and notes to the first one's.
+/// Adds another device's loss, gradients and metrics to the first one's.
 fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter]) -> Result<()> {
-    total.notes.append(&mut part.notes);
+    total.metrics.append(&mut part.metrics);
     total.loss = (&total.loss + part.loss.to_device(total.loss.device())?)?;
     for (own, their) in own.iter().zip(theirs) {
         let (Ok(own), Ok(their)) = (own.var(), their.var()) else {
@@ -327,7 +345,7 @@ fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter
     Ok(())
 }
 
-/// Gives the model's parameters and buffers to its copies.
+/// Copies the model's parameters and buffers to its replicas.
 pub(in crate::train) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
     let own = state_of(model);
     for other in others {

@@ -1,13 +1,13 @@
-//! A batch shared out to devices.
+//! Splitting a batch over devices.
 
 use crate::data::Batch;
-use crate::error::explain;
+use crate::error;
 use crate::tensor::TensorExt;
 use candle_core::{Device, Result, Tensor};
 
 /// What can be split along its first dimension: a tensor, or a batch.
 pub trait Split: Sized {
-    /// How many examples there are.
+    /// Returns the number of examples.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -20,7 +20,7 @@ pub trait Split: Sized {
     /// If there is no first dimension.
     fn num_examples(&self) -> Result<usize>;
 
-    /// Some of them, on a device.
+    /// Returns `len` examples from `start` on, on a device.
     ///
     /// # Errors
     /// If there are not so many, or the device has not enough memory.
@@ -37,9 +37,11 @@ pub trait Split: Sized {
 impl Split for Tensor {
     fn num_examples(&self) -> Result<usize> {
         self.dims().first().copied().ok_or_else(|| {
-            explain(
-                "split_and_load: a single number cannot be split",
-                "Give it a tensor whose first dimension is the batch",
+            error::shape(
+                "split_and_load",
+                "a tensor whose first dimension is the batch",
+                self.dims(),
+                "Add a dimension: x.unsqueeze(0)?",
             )
         })
     }
@@ -67,10 +69,10 @@ impl Split for Batch {
     }
 }
 
-/// Shares out a batch, one part to each device, in order; as Gluon's function of this name.
+/// Splits a batch into one part for each device, in order; as Gluon's function of this name.
 ///
-/// If the examples do not come out even, the first devices get one more. Fewer examples than devices
-/// give fewer parts, none of them empty.
+/// If the examples cannot be split equally, the first devices get one more. With fewer examples than
+/// devices, there are fewer parts, none of them empty.
 ///
 /// # Errors
 /// If the list of devices is empty, or a device has not enough memory.
@@ -85,10 +87,7 @@ impl Split for Batch {
 /// ```
 pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> {
     if devices.is_empty() {
-        return Err(explain(
-            "split_and_load: there are no devices",
-            "Give it at least one: try_all_gpus() is never empty",
-        ));
+        return Err(no_devices("split_and_load"));
     }
     let examples = data.num_examples()?;
     let parts = devices.len().min(examples.max(1));
@@ -101,6 +100,16 @@ pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> 
         part
     };
     devices[..parts].iter().enumerate().map(part).collect()
+}
+
+/// Makes the error of an empty list of devices.
+pub(super) fn no_devices(operation: &str) -> candle_core::Error {
+    error::argument(
+        operation,
+        "at least one device",
+        "none",
+        "Pass at least one: the list of try_all_gpus() is never empty",
+    )
 }
 
 #[cfg(test)]
@@ -128,7 +137,10 @@ mod tests {
     fn what_cannot_be_split_is_explained() {
         let x = arange(0, 2, &CPU).unwrap();
         let message = split_and_load(&x, &[]).unwrap_err().to_string();
-        assert!(message.contains("no devices"), "{message}");
+        assert!(
+            message.contains("at least one device, found none"),
+            "{message}"
+        );
         let number = tensor(1.0, &CPU).unwrap();
         assert!(split_and_load(&number, &[CPU]).is_err());
     }

@@ -94,6 +94,6 @@ fn a_set_that_is_absent_says_what_to_type() {
         .unwrap_err()
         .to_string();
     let (what, command) = message.split_once('\n').unwrap();
-    assert!(what.starts_with("Mnist is not in "), "{message}");
+    assert!(what.starts_with("cannot read Mnist in "), "{message}");
     assert_eq!(command, "cargo taper data get no-such-set");
 }

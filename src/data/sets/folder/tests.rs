@@ -40,7 +40,7 @@ fn classes_are_folders_in_the_order_of_their_names() {
         "a/deeper/3.jpg",
         include_bytes!("../../../image/orange.jpg"),
     );
-    folder.write("a/notes.txt", b"not a picture");
+    folder.write("a/notes.txt", b"not an image");
     folder.write(".hidden/4.png", &png(4, 4, 4));
     folder.write("top.png", &png(4, 4, 4));
     let data = ImageFolder::new(&folder.0).unwrap();
@@ -67,29 +67,35 @@ fn a_corrupt_file_is_named_in_the_place_of_its_batch() {
     let batches: Vec<_> = loader.into_iter().collect();
     assert!(batches[0].is_ok());
     let message = batches[1].as_ref().unwrap_err().to_string();
-    assert!(message.starts_with("cannot read the picture "), "{message}");
+    assert!(message.starts_with("cannot read the image "), "{message}");
     assert!(message.contains("4.png: "), "{message}");
     assert_eq!(message.lines().count(), 2);
 }
 
 #[test]
-fn pictures_of_two_sizes_need_a_transform() {
+fn images_of_two_sizes_need_a_transform() {
     let folder = Temporary::new("sizes");
     folder.write("a/1.png", &png(4, 4, 1));
     folder.write("a/2.png", &png(6, 5, 1));
     let data = ImageFolder::new(&folder.0).unwrap();
     let message = data.get(&[0, 1]).unwrap_err().to_string();
-    assert!(message.contains("1.png gives [3, 4, 4]"), "{message}");
-    assert!(message.contains("2.png gives [3, 5, 6]"), "{message}");
+    assert!(
+        message.contains("1.png, found shape [3, 5, 6]\n"),
+        "{message}"
+    );
+    assert!(
+        message.contains("2.png: expected the shape [3, 4, 4]"),
+        "{message}"
+    );
     let data = data.transform(crate::compose![Resize::exact(4, 4), ToTensor]);
     assert_eq!(data.get(&[0, 1]).unwrap().x.dims(), [2, 3, 4, 4]);
 }
 
 #[test]
-fn a_folder_without_pictures_says_what_is_missing() {
+fn a_folder_without_images_says_what_is_missing() {
     let folder = Temporary::new("empty");
     let message = |folder: &Path| ImageFolder::new(folder).unwrap_err().to_string();
-    assert!(message(&folder.0).starts_with("there are no class folders in "));
+    assert!(message(&folder.0).starts_with("cannot find class folders in "));
     folder.write("a/notes.txt", b"");
-    assert!(message(&folder.0).starts_with("there are no pictures in "));
+    assert!(message(&folder.0).starts_with("cannot find images in "));
 }

@@ -1,15 +1,15 @@
 //! One leaf.
 
-use crate::data::sets::drawing::{Color, Dice, mix, ramp};
+use crate::data::sets::drawing::{Color, ImageRng, mix, ramp};
 use crate::image::RgbImage;
 use std::f32::consts::PI;
 
 const WIDTH: usize = 256;
 const HEIGHT: usize = 224;
-/// The part of a picture that a centre crop of 128 pixels is sure to see.
+/// The part of an image that a centre crop of 128 pixels is sure to see.
 const SEEN: f32 = 46.0;
 
-/// A leaf on the ground; its middle is near the picture's.
+/// A leaf on the ground; its middle is near the image's.
 struct Leaf {
     middle: (f32, f32),
     /// Sine and cosine of the direction from stalk to tip.
@@ -20,45 +20,49 @@ struct Leaf {
     ground: Color,
     veins: f32,
     light: f32,
-    marks: Vec<Mark>,
+    spots: Vec<Spot>,
 }
 
 /// A spot, or a drop of light.
-struct Mark {
-    place: (f32, f32),
+struct Spot {
+    center: (f32, f32),
     radius: f32,
     /// How much longer than wide, and in which phase its rim waves.
-    form: (f32, f32),
+    outline: (f32, f32),
     color: Color,
     /// Around it, as far again as this part of its radius.
     rim: Option<(Color, f32)>,
 }
 
-pub(super) fn draw(dice: &mut Dice, diseased: bool) -> RgbImage {
+pub(super) fn draw(rng: &mut ImageRng, diseased: bool) -> RgbImage {
     let mut leaf = Leaf {
         middle: (
-            WIDTH as f32 / 2.0 + dice.between(-12.0, 12.0),
-            HEIGHT as f32 / 2.0 + dice.between(-12.0, 12.0),
+            WIDTH as f32 / 2.0 + rng.between(-12.0, 12.0),
+            HEIGHT as f32 / 2.0 + rng.between(-12.0, 12.0),
         ),
-        angle: dice.between(0.0, 2.0 * PI).sin_cos(),
-        half: (dice.between(88.0, 108.0), dice.between(44.0, 62.0)),
-        color: dice.color([0.16, 0.42, 0.08], [0.36, 0.68, 0.22]),
+        angle: rng.between(0.0, 2.0 * PI).sin_cos(),
+        half: (rng.between(88.0, 108.0), rng.between(44.0, 62.0)),
+        color: rng.color([0.16, 0.42, 0.08], [0.36, 0.68, 0.22]),
         ground: mix(
             [0.34, 0.26, 0.20],
             [0.84, 0.79, 0.70],
-            dice.between(0.0, 1.0),
+            rng.between(0.0, 1.0),
         ),
-        veins: dice.between(9.0, 13.0),
-        light: dice.between(-0.18, 0.18),
-        marks: Vec::new(),
+        veins: rng.between(9.0, 13.0),
+        light: rng.between(-0.18, 0.18),
+        spots: Vec::new(),
     };
-    leaf.marks = if diseased { spots(dice) } else { drops(dice) };
+    leaf.spots = if diseased {
+        spots(rng)
+    } else {
+        highlights(rng)
+    };
 
     let mut pixels = RgbImage::filled(WIDTH, HEIGHT, [0; 3]);
     for (i, pixel) in pixels.rgb.chunks_mut(3).enumerate() {
         let (x, y) = ((i % WIDTH) as f32, (i / WIDTH) as f32);
         // One grain for the three colours: light, not confetti.
-        let grain = dice.noise(0.006);
+        let grain = rng.noise(0.006);
         let color = leaf.color_at(x, y);
         for (byte, value) in pixel.iter_mut().zip(color) {
             *byte = ((value + grain).clamp(0.0, 1.0) * 255.0).round() as u8;
@@ -67,35 +71,32 @@ pub(super) fn draw(dice: &mut Dice, diseased: bool) -> RgbImage {
     pixels
 }
 
-/// Brown spots of different sizes, some in any case where a centre crop sees them.
-fn spots(dice: &mut Dice) -> Vec<Mark> {
-    let count = 5 + dice.below(9);
+/// Draws brown spots of different sizes, at least three of them where a centre crop sees them.
+fn spots(rng: &mut ImageRng) -> Vec<Spot> {
+    let count = 5 + rng.below(9);
     let spot = |i| {
         let reach = if i < 3 { SEEN } else { 90.0 };
-        let brown = dice.color([0.25, 0.13, 0.04], [0.46, 0.27, 0.12]);
-        let yellow = dice.color([0.66, 0.60, 0.14], [0.82, 0.74, 0.26]);
-        Mark {
-            place: (
-                dice.between(-reach, reach),
-                dice.between(-reach, reach) * 0.6,
-            ),
-            radius: dice.between(4.0, 11.0),
-            form: (dice.between(0.8, 1.3), dice.between(0.0, 2.0 * PI)),
+        let brown = rng.color([0.25, 0.13, 0.04], [0.46, 0.27, 0.12]);
+        let yellow = rng.color([0.66, 0.60, 0.14], [0.82, 0.74, 0.26]);
+        Spot {
+            center: (rng.between(-reach, reach), rng.between(-reach, reach) * 0.6),
+            radius: rng.between(4.0, 11.0),
+            outline: (rng.between(0.8, 1.3), rng.between(0.0, 2.0 * PI)),
             color: brown,
-            rim: Some((yellow, dice.between(0.3, 0.9))),
+            rim: Some((yellow, rng.between(0.3, 0.9))),
         }
     };
     (0..count).map(spot).collect()
 }
 
-/// Where the leaf shines.
-fn drops(dice: &mut Dice) -> Vec<Mark> {
-    let count = dice.below(6);
-    let drop = |_| Mark {
-        place: (dice.between(-80.0, 80.0), dice.between(-45.0, 45.0)),
-        radius: dice.between(3.0, 9.0),
-        form: (dice.between(0.8, 1.3), dice.between(0.0, 2.0 * PI)),
-        color: dice.color([0.66, 0.80, 0.60], [0.80, 0.92, 0.74]),
+/// Draws highlights.
+fn highlights(rng: &mut ImageRng) -> Vec<Spot> {
+    let count = rng.below(6);
+    let drop = |_| Spot {
+        center: (rng.between(-80.0, 80.0), rng.between(-45.0, 45.0)),
+        radius: rng.between(3.0, 9.0),
+        outline: (rng.between(0.8, 1.3), rng.between(0.0, 2.0 * PI)),
+        color: rng.color([0.66, 0.80, 0.60], [0.80, 0.92, 0.74]),
         rim: None,
     };
     (0..count).map(drop).collect()
@@ -133,7 +134,7 @@ impl Leaf {
         color.map(|value| value * unevenness)
     }
 
-    /// How many pixels a point is inside the edge, about; below 0 outside.
+    /// Returns about how many pixels a point is inside the edge; below 0 outside.
     fn depth(&self, along: f32, across: f32) -> f32 {
         let position = along / self.half.0;
         let blade = match position.abs() < 1.0 {
@@ -159,17 +160,20 @@ impl Leaf {
         let edge = 0.25 * ramp(7.0, 0.0, depth);
         let mut color = self.color.map(|value| value * (1.0 - bulge - edge));
         color = mix(color, pale, midrib.max(side));
-        for mark in &self.marks {
-            color = mark.over(color, along, across);
+        for spot in &self.spots {
+            color = spot.over(color, along, across);
         }
         color
     }
 }
 
-impl Mark {
+impl Spot {
     fn over(&self, under: Color, along: f32, across: f32) -> Color {
-        let (dx, dy) = (along - self.place.0, (across - self.place.1) * self.form.0);
-        let wave = 1.0 + 0.08 * (4.0 * dy.atan2(dx) + self.form.1).sin();
+        let (dx, dy) = (
+            along - self.center.0,
+            (across - self.center.1) * self.outline.0,
+        );
+        let wave = 1.0 + 0.08 * (4.0 * dy.atan2(dx) + self.outline.1).sin();
         let distance = dx.hypot(dy) / (self.radius * wave);
         let mut color = under;
         if let Some((rim, width)) = self.rim {

@@ -15,7 +15,7 @@ pub(in crate::nn) struct Window {
 }
 
 impl Window {
-    /// Pixels from its first row to its last.
+    /// RgbImage from its first row to its last.
     pub(super) fn reach(&self) -> usize {
         self.dilation * (self.kernel - 1) + 1
     }

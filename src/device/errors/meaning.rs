@@ -1,0 +1,159 @@
+//! What can go wrong with a GPU, in the words that users see.
+
+use crate::device::memory::Memory;
+use crate::error::{self, Problem};
+use candle_core::Error;
+
+/// What an error of the driver or one of its libraries means.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "cuda"),
+    expect(dead_code, reason = "no driver names them")
+)]
+pub(super) enum Meaning {
+    OutOfMemory,
+    NoDriver,
+    NoDevice,
+    DeviceInUse,
+    OldDriver,
+    NotSupported,
+    OldGpu,
+    OtherGpu,
+    DriverMismatch,
+    Compatibility,
+    NotReady,
+    IllegalAddress,
+    Assert,
+    NoKernel,
+    Unknown,
+    NoCublas,
+    NoCurand,
+    UnsupportedOperation,
+}
+
+impl Meaning {
+    /// Makes the error that users see; `memory` is asked only where the memory is full.
+    pub(super) fn to_error(
+        self,
+        requested: Option<usize>,
+        memory: impl FnOnce() -> Option<Memory>,
+    ) -> Error {
+        let (problem, advice) = self.lines();
+        match self {
+            Self::OutOfMemory => Problem::OutOfMemory {
+                requested,
+                available: memory().map(|Memory { free, total }| (free, total)),
+            }
+            .with_advice(advice),
+            _ => error::gpu(problem, advice),
+        }
+    }
+
+    fn lines(self) -> (&'static str, &'static str) {
+        match self {
+            Self::OutOfMemory => (
+                "the GPU is out of memory",
+                "Use smaller batches or a smaller model; free tensors of earlier cells with drop(x), or restart the \
+                 notebook's kernel; nvidia_smi()? shows what other programs use",
+            ),
+            Self::NoDriver => (
+                "no GPU can be used: there is no NVIDIA driver on this machine",
+                "On a machine with an NVIDIA GPU, install its driver, 580 or newer; otherwise use cpu(), or try_gpu(0)",
+            ),
+            Self::NoDevice => (
+                "no GPU can be used: the NVIDIA driver sees none",
+                "Check whether `nvidia-smi` lists one and whether the variable CUDA_VISIBLE_DEVICES hides it; or use cpu()",
+            ),
+            Self::DeviceInUse => (
+                "another program is using this GPU exclusively",
+                "nvidia_smi()? shows the program; wait until it ends, or use another GPU: gpu(1)?",
+            ),
+            Self::OldDriver => (
+                "the NVIDIA driver is too old for the kernels that Taper was built with",
+                "Update the driver to 580 or newer, or run `cargo taper setup` again: it builds for the installed driver",
+            ),
+            Self::NotSupported => (
+                "the NVIDIA driver or this GPU does not support a function that is needed",
+                "Update the driver to 580 or newer; `cargo taper doctor` shows the installed version",
+            ),
+            Self::OldGpu => (
+                "Taper was built for newer GPUs than this one",
+                "Run `cargo taper setup` again: it builds for the GPUs of this machine",
+            ),
+            Self::OtherGpu => (
+                "Taper was built for other GPUs than this one",
+                "Run `cargo taper setup` again: it builds for the GPUs of this machine",
+            ),
+            Self::DriverMismatch => (
+                "the parts of the NVIDIA driver are of different versions",
+                "Restart the machine: this is usual after an update of the driver",
+            ),
+            Self::Compatibility => (
+                "the NVIDIA driver's compatibility package does not work with this GPU",
+                "Remove /usr/local/cuda/compat from LD_LIBRARY_PATH, and update the driver itself",
+            ),
+            Self::NotReady => (
+                "the NVIDIA driver is not ready",
+                "Start the service nvidia-fabricmanager if the machine has NVSwitch; else wait a minute, or restart it",
+            ),
+            Self::IllegalAddress => (
+                "a kernel on the GPU accessed memory outside its allocation",
+                "Restart the notebook's kernel: until then the GPU cannot be used. If it happens again, please report the operation",
+            ),
+            Self::Assert => (
+                "an index in a kernel on the GPU is out of range",
+                "Restart the notebook's kernel: until then the GPU cannot be used. Then run the cell on cpu(), which names the index",
+            ),
+            Self::NoKernel => (
+                "the GPU has no kernel for this operation on this element type",
+                "Convert first: x.to_dtype(DType::F32)?; or compute it on the CPU: x.to_device(&cpu())?",
+            ),
+            Self::Unknown => (
+                "the NVIDIA driver failed without a reason",
+                "Run `nvidia-smi` in a terminal; if it fails too, restart the machine",
+            ),
+            Self::NoCublas => (
+                "cuBLAS, which multiplies matrices on the GPU, could not be started",
+                "Check the free memory with nvidia_smi()?; `cargo taper doctor` says whether the library is installed",
+            ),
+            Self::NoCurand => (
+                "cuRAND, which comes with CUDA, could not be started",
+                "`cargo taper doctor` says whether the library is installed; `cargo taper setup` installs it",
+            ),
+            Self::UnsupportedOperation => (
+                "this operation is not implemented for GPUs",
+                "Compute it on the CPU: x.to_device(&cpu())?",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_meaning_has_two_lines() {
+        for meaning in [Meaning::NoDriver, Meaning::NoKernel, Meaning::NoCublas] {
+            let text = meaning.to_error(None, || None).to_string();
+            assert_eq!(text.lines().count(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_full_memory_says_how_much_was_requested_and_how_much_is_free() {
+        let memory = Memory {
+            free: 3 << 28,
+            total: 24 << 30,
+        };
+        let text = |requested, memory| {
+            let error = Meaning::OutOfMemory.to_error(requested, || memory);
+            error.to_string()
+        };
+        let sizes = ": requested 2.0 GiB, 0.8 GiB of 24.0 GiB are free\n";
+        assert!(text(Some(2 << 30), Some(memory)).contains(sizes));
+        assert!(text(Some(3 << 20), None).contains(": requested 3.0 MiB\n"));
+        assert!(text(None, Some(memory)).contains(": 0.8 GiB of 24.0 GiB are free\n"));
+        assert!(text(None, None).starts_with("the GPU is out of memory\nUse smaller"));
+    }
+}

@@ -1,0 +1,150 @@
+//! Short ways to make the errors, as Candle's type.
+
+use super::Problem;
+use candle_core::{DType, Error};
+use std::fmt::Display;
+use std::path::Path;
+
+/// `operation: expected …, found …`: an argument or a setting that is out of its range.
+pub(crate) fn argument(
+    operation: impl Display,
+    expected: impl Display,
+    found: impl Display,
+    advice: impl Display,
+) -> Error {
+    Problem::Argument {
+        operation: operation.to_string(),
+        expected: expected.to_string(),
+        found: found.to_string(),
+    }
+    .with_advice(advice)
+}
+
+/// `operation: expected …, found shape [2, 3]`.
+pub(crate) fn shape(
+    operation: impl Display,
+    expected: impl Display,
+    found: &[usize],
+    advice: impl Display,
+) -> Error {
+    Problem::Shape {
+        operation: operation.to_string(),
+        expected: expected.to_string(),
+        found: found.to_vec(),
+    }
+    .with_advice(advice)
+}
+
+/// `operation: expected …, found i64`.
+pub(crate) fn dtype(
+    operation: impl Display,
+    expected: impl Display,
+    found: DType,
+    advice: impl Display,
+) -> Error {
+    Problem::DType {
+        operation: operation.to_string(),
+        expected: expected.to_string(),
+        found,
+    }
+    .with_advice(advice)
+}
+
+/// `operation: example 7 is out of range: there are 4, counted from 0`.
+pub(crate) fn index(
+    operation: impl Display,
+    kind: &str,
+    index: i64,
+    len: usize,
+    advice: impl Display,
+) -> Error {
+    Problem::Index {
+        operation: operation.to_string(),
+        kind: kind.to_owned(),
+        index,
+        len,
+    }
+    .with_advice(advice)
+}
+
+/// `there is no metric named "…"`, and the names that exist.
+pub(crate) fn name<N: AsRef<str>>(
+    kind: &str,
+    name: &str,
+    known: impl IntoIterator<Item = N>,
+) -> Error {
+    let known = known.into_iter().map(|name| name.as_ref().to_owned());
+    let known: Vec<String> = known.collect();
+    let advice = match known[..] {
+        [] => format!("There is no {kind} at all"),
+        _ => format!("Choose one of: {}", known.join(", ")),
+    };
+    Problem::Name {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        known,
+    }
+    .with_advice(advice)
+}
+
+/// `operation: problem`: a method that was called too early.
+pub(crate) fn state(operation: impl Display, problem: impl Display, advice: impl Display) -> Error {
+    Problem::State {
+        operation: operation.to_string(),
+        problem: problem.to_string(),
+    }
+    .with_advice(advice)
+}
+
+/// `cannot read the image leaf.png: reason`.
+pub(crate) fn file(action: &str, path: &Path, reason: impl Display, advice: impl Display) -> Error {
+    Problem::File {
+        action: action.to_owned(),
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    }
+    .with_advice(advice)
+}
+
+/// `source: expected …, found …`: a text or a file's content in another form.
+pub(crate) fn parse(
+    source: impl Display,
+    expected: impl Display,
+    found: impl Display,
+    advice: impl Display,
+) -> Error {
+    Problem::Parse {
+        source: source.to_string(),
+        expected: expected.to_string(),
+        found: found.to_string(),
+    }
+    .with_advice(advice)
+}
+
+/// `the loss is NaN at step 7, in epoch 2`, both counted from 1.
+pub(crate) fn loss(loss: f64, step: usize, epoch: usize, advice: impl Display) -> Error {
+    Problem::Loss { loss, epoch, step }.with_advice(advice)
+}
+
+/// What long work returns when the user asked to stop.
+pub(crate) fn interrupted() -> Error {
+    Problem::Interrupted.with_advice(
+        "Run the cell again to start over; the variables of earlier cells are still there",
+    )
+}
+
+/// A GPU that cannot be used.
+pub(crate) fn gpu(problem: impl Display, advice: impl Display) -> Error {
+    Problem::Gpu {
+        problem: problem.to_string(),
+    }
+    .with_advice(advice)
+}
+
+/// Two lines of the caller's own, for what no other variant says.
+pub(crate) fn explain(problem: impl Display, advice: impl Display) -> Error {
+    Problem::Other {
+        problem: problem.to_string(),
+    }
+    .with_advice(advice)
+}
