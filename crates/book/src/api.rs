@@ -156,7 +156,7 @@ fn replace(new: &Path, old: &Path) -> Result<()> {
     }
     if std::fs::rename(new, old).is_err() {
         // The index makes it complete.
-        super::site::copy_tree(new, old, &|path| !path.ends_with(INDEX))?;
+        super::assets::copy_tree(new, old, &|path| !path.ends_with(INDEX))?;
         std::fs::copy(new.join(INDEX), old.join(INDEX))?;
         std::fs::remove_dir_all(new)?;
     }

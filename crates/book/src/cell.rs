@@ -1,6 +1,6 @@
 //! A cell as the book sees it.
 
-use super::look::{Look, Shown};
+use super::tags::{Look, Shown};
 use super::{highlight, markdown};
 use serde_json::{Map, Value};
 use taper_notebook::gpu_outputs::Elsewhere;

@@ -1,10 +1,10 @@
 //! Markdown cells. The syntax is JupyterLab's; what runs or loads something is left out.
 
 use super::cell::{Cell, Kind};
+use super::image::{Picture, decode_base64};
+use super::links::{Target, Wanted, anchor_of, encode, resolve};
 use super::outputs::figure;
 use super::page::Desk;
-use super::picture::{Picture, decode_base64};
-use super::references::{Target, Wanted, anchor_of, encode, resolve};
 use super::sanitise::{Fragments, without_marks};
 use super::{escape, highlight, math};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};

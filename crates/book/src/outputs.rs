@@ -1,10 +1,10 @@
 //! What a cell shows, as the file has it: displays that were updated are there in their final state.
 
 use super::cell::{self, Cell, Kind};
-use super::look::Shown;
+use super::image::{KINDS, Picture};
 use super::page::Desk;
-use super::picture::{KINDS, Picture};
 use super::sanitise::{clean, without_marks};
+use super::tags::Shown;
 use super::{ansi, escape, markdown, math};
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! One notebook as one page.
 
-use super::actions::Site;
 use super::api::{Api, Links};
 use super::cell::{Cell, Kind};
-use super::look::Shown;
-use super::picture::Picture;
-use super::references::encode;
-use super::shelf::{Chapter, Shelf};
+use super::chapter::{Chapter, Shelf};
+use super::image::Picture;
+use super::links::encode;
+use super::tags::Shown;
+use super::toolbar::Site;
 use super::{escape, highlight, markdown, outputs};
 use std::path::PathBuf;
 

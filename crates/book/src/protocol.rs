@@ -2,10 +2,10 @@
 //!
 //! It is read as the JSON that it is: what we do not know passes through.
 
-use super::actions::Site;
 use super::api::Api;
+use super::chapter::{Shelf, Source, normal, number};
 use super::page::{Content, Page};
-use super::shelf::{Shelf, Source, normal, number};
+use super::toolbar::Site;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Pages of the notebooks in `fixtures`, each held against a snapshot. To take over what is rendered
 //! now, run the tests with `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
 
-use super::actions::Site;
+use super::chapter::{Shelf, Source, number};
 use super::page::{Content, Page};
-use super::shelf::{Shelf, Source, number};
+use super::toolbar::Site;
 use super::{preprocess, write_files};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The line at the head of a page: what a reader can do with the notebook.
 
+use super::chapter::Chapter;
 use super::escape;
-use super::references::encode;
-use super::shelf::Chapter;
+use super::links::encode;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,7 @@
 //! `#cell-id=name` a cell. A link whose text is `chapter` or `figure` gets the number of what it
 //! points to: `[figure](#cell-id=loss)` becomes "figure 4.2".
 
-use super::shelf::{Chapter, Shelf};
+use super::chapter::{Chapter, Shelf};
 
 /// Where a link leads.
 #[derive(Debug, PartialEq, Eq)]

@@ -76,7 +76,7 @@ impl Shelf {
 
     /// The address of one page from another.
     pub fn href(&self, from: &Chapter, to: &Chapter) -> String {
-        format!("{}{}.html", from.up(), super::references::encode(&to.place))
+        format!("{}{}.html", from.up(), super::links::encode(&to.place))
     }
 }
 
