@@ -1,110 +1,56 @@
-//! All chapters of the book that are notebooks, and what in them can be referred to.
+//! A notebook of the book: its cells, the numbers of its figures and its anchors.
 
-use super::cell::Cell;
-use anyhow::{Result, bail};
-use serde_json::Value;
+use crate::cell::Cell;
+use crate::error::ChapterError;
+use crate::paths::{normalize, shorten};
 use std::collections::HashSet;
-use std::path::{Component, Path, PathBuf};
-use taper_notebook::gpu_outputs::Elsewhere;
+use std::path::{Path, PathBuf};
+use taper_notebook::gpu_outputs::Elsewhere as MachineRun;
 use taper_notebook::run::notebook::Notebook;
 
-/// The chapters, in the order of the book.
-#[derive(Debug)]
-pub struct Shelf {
-    pub chapters: Vec<Chapter>,
-    /// The folder in which the notebooks are.
-    pub notebooks: PathBuf,
+/// A chapter as mdBook passes it.
+pub(crate) struct Source<'a> {
+    /// The notebook, not normalized: `…/book/src/../../notebooks/09-gpus.ipynb`.
+    pub(crate) file: PathBuf,
+    pub(crate) number: Option<String>,
+    pub(crate) content: &'a str,
 }
 
 /// A notebook of the book.
 #[derive(Debug)]
-pub struct Chapter {
-    /// Its path below the folder of the notebooks, without `.ipynb`: `solutions/09-gpus`.
-    pub place: String,
+pub(crate) struct Chapter {
+    /// The path of the notebook below the folder of the notebooks, without `.ipynb`:
+    /// `solutions/09-gpus`.
+    pub(crate) path: String,
+    /// The path of the page below the folder of the book, without `.html`: `solutions/gpus`. It has no
+    /// number, so addresses stay the same when a chapter is inserted.
+    pub(crate) page: String,
     /// Its number in the sidebar: `9`, `9.1`.
-    pub number: Option<String>,
-    pub cells: Vec<Cell>,
+    pub(crate) number: Option<String>,
+    pub(crate) cells: Vec<Cell>,
     anchors: HashSet<String>,
 }
 
-/// A chapter as mdBook hands it over.
-pub struct Source<'a> {
-    /// The file, lexically: `…/book/src/../../notebooks/09-gpus.ipynb`.
-    pub file: PathBuf,
-    pub number: Option<String>,
-    pub content: &'a str,
-}
-
-impl Shelf {
-    /// Reads the notebooks; the error names all that cannot be read.
-    pub fn read(notebooks: PathBuf, sources: &[Source]) -> Result<Shelf> {
-        let notebooks = normal(&notebooks);
-        let (mut chapters, mut problems) = (Vec::new(), Vec::new());
-        for source in sources {
-            match Chapter::read(&notebooks, source) {
-                Ok(chapter) => chapters.push(chapter),
-                Err(error) => problems.push(format!("{error:#}")),
-            }
-        }
-        if !problems.is_empty() {
-            bail!("{}", problems.join("\n"));
-        }
-        Ok(Shelf {
-            chapters,
-            notebooks,
-        })
-    }
-
-    /// The chapter to which `path` leads from the folder of `from`.
-    pub fn find(&self, from: &Chapter, path: &str) -> Option<&Chapter> {
-        let target = self.beside(from, path);
-        self.chapters
-            .iter()
-            .find(|chapter| self.notebook(chapter) == target)
-    }
-
-    /// The notebook's file.
-    pub fn notebook(&self, chapter: &Chapter) -> PathBuf {
-        self.notebooks.join(format!("{}.ipynb", chapter.place))
-    }
-
-    /// The file to which `path` leads from the folder of `from`.
-    pub fn beside(&self, from: &Chapter, path: &str) -> PathBuf {
-        let notebook = self.notebook(from);
-        normal(&notebook.with_file_name("").join(path))
-    }
-
-    /// The address of one page from another.
-    pub fn href(&self, from: &Chapter, to: &Chapter) -> String {
-        format!("{}{}.html", from.up(), super::links::encode(&to.place))
-    }
-}
-
 impl Chapter {
-    fn read(notebooks: &Path, source: &Source) -> Result<Chapter> {
-        let file = normal(&source.file);
-        let Ok(place) = file.strip_prefix(notebooks) else {
-            bail!(
-                "{}: lies outside the notebooks\nMove it into {}, or set `notebooks` in book.toml",
-                file.display(),
-                notebooks.display()
-            );
+    /// Reads a notebook and the outputs of another machine beside it.
+    pub(crate) fn read(notebooks: &Path, source: &Source) -> Result<Chapter, ChapterError> {
+        let file = normalize(&source.file);
+        let Ok(path) = file.strip_prefix(notebooks) else {
+            return Err(ChapterError::Outside {
+                notebooks: notebooks.to_owned(),
+                file,
+            });
         };
-        let name = short(&file);
-        let notebook = Notebook::read(&name, source.content.as_bytes().to_vec())?;
-        let elsewhere = Elsewhere::beside(&file)?;
-        let cells = notebook.document["cells"].as_array().map(Vec::as_slice);
+        let path = path.with_extension("").to_string_lossy().replace('\\', "/");
+        let notebook = Notebook::read(&shorten(&file), source.content.as_bytes().to_vec())
+            .map_err(|error| ChapterError::Unreadable(error.into()))?;
+        let other = MachineRun::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let cells = notebook.document["cells"].as_array().into_iter().flatten();
         let mut chapter = Chapter {
-            place: place
-                .with_extension("")
-                .to_string_lossy()
-                .replace('\\', "/"),
+            page: without_number(&path),
+            path,
             number: source.number.clone(),
-            cells: cells
-                .unwrap_or_default()
-                .iter()
-                .map(|cell| Cell::read(cell, elsewhere.as_ref()))
-                .collect(),
+            cells: cells.map(|cell| Cell::read(cell, other.as_ref())).collect(),
             anchors: HashSet::new(),
         };
         chapter.number_figures();
@@ -127,7 +73,7 @@ impl Chapter {
         }
     }
 
-    /// A second heading of the same text gets a number behind it.
+    /// Appends a number to the anchor of a heading whose text occurred before.
     fn name_anchors(&mut self) {
         for cell in self.cells.iter_mut().filter(|cell| cell.is_shown()) {
             self.anchors.insert(cell.anchor());
@@ -142,19 +88,19 @@ impl Chapter {
         }
     }
 
-    /// The first figure of the cell that the anchor names.
-    pub fn figure(&self, anchor: &str) -> Option<String> {
+    /// Returns the number of the first figure in the cell that the anchor names.
+    pub(crate) fn figure(&self, anchor: &str) -> Option<String> {
         let id = anchor.strip_prefix("cell-id=")?;
         let cell = self.cells.iter().find(|cell| cell.id == id)?;
         cell.figures.first().cloned()
     }
 
-    pub fn has_anchor(&self, anchor: &str) -> bool {
+    pub(crate) fn has_anchor(&self, anchor: &str) -> bool {
         self.anchors.contains(anchor)
     }
 
-    /// One that differs in case only, or is nearly the same.
-    pub fn similar_anchor(&self, anchor: &str) -> Option<&str> {
+    /// Returns an anchor with the same letters and digits.
+    pub(crate) fn similar_anchor(&self, anchor: &str) -> Option<String> {
         let letters = |text: &str| -> String {
             text.chars()
                 .filter(|c| c.is_alphanumeric())
@@ -162,47 +108,55 @@ impl Chapter {
                 .collect()
         };
         let wanted = letters(anchor);
-        let mut anchors: Vec<&String> = self.anchors.iter().collect();
-        anchors.sort();
-        anchors
-            .into_iter()
-            .map(String::as_str)
-            .find(|anchor| letters(anchor) == wanted)
+        let similar = self.anchors.iter().filter(|a| letters(a) == wanted);
+        similar.min().cloned()
     }
 
-    /// From the page to the first page's folder.
-    pub fn up(&self) -> String {
-        "../".repeat(self.place.matches('/').count())
+    /// Returns the path from the page to the folder of the book.
+    pub(crate) fn up(&self) -> String {
+        "../".repeat(self.page.matches('/').count())
     }
 
-    /// The notebook's name without folders and `.ipynb`.
-    pub fn stem(&self) -> &str {
-        self.place.rsplit('/').next().unwrap_or(&self.place)
+    /// Returns the page's folder, with a slash if it has a name, and its name.
+    pub(crate) fn folder_and_name(&self) -> (&str, &str) {
+        let at = self.page.rfind('/').map_or(0, |slash| slash + 1);
+        self.page.split_at(at)
+    }
+
+    /// Returns the notebook's name without its folders.
+    pub(crate) fn file_name(&self) -> String {
+        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+        format!("{name}.ipynb")
     }
 }
 
-/// The chapter's number as mdBook gives it: a list.
-pub fn number(value: &Value) -> Option<String> {
-    let parts = value.as_array()?.iter().filter_map(Value::as_u64);
-    let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
-    (!parts.is_empty()).then(|| parts.join("."))
+/// Removes the chapter's number, which begins the name: `solutions/09-gpus` becomes `solutions/gpus`.
+fn without_number(path: &str) -> String {
+    let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
+    let title = name.trim_start_matches(|c: char| c.is_ascii_digit());
+    let title = match title.strip_prefix('-') {
+        Some(title) if title.len() + 1 < name.len() && !title.is_empty() => title,
+        _ => name,
+    };
+    format!("{folder}{title}")
 }
 
-/// The last two names of a path, for messages.
-fn short(file: &Path) -> String {
-    let names: Vec<_> = file.iter().map(|name| name.to_string_lossy()).collect();
-    names[names.len().saturating_sub(2)..].join("/")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Without `.` and `..`, by the names alone: what SUMMARY.md says, not where links lead.
-pub fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(normal.pop()),
-            other => normal.push(other),
+    #[test]
+    fn page_names_have_no_number() {
+        for (path, page) in [
+            ("09-gpus", "gpus"),
+            ("solutions/12-several-devices", "solutions/several-devices"),
+            ("gpus", "gpus"),
+            ("3d-plots", "3d-plots"),
+            ("-x", "-x"),
+            ("12-", "12-"),
+            ("01/a", "01/a"),
+        ] {
+            assert_eq!(without_number(path), page);
         }
     }
-    normal
 }

@@ -1,67 +1,67 @@
-//! How much of a cell the book shows, by the tags that Jupyter Book and MyST know.
+//! The tags that set how much of a cell the book shows: those of Jupyter Book and MyST.
 
 use serde_json::Value;
 
-/// What happens to a part of a cell.
+/// How a part of a cell appears.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Shown {
+pub(crate) enum Visibility {
     #[default]
-    Open,
-    /// Folded, to be opened by the reader.
+    Shown,
+    /// Folded; the reader can open it.
     Hidden,
     /// Not in the book.
     Removed,
 }
 
-/// How a cell is to be shown.
+/// The visibility of a cell's parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Tags {
     /// `hide-cell`, `remove-cell`: the code and its outputs together.
-    pub cell: Shown,
+    pub(crate) cell: Visibility,
     /// `hide-input`, `remove-input`
-    pub input: Shown,
+    pub(crate) input: Visibility,
     /// `hide-output`, `remove-output`
-    pub output: Shown,
+    pub(crate) output: Visibility,
     /// `remove-stdout`
-    pub no_stdout: bool,
+    pub(crate) no_stdout: bool,
     /// `remove-stderr`
-    pub no_stderr: bool,
-    /// `scroll-output`: a long output gets a window of its own.
-    pub scroll: bool,
+    pub(crate) no_stderr: bool,
+    /// `scroll-output`: a long output scrolls.
+    pub(crate) scroll: bool,
 }
 
-impl Look {
-    /// From a cell's metadata; what is folded in JupyterLab is folded in the book.
-    pub fn read(metadata: &Value) -> Look {
-        let mut look = Look::default();
+impl Tags {
+    /// Reads a cell's metadata; what is folded in JupyterLab is folded in the book.
+    pub(crate) fn read(metadata: &Value) -> Tags {
+        let mut read = Tags::default();
         let is_set = |pointer: &str| metadata.pointer(pointer) == Some(&Value::Bool(true));
         if is_set("/jupyter/source_hidden") {
-            look.input = Shown::Hidden;
+            read.input = Visibility::Hidden;
         }
         if is_set("/jupyter/outputs_hidden") || is_set("/collapsed") {
-            look.output = Shown::Hidden;
+            read.output = Visibility::Hidden;
         }
         let tags = metadata["tags"].as_array().into_iter().flatten();
         for tag in tags.filter_map(Value::as_str) {
-            // Jupyter Book took both spellings for a while.
+            // Jupyter Book has accepted both spellings.
             match tag.replace('_', "-").as_str() {
-                "hide-cell" => look.cell = Shown::Hidden,
-                "hide-input" => look.input = Shown::Hidden,
-                "hide-output" => look.output = Shown::Hidden,
-                "remove-cell" => look.cell = Shown::Removed,
-                "remove-input" => look.input = Shown::Removed,
-                "remove-output" => look.output = Shown::Removed,
-                "remove-stdout" => look.no_stdout = true,
-                "remove-stderr" => look.no_stderr = true,
-                "scroll-output" | "output-scroll" => look.scroll = true,
+                "hide-cell" => read.cell = Visibility::Hidden,
+                "hide-input" => read.input = Visibility::Hidden,
+                "hide-output" => read.output = Visibility::Hidden,
+                "remove-cell" => read.cell = Visibility::Removed,
+                "remove-input" => read.input = Visibility::Removed,
+                "remove-output" => read.output = Visibility::Removed,
+                "remove-stdout" => read.no_stdout = true,
+                "remove-stderr" => read.no_stderr = true,
+                "scroll-output" | "output-scroll" => read.scroll = true,
                 _ => {}
             }
         }
-        look
+        read
     }
 
-    /// Whether outputs are in the book at all.
-    pub fn has_output(self) -> bool {
-        self.cell != Shown::Removed && self.output != Shown::Removed
+    /// Returns whether outputs are in the book at all.
+    pub(crate) fn has_output(self) -> bool {
+        self.cell != Visibility::Removed && self.output != Visibility::Removed
     }
 }
