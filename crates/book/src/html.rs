@@ -15,6 +15,11 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// Encloses HTML in an element of this class.
+pub(crate) fn div(class: &str, html: &str) -> String {
+    format!("<div class=\"{class}\">{html}</div>\n")
+}
+
 /// Returns a figure with its number and its caption, which is HTML.
 pub(crate) fn figure(content: &str, number: &str, caption: &str) -> String {
     format!(

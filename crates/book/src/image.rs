@@ -80,7 +80,7 @@ impl Image {
             _ => decode_base64(&text)?,
         };
         let mut image = Image::read(format, bytes)?;
-        // Images for high-resolution screens have more pixels than the page gives them.
+        // Images for high-resolution screens have more pixels than their size on the page.
         let wanted = |name| metadata[name].as_f64().map(|n| n.round() as u32);
         match (wanted("width"), wanted("height"), image.size) {
             (Some(width), Some(height), _) => image.size = (width, height),

@@ -3,7 +3,7 @@
 use crate::builder::PageBuilder;
 use crate::cell::{Cell, Kind};
 use crate::error::CellError;
-use crate::html::{escape, figure};
+use crate::html::{div, escape, figure};
 use crate::image::Image;
 use crate::links::{Target, resolve};
 use crate::outline::{inside, lone_image, parse, plain_text};
@@ -222,7 +222,7 @@ impl<'p, 'b> Prose<'p, 'b> {
             return String::new();
         };
         let image = self.image(dest_url, &plain_text(&events[inside(events, 0)]));
-        let image = format!("<div class=\"picture\">{image}</div>\n");
+        let image = div("picture", &image);
         match self.figures.next().filter(|_| !title.is_empty()) {
             Some(number) => {
                 let caption = render_line(title, self.builder);

@@ -3,7 +3,7 @@
 use crate::builder::PageBuilder;
 use crate::cell::{self, Cell, Kind};
 use crate::error::CellError;
-use crate::html::{escape, figure};
+use crate::html::{div, escape, figure};
 use crate::image::{Format, Image};
 use crate::sanitise::{clean, without_marks};
 use crate::tags::Visibility;
@@ -115,6 +115,10 @@ fn block(class: &str, text: &str) -> String {
     format!("<pre class=\"output {class}\">{html}</pre>\n")
 }
 
+fn enclose(class: &str, html: &str) -> String {
+    div(&format!("output {class}"), html)
+}
+
 /// Renders the representation that JupyterLab would choose.
 fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> Option<String> {
     let data = &output["data"];
@@ -122,15 +126,15 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
     if let Some(html) = text("text/html") {
         let html = clean(&without_marks(&html));
         let html = html.trim();
-        return Some(format!("<div class=\"output html\">{html}</div>\n"));
+        return Some(enclose("html", html));
     }
     if let Some(prose) = text("text/markdown") {
         let html = markdown::render_output(&prose, builder);
-        return Some(format!("<div class=\"output prose\">{html}</div>\n"));
+        return Some(enclose("prose", &html));
     }
     if let Some(formula) = text("text/latex") {
         return match math::to_html(formula.trim().trim_matches('$'), true) {
-            Ok(html) => Some(format!("<div class=\"output\">{html}</div>\n")),
+            Ok(html) => Some(div("output", &html)),
             Err(message) => {
                 builder.problem(CellError::FormulaOutput { message });
                 None
@@ -163,7 +167,7 @@ fn image(
                 .or_else(|| data.get("text/plain").map(cell::text))
                 .unwrap_or_else(|| "what the code above draws".into());
             let image = builder.image(image, &ansi::strip(&description));
-            Some(format!("<div class=\"output picture\">{image}</div>\n"))
+            Some(enclose("picture", &image))
         }
         Err(error) => {
             builder.problem(CellError::ImageOutput(error));

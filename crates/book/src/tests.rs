@@ -14,7 +14,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fixtures")
 }
 
-/// Notebooks with their numbers in the sidebar.
+/// Notebooks with their chapter numbers.
 const CHAPTERS: [(&str, &[u64]); 3] = [("every", &[1]), ("more/second", &[1, 1]), ("wrong", &[])];
 
 fn book() -> Book {
@@ -194,7 +194,7 @@ fn broken_notebooks_are_named() {
 #[test]
 fn other_input_is_refused() {
     for input in ["", "[]", "{}", "[1, 2]"] {
-        let error = preprocess(input).expect_err("it is no book").to_string();
+        let error = preprocess(input).expect_err("it is not a book").to_string();
         assert!(error.contains("mdBook"), "{input}: {error}");
     }
 }
@@ -221,7 +221,7 @@ fn outputs_of_two_machines_are_side_by_side() {
     let both = ["CPU", "NVIDIA &lt;H200&gt;"];
     assert_eq!(names, [both, both].concat(), "in the cells drawn and value");
     assert!(html.contains("(1, 2)") && html.contains("(3, 4)"));
-    assert!(html.contains("no picture &lt;there&gt;"));
+    assert!(html.contains("&lt;there&gt;"));
     assert!(!html.contains("of an older cell"));
 }
 
