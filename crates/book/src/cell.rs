@@ -3,7 +3,7 @@
 use crate::tags::{Tags, Visibility};
 use crate::{highlight, outline};
 use serde_json::{Map, Value};
-use taper_notebook::gpu_outputs::Elsewhere as MachineRun;
+use taper_notebook::gpu_outputs::Elsewhere as MachineOutputs;
 
 /// Begins the caption of a figure, in the first line of a code cell.
 const CAPTION: &str = "// Figure: ";
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Code {
         outputs: Vec<Value>,
         /// Those of a machine with a GPU, if they differ.
-        other: Option<MachineOutputs>,
+        other: Option<OtherOutputs>,
         caption: Option<String>,
     },
     /// Not in the book: it is for other tools.
@@ -41,14 +41,14 @@ pub(crate) enum Kind {
 
 /// The outputs of a cell on another machine.
 #[derive(Debug)]
-pub(crate) struct MachineOutputs {
+pub(crate) struct OtherOutputs {
     pub(crate) machine: String,
     pub(crate) outputs: Vec<Value>,
 }
 
 impl Cell {
     /// Reads a cell of a valid notebook, and its outputs on another machine.
-    pub(crate) fn read(cell: &Value, other: Option<&MachineRun>) -> Cell {
+    pub(crate) fn read(cell: &Value, other: Option<&MachineOutputs>) -> Cell {
         let mut source = text(&cell["source"]);
         let id = cell["id"].as_str().unwrap_or_default().to_owned();
         let kind = match cell["cell_type"].as_str() {
@@ -110,13 +110,13 @@ impl Cell {
 
 /// Returns the outputs of another machine, if they differ from the notebook's own.
 fn other_outputs(
-    run: &MachineRun,
+    run: &MachineOutputs,
     id: &str,
     source: &str,
     own: &[Value],
-) -> Option<MachineOutputs> {
+) -> Option<OtherOutputs> {
     let other = run.outputs(id, source)?;
-    (comparable(other) != comparable(own)).then(|| MachineOutputs {
+    (comparable(other) != comparable(own)).then(|| OtherOutputs {
         machine: run.machine.clone(),
         outputs: other.to_vec(),
     })

@@ -5,7 +5,7 @@ use crate::error::ChapterError;
 use crate::paths::{normalize, shorten};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use taper_notebook::gpu_outputs::Elsewhere as MachineRun;
+use taper_notebook::gpu_outputs::Elsewhere as MachineOutputs;
 use taper_notebook::run::notebook::Notebook;
 
 /// A chapter as mdBook passes it.
@@ -44,7 +44,8 @@ impl Chapter {
         let path = path.with_extension("").to_string_lossy().replace('\\', "/");
         let notebook = Notebook::read(&shorten(&file), source.content.as_bytes().to_vec())
             .map_err(|error| ChapterError::Unreadable(error.into()))?;
-        let other = MachineRun::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let other =
+            MachineOutputs::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
         let cells = notebook.document["cells"].as_array().into_iter().flatten();
         let mut chapter = Chapter {
             page: without_number(&path),
