@@ -101,12 +101,12 @@ class Reader:
         page.keyboard.press("/")
         page.keyboard.type("try_gpu")
         page.locator("#mdbook-searchresults a").first.wait_for()
-        result = page.locator("#mdbook-searchresults a[href*='09-gpus.html']")
+        result = page.locator("#mdbook-searchresults a[href*='gpus.html']")
         if result.count() == 0:
-            self.note("try_gpu is not found in 09-gpus.html")
+            self.note("try_gpu is not found in gpus.html")
             return
         result.first.click()
-        page.wait_for_url("**/09-gpus.html*")
+        page.wait_for_url("**/gpus.html*")
         if page.locator("main mark").count() == 0:
             self.note("what was found is not marked")
         page.context.close()

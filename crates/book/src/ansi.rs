@@ -1,10 +1,10 @@
-//! Text as terminals show it: colours by escape sequences, lines that overwrite themselves.
+//! Terminal output as HTML: colours by escape sequences, and lines that overwrite themselves.
 
-use super::escape;
+use crate::html::escape;
 use std::fmt::Write;
 
-/// Colours and emphasis as classes; everything else that a terminal understands is left out.
-pub fn to_html(text: &str) -> String {
+/// Converts colours and emphasis to classes; removes all other escape sequences.
+pub(crate) fn to_html(text: &str) -> String {
     let text = overwrite(text);
     let mut html = String::with_capacity(text.len());
     let mut style = Style::default();
@@ -21,8 +21,8 @@ pub fn to_html(text: &str) -> String {
     html
 }
 
-/// The text without escape sequences.
-pub fn strip(text: &str) -> String {
+/// Removes all escape sequences.
+pub(crate) fn strip(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\x1b') {
@@ -33,7 +33,8 @@ pub fn strip(text: &str) -> String {
     plain
 }
 
-/// What follows an escape: the codes of a change of style, if it is one, and the text behind it.
+/// Splits the text behind an escape character into the codes of a change of style, if it is one, and
+/// the rest.
 fn split_sequence(text: &str) -> (Option<&str>, &str) {
     if let Some(parameters) = text.strip_prefix('[') {
         let Some(end) = parameters.find(|c: char| ('\x40'..='\x7e').contains(&c)) else {
@@ -57,7 +58,7 @@ fn split_sequence(text: &str) -> (Option<&str>, &str) {
     (None, characters.as_str())
 }
 
-/// A carriage return begins the line anew: what comes later lies over what was there.
+/// Applies carriage returns: the text that follows one overwrites the beginning of its line.
 fn overwrite(text: &str) -> String {
     if !text.contains('\r') {
         return text.to_owned();
@@ -95,7 +96,7 @@ struct Style {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Colour {
-    /// One of the sixteen whose shade the theme chooses.
+    /// One of the sixteen colours that the theme defines.
     Named(u8),
     Exact(u8, u8, u8),
 }
@@ -181,7 +182,7 @@ impl Style {
     }
 }
 
-/// `5;n` is one of 256 colours, `2;r;g;b` any.
+/// Reads `5;n`, one of 256 colours, or `2;r;g;b`, any colour.
 fn extended(codes: &mut impl Iterator<Item = u16>) -> Option<Colour> {
     let mut next = || codes.next().and_then(|code| u8::try_from(code).ok());
     match next()? {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_terminal_understands_is_left_out() {
+    fn other_escape_sequences_are_removed() {
         assert_eq!(
             to_html("a\x1b[2Kb\x1b]8;;https://x\x07link\x1b]8;;\x1b\\c\x1b[3"),
             "ablinkc"
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_overwrites_itself_shows_its_end() {
+    fn carriage_returns_overwrite_the_line() {
         assert_eq!(to_html("10 %\r55 %\r100 %\ndone\r\n"), "100 %\ndone\n");
         assert_eq!(to_html("abc\rx"), "xbc");
     }

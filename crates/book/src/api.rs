@@ -1,64 +1,57 @@
-//! The documentation of the crate `taper`, and where in it a name is explained.
+//! Where rustdoc's pages of the crate `taper` document a name.
 
-use anyhow::{Context as _, Result, bail};
+use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
-use taper_host::cache;
-use taper_host::home;
-use taper_host::lock::Lock;
-use taper_host::progress::{Progress, duration};
-
-/// The addresses of all names, written when the documentation is complete.
-const INDEX: &str = "taper-names.json";
+use std::fs::read_to_string;
+use std::path::Path;
 
 /// How a name is used.
 #[derive(Debug, Clone, Copy)]
-pub enum Context<'a> {
+pub(crate) enum Context<'a> {
     Function,
     Macro,
     Method,
     Type,
-    /// Behind `Type::`.
+    /// After `Type::`.
     Within(&'a str),
 }
 
-/// Where names are explained, as addresses below the documentation's folder.
+/// The addresses of all names, below the folder of the documentation.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Api {
-    /// The crate's sources, of which this is the documentation.
-    sources: String,
+pub(crate) struct Api {
+    /// The version of the crate's sources.
+    pub(crate) sources: String,
     functions: BTreeMap<String, String>,
     macros: BTreeMap<String, String>,
     types: BTreeMap<String, String>,
-    /// Methods of traits; empty where several traits have one of this name.
+    /// Methods of traits; empty where several traits have a method of this name.
     methods: BTreeMap<String, String>,
     /// `Type::name`
     within: BTreeMap<String, String>,
 }
 
-/// The names that one page may link.
-pub struct Links<'a> {
+/// The names that a page links.
+pub(crate) struct Links<'a> {
     api: Option<&'a Api>,
-    /// What the notebook itself defines.
+    /// The names that the notebook itself defines.
     own: HashSet<String>,
-    /// From the page to the folder of the documentation.
+    /// The path from the page to the folder of the documentation.
     base: String,
 }
 
 impl<'a> Links<'a> {
-    pub fn new(api: Option<&'a Api>, own: HashSet<String>, base: String) -> Self {
+    pub(crate) fn new(api: Option<&'a Api>, own: HashSet<String>, base: String) -> Self {
         Links { api, own, base }
     }
 
     #[cfg(test)]
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Links::new(None, HashSet::new(), String::new())
     }
 
-    pub fn href(&self, name: &str, context: &Context) -> Option<String> {
+    /// Returns the address of the documentation of a name.
+    pub(crate) fn href(&self, name: &str, context: &Context) -> Option<String> {
         let api = self.api?;
         let page = match context {
             _ if self.own.contains(name) => None,
@@ -76,104 +69,18 @@ impl<'a> Links<'a> {
     }
 }
 
-/// The folder of the documentation, in the cache.
-pub fn folder() -> Result<PathBuf> {
-    Ok(cache::folder()?.join("book").join("api"))
-}
-
 impl Api {
-    /// That of the documentation that is there, if any.
-    pub fn find() -> Option<Api> {
-        let index = std::fs::read(folder().ok()?.join(INDEX)).ok()?;
-        serde_json::from_slice(&index).ok()
-    }
-}
-
-/// Has rustdoc document the crate, unless this was done since it last changed; `sources` tells its
-/// versions apart.
-pub fn document(sources: String, progress: &mut dyn Progress) -> Result<()> {
-    let folder = folder()?;
-    let is_current = || Api::find().is_some_and(|api| api.sources == sources);
-    if is_current() {
-        return Ok(());
-    }
-    let parent = folder.parent().context("it lies in the cache")?;
-    cache::make(parent)?;
-    let _lock = Lock::exclusive(parent, progress)?;
-    // Another build may have done it while we waited.
-    if is_current() {
-        return Ok(());
-    }
-    progress.line("Documenting the crate taper (cargo doc).");
-    let start = Instant::now();
-    let new = rustdoc()?;
-    let index = Api::read(&new, sources)?;
-    std::fs::write(new.join(INDEX), serde_json::to_vec(&index)?)?;
-    replace(&new, &folder)?;
-    progress.line(&format!("Documented in {}.", duration(start.elapsed())));
-    Ok(())
-}
-
-/// Runs `cargo doc`, gives the folder of its pages. It begins in an empty one: the pages of other
-/// packages, among them our own program of the same name, are not part of the book.
-fn rustdoc() -> Result<PathBuf> {
-    let home = home::folder();
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| home.join("target"), PathBuf::from);
-    let pages = target.join("doc");
-    if pages.exists() {
-        std::fs::remove_dir_all(&pages).with_context(|| format!("removing {}", pages.display()))?;
-    }
-    let mut cargo = Command::new("cargo");
-    cargo
-        .args([
-            "doc",
-            "--quiet",
-            "--locked",
-            "--package",
-            "taper",
-            "--lib",
-            "--no-deps",
-            "--target-dir",
-        ])
-        .arg(&target)
-        .current_dir(&home)
-        .env_remove("RUSTDOCFLAGS");
-    let output = cargo.output().context("starting cargo")?;
-    if !output.status.success() {
-        bail!(
-            "The crate's documentation could not be made; `cargo doc --package taper` says:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(pages)
-}
-
-/// Puts the folder `new` in the place of `old`; a copy where they lie on different disks.
-fn replace(new: &Path, old: &Path) -> Result<()> {
-    if old.exists() {
-        std::fs::remove_dir_all(old).with_context(|| format!("removing {}", old.display()))?;
-    }
-    if std::fs::rename(new, old).is_err() {
-        // The index makes it complete.
-        super::site::copy_tree(new, old, &|path| !path.ends_with(INDEX))?;
-        std::fs::copy(new.join(INDEX), old.join(INDEX))?;
-        std::fs::remove_dir_all(new)?;
-    }
-    Ok(())
-}
-
-impl Api {
-    /// From rustdoc's list of all items and from the pages of types and traits.
-    fn read(pages: &Path, sources: String) -> Result<Api> {
+    /// Reads rustdoc's list of all items, and the pages of types and traits.
+    pub(crate) fn read(pages: &Path, sources: String) -> Result<Api, Error> {
         let mut api = Api {
             sources,
             ..Api::default()
         };
         let root = pages.join("taper");
         let mut inherent = BTreeSet::new();
-        let all = std::fs::read_to_string(root.join("all.html"))
-            .context("rustdoc wrote no list of all items")?;
+        let list = root.join("all.html");
+        let all = read_to_string(&list)
+            .map_err(Error::io("reading rustdoc's list of all items", &list))?;
         for page in all
             .split("<li><a href=\"")
             .skip(1)
@@ -191,7 +98,8 @@ impl Api {
                 "fn" => drop(api.functions.insert(name.to_owned(), address)),
                 "macro" => drop(api.macros.insert(name.to_owned(), address)),
                 "struct" | "enum" | "trait" | "type" => {
-                    let text = std::fs::read_to_string(root.join(page))?;
+                    let file = root.join(page);
+                    let text = read_to_string(&file).map_err(Error::io("reading", &file))?;
                     api.read_members(kind, name, &address, &text);
                     inherent.extend(inherent_methods(kind, &text).map(str::to_owned));
                     api.types.insert(name.to_owned(), address);
@@ -200,7 +108,7 @@ impl Api {
                 _ => {}
             }
         }
-        // Such a method may as well be that of the type.
+        // A call may mean the method of the type instead.
         api.methods.retain(|name, _| !inherent.contains(name));
         Ok(api)
     }
@@ -214,7 +122,7 @@ impl Api {
                 what,
                 "method" | "tymethod" | "variant" | "associatedconstant"
             );
-            // A dash begins the number of a second one of the name: some trait's, for some type.
+            // rustdoc adds a dash and a number to a repeated id: a trait implemented for several types.
             if !is_member || name.contains(['-', '.']) {
                 continue;
             }
@@ -235,13 +143,13 @@ impl Api {
     }
 }
 
-/// The ids of a page, in order.
+/// Returns the ids of a page, in order.
 fn ids(page: &str) -> impl Iterator<Item = &str> {
     let begins = page.split(" id=\"").skip(1);
     begins.filter_map(|rest| rest.split('"').next())
 }
 
-/// The methods that a type has of its own: rustdoc lists them before those of traits.
+/// Returns the inherent methods of a type: rustdoc lists them before those of traits.
 fn inherent_methods<'p>(kind: &str, page: &'p str) -> impl Iterator<Item = &'p str> {
     let page = if kind == "trait" { "" } else { page };
     ids(page)
@@ -280,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_to_its_page() {
+    fn names_link_to_their_pages() {
         let api = api();
         let links = Links::new(
             Some(&api),
@@ -303,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_could_be_several_leads_nowhere() {
+    fn ambiguous_names_have_no_link() {
         let api = api();
         let links = Links::new(Some(&api), HashSet::from(["seq".to_owned()]), String::new());
         let href = |name, context| links.href(name, &context);
@@ -311,13 +219,9 @@ mod tests {
         assert_eq!(
             href("own", Context::Method),
             None,
-            "a type has it of its own"
+            "a type has an inherent method"
         );
-        assert_eq!(
-            href("seq", Context::Macro),
-            None,
-            "the notebook has one of its own"
-        );
+        assert_eq!(href("seq", Context::Macro), None, "the notebook defines it");
         assert_eq!(href("clone", Context::Within("Linear")), None);
         assert_eq!(href("new", Context::Method), None, "of which type?");
     }

@@ -1,52 +1,54 @@
-//! A cell as the book sees it.
+//! A cell of a notebook: its source, its outputs and its tags.
 
-use super::look::{Look, Shown};
-use super::{highlight, markdown};
+use crate::tags::{Tags, Visibility};
+use crate::{highlight, outline};
 use serde_json::{Map, Value};
-use taper_notebook::gpu_outputs::Elsewhere;
+use taper_notebook::gpu_outputs::Elsewhere as MachineOutputs;
 
-/// Begins the comment that is a figure's caption, on the first line of a code cell.
+/// Begins the caption of a figure, in the first line of a code cell.
 const CAPTION: &str = "// Figure: ";
 
+/// A cell of a notebook.
 #[derive(Debug)]
-pub struct Cell {
-    pub id: String,
-    pub kind: Kind,
-    /// Of a code cell, without its caption.
-    pub source: String,
-    pub look: Look,
+pub(crate) struct Cell {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    /// Without the caption.
+    pub(crate) source: String,
+    pub(crate) tags: Tags,
     /// The anchors of its headings, in order.
-    pub headings: Vec<String>,
-    /// The numbers of its figures, in order; [`super::shelf`] gives them.
-    pub figures: Vec<String>,
+    pub(crate) headings: Vec<String>,
+    /// The numbers of its figures, in order; the chapter sets them.
+    pub(crate) figures: Vec<String>,
 }
 
+/// The kind of a cell.
 #[derive(Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Markdown {
-        /// Pictures that were dropped onto the cell, by name.
+        /// Images that were dropped onto the cell, by name.
         attachments: Map<String, Value>,
     },
     Code {
         outputs: Vec<Value>,
-        /// Those of a GPU, if there are any and they are others.
-        elsewhere: Option<Outputs>,
+        /// Those of a machine with a GPU, if they differ.
+        other: Option<OtherOutputs>,
         caption: Option<String>,
     },
-    /// For other tools; not in the book.
+    /// Not in the book: it is for other tools.
     Raw,
 }
 
-/// What a cell showed on a machine.
+/// The outputs of a cell on another machine.
 #[derive(Debug)]
-pub struct Outputs {
-    pub machine: String,
-    pub outputs: Vec<Value>,
+pub(crate) struct OtherOutputs {
+    pub(crate) machine: String,
+    pub(crate) outputs: Vec<Value>,
 }
 
 impl Cell {
-    /// From the document, which was checked to be a notebook, and from what lies beside it.
-    pub fn read(cell: &Value, elsewhere: Option<&Elsewhere>) -> Cell {
+    /// Reads a cell of a valid notebook, and its outputs on another machine.
+    pub(crate) fn read(cell: &Value, other: Option<&MachineOutputs>) -> Cell {
         let mut source = text(&cell["source"]);
         let id = cell["id"].as_str().unwrap_or_default().to_owned();
         let kind = match cell["cell_type"].as_str() {
@@ -56,7 +58,7 @@ impl Cell {
             Some("code") => {
                 let outputs = cell["outputs"].as_array().cloned().unwrap_or_default();
                 Kind::Code {
-                    elsewhere: elsewhere.and_then(|run| others(run, &id, &source, &outputs)),
+                    other: other.and_then(|run| other_outputs(run, &id, &source, &outputs)),
                     outputs,
                     caption: take_caption(&mut source),
                 }
@@ -64,12 +66,12 @@ impl Cell {
             _ => Kind::Raw,
         };
         let headings = match kind {
-            Kind::Markdown { .. } => markdown::headings(&source),
+            Kind::Markdown { .. } => outline::headings(&source),
             _ => Vec::new(),
         };
         Cell {
             id,
-            look: Look::read(&cell["metadata"]),
+            tags: Tags::read(&cell["metadata"]),
             kind,
             source,
             headings,
@@ -77,28 +79,28 @@ impl Cell {
         }
     }
 
-    /// Whether anything of it is in the book.
-    pub fn is_shown(&self) -> bool {
-        self.look.cell != Shown::Removed && !matches!(self.kind, Kind::Raw)
+    /// Returns whether any part of it is in the book.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.tags.cell != Visibility::Removed && !matches!(self.kind, Kind::Raw)
     }
 
-    /// As JupyterLab calls it in addresses.
-    pub fn anchor(&self) -> String {
+    /// Returns its anchor, which is that of JupyterLab.
+    pub(crate) fn anchor(&self) -> String {
         format!("cell-id={}", self.id)
     }
 
-    /// How many numbered figures it has.
-    pub fn count_figures(&self) -> usize {
+    /// Counts its figures with a caption.
+    pub(crate) fn count_figures(&self) -> usize {
         match &self.kind {
             _ if !self.is_shown() => 0,
-            Kind::Markdown { .. } => markdown::count_figures(&self.source),
-            Kind::Code { caption, .. } => usize::from(caption.is_some() && self.look.has_output()),
+            Kind::Markdown { .. } => outline::count_figures(&self.source),
+            Kind::Code { caption, .. } => usize::from(caption.is_some() && self.tags.has_output()),
             Kind::Raw => 0,
         }
     }
 
-    /// The names that its code defines: they are not those of the crate.
-    pub fn definitions(&self) -> Vec<String> {
+    /// Returns the names that its code defines: they are not those of the crate.
+    pub(crate) fn definitions(&self) -> Vec<String> {
         match self.kind {
             Kind::Code { .. } => highlight::definitions(&self.source),
             _ => Vec::new(),
@@ -106,17 +108,22 @@ impl Cell {
     }
 }
 
-/// What the cell showed elsewhere, if that is not what it shows here.
-fn others(run: &Elsewhere, id: &str, source: &str, here: &[Value]) -> Option<Outputs> {
-    let there = run.outputs(id, source)?;
-    (uncounted(there) != uncounted(here)).then(|| Outputs {
+/// Returns the outputs of another machine, if they differ from the notebook's own.
+fn other_outputs(
+    run: &MachineOutputs,
+    id: &str,
+    source: &str,
+    own: &[Value],
+) -> Option<OtherOutputs> {
+    let other = run.outputs(id, source)?;
+    (comparable(other) != comparable(own)).then(|| OtherOutputs {
         machine: run.machine.clone(),
-        outputs: there.to_vec(),
+        outputs: other.to_vec(),
     })
 }
 
-/// Without the numbers of the cells, and with texts in one piece.
-fn uncounted(outputs: &[Value]) -> Vec<Value> {
+/// Removes the execution counts, and joins the lines of texts.
+fn comparable(outputs: &[Value]) -> Vec<Value> {
     let mut outputs = outputs.to_vec();
     for output in &mut outputs {
         if let Some(output) = output.as_object_mut() {
@@ -147,8 +154,8 @@ fn take_caption(source: &mut String) -> Option<String> {
     Some(caption)
 }
 
-/// A text of a notebook, which may be a list of its lines.
-pub fn text(value: &Value) -> String {
+/// Returns a text of a notebook, which may be stored as a list of lines.
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),

@@ -1,10 +1,11 @@
-//! Rust code as HTML: coloured, its names linked to the crate's documentation.
+//! Rust code as HTML: highlighted, with its names linked to the crate's documentation.
 //!
-//! It is done here and not in the browser: the links are in the page.
+//! The classes are those of highlight.js, which mdBook's themes colour. That library runs in the browser
+//! and would remove the links.
 
-use super::api::{Context, Links};
-use super::escape;
-use super::lexer::{Kind, Token, tokens};
+use crate::api::{Context, Links};
+use crate::html::escape;
+use crate::lexer::{Kind, Token, tokens};
 
 const KEYWORDS: [&str; 39] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
@@ -13,13 +14,13 @@ const KEYWORDS: [&str; 39] = [
     "unsafe", "use", "where", "while",
 ];
 
-/// Behind these a name is defined, not used.
+/// The keywords before a name that is defined.
 const DEFINING: [&str; 10] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "let", "mut", "mod",
 ];
 
-/// The code of a cell.
-pub fn cell(code: &str, links: &Links) -> String {
+/// Highlights the code of a cell and links its names.
+pub(crate) fn cell(code: &str, links: &Links) -> String {
     let mut html = String::with_capacity(code.len() * 3);
     let mut rust = String::new();
     for line in code.split_inclusive('\n') {
@@ -39,15 +40,15 @@ pub fn cell(code: &str, links: &Links) -> String {
     html
 }
 
-/// Code within prose: links, no colours.
-pub fn inline(code: &str, links: &Links) -> String {
+/// Links the names of code within prose.
+pub(crate) fn inline(code: &str, links: &Links) -> String {
     let mut html = String::new();
     write_rust(code, false, links, &mut html);
     html
 }
 
-/// The names that a cell defines.
-pub fn definitions(code: &str) -> Vec<String> {
+/// Returns the names that the code of a cell defines.
+pub(crate) fn definitions(code: &str) -> Vec<String> {
     let tokens = tokens(code);
     let names = tokens.iter().filter(|token| !is_blank(token.kind));
     let mut names = names.map(|token| token.text).peekable();
@@ -63,7 +64,7 @@ pub fn definitions(code: &str) -> Vec<String> {
     defined
 }
 
-/// evcxr's own commands, such as `:dep`, and what goes to the shell.
+/// Returns whether a line is a command of evcxr, such as `:dep`, or of the shell.
 fn is_command(line: &str) -> bool {
     let mut characters = line.chars();
     matches!(characters.next(), Some(':' | '!'))
@@ -78,13 +79,13 @@ fn write_rust(code: &str, colour: bool, links: &Links, html: &mut String) {
     let tokens = tokens(code);
     for (at, token) in tokens.iter().enumerate() {
         let text = escape(token.text);
-        let around = Around::of(&tokens, at);
+        let neighbours = Neighbours::of(&tokens, at);
         let class = if colour {
-            class_of(token, &around)
+            class_of(token, &neighbours)
         } else {
             None
         };
-        let href = context(token, &around).and_then(|context| links.href(token.text, &context));
+        let href = context(token, &neighbours).and_then(|context| links.href(token.text, &context));
         match (class, href) {
             (_, Some(href)) => {
                 html.push_str(&format!(
@@ -98,16 +99,16 @@ fn write_rust(code: &str, colour: bool, links: &Links, html: &mut String) {
     }
 }
 
-/// The tokens beside one, blanks left out.
-struct Around<'a> {
+/// The texts of the tokens beside a token, without blanks and comments, the nearest first.
+struct Neighbours<'a> {
     before: Vec<&'a str>,
     after: Vec<&'a str>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> Neighbours<'a> {
     fn of(tokens: &[Token<'a>], at: usize) -> Self {
         let text = |token: &Token<'a>| (!is_blank(token.kind)).then_some(token.text);
-        Around {
+        Neighbours {
             before: tokens[..at].iter().rev().filter_map(text).take(3).collect(),
             after: tokens[at + 1..].iter().filter_map(text).take(2).collect(),
         }
@@ -122,7 +123,7 @@ impl<'a> Around<'a> {
     }
 }
 
-fn class_of(token: &Token, around: &Around) -> Option<&'static str> {
+fn class_of(token: &Token, neighbours: &Neighbours) -> Option<&'static str> {
     match token.kind {
         Kind::Comment => Some("hljs-comment"),
         Kind::Number => Some("hljs-number"),
@@ -130,38 +131,38 @@ fn class_of(token: &Token, around: &Around) -> Option<&'static str> {
         Kind::Lifetime => Some("hljs-symbol"),
         Kind::Name if matches!(token.text, "true" | "false") => Some("hljs-literal"),
         Kind::Name if KEYWORDS.contains(&token.text) => Some("hljs-keyword"),
-        Kind::Name if is_macro(around) => Some("hljs-built_in"),
+        Kind::Name if is_macro(neighbours) => Some("hljs-built_in"),
         _ => None,
     }
 }
 
-fn is_macro(around: &Around) -> bool {
-    around.precedes(&["!"]) && !around.precedes(&["!", "="])
+fn is_macro(neighbours: &Neighbours) -> bool {
+    neighbours.precedes(&["!"]) && !neighbours.precedes(&["!", "="])
 }
 
-/// How a name is used, which tells where to look for it.
-fn context<'a>(token: &Token, around: &Around<'a>) -> Option<Context<'a>> {
-    let defines = around
+/// Returns how a name is used, which decides where its documentation is searched.
+fn context<'a>(token: &Token, neighbours: &Neighbours<'a>) -> Option<Context<'a>> {
+    let defines = neighbours
         .before
         .first()
         .is_some_and(|before| DEFINING.contains(before));
     if token.kind != Kind::Name || KEYWORDS.contains(&token.text) || defines {
         return None;
     }
-    let is_called = around.precedes(&["("]) || around.precedes(&[":", ":"]);
-    if around.follows(&["."]) && !around.follows(&[".", "."]) {
+    let is_called = neighbours.precedes(&["("]) || neighbours.precedes(&[":", ":"]);
+    if neighbours.follows(&["."]) && !neighbours.follows(&[".", "."]) {
         return is_called.then_some(Context::Method);
     }
-    if is_macro(around) {
+    if is_macro(neighbours) {
         return Some(Context::Macro);
     }
-    if around.follows(&[":", ":"]) {
+    if neighbours.follows(&[":", ":"]) {
         return Some(Context::Within(
-            around.before.get(2).copied().unwrap_or_default(),
+            neighbours.before.get(2).copied().unwrap_or_default(),
         ));
     }
     let is_type = token.text.starts_with(char::is_uppercase);
-    match (is_type, around.precedes(&["("])) {
+    match (is_type, neighbours.precedes(&["("])) {
         (true, _) => Some(Context::Type),
         (false, true) => Some(Context::Function),
         (false, false) => None,
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_coloured_and_escaped() {
+    fn code_is_highlighted_and_escaped() {
         let html = cell(
             ":dep taper = { path = \"..\" }\nlet x = vec![1, 2.5]; // <T>\n\"a\nb\"\n",
             &Links::none(),
@@ -189,13 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_knows_what_it_defines() {
+    fn definitions_are_found() {
         let defined = definitions("fn f() {}\nlet mut net = 1;\nstruct Net;\nlet (a, b) = c;");
         assert_eq!(defined, ["f", "net", "Net", "("]);
     }
 
     #[test]
-    fn half_code_does_not_disturb() {
+    fn incomplete_code_is_highlighted() {
         let html = cell("let s = \"unclosed", &Links::none());
         assert!(
             html.ends_with("<span class=\"hljs-string\">&quot;unclosed</span>"),

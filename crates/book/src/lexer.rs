@@ -1,11 +1,12 @@
-//! The tokens of Rust code, for colours and links.
+//! Splits Rust code into tokens, for highlighting and links.
 //!
-//! They are those of the compiler's own lexer as far as the book tells them apart. Whatever text comes,
-//! the tokens together are that text: a page shows code that has mistakes in it, and parts of code.
+//! The tokens are those of the compiler's lexer, as far as the book distinguishes them. Joined, they are the
+//! code again, also where it has mistakes or is incomplete: `proc-macro2` refuses such code and drops
+//! comments, and the compiler's own lexer comes with rust-analyzer, on which the book does not depend.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Space,
     Comment,
     /// An integer or a floating-point number, with its suffix.
@@ -19,15 +20,15 @@ pub enum Kind {
     Other,
 }
 
-/// A piece of the code.
+/// A token of the code.
 #[derive(Clone, Copy, Debug)]
-pub struct Token<'a> {
-    pub kind: Kind,
-    pub text: &'a str,
+pub(crate) struct Token<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) text: &'a str,
 }
 
-/// All tokens of the code, in order.
-pub fn tokens(code: &str) -> Vec<Token<'_>> {
+/// Returns all tokens of the code, in order.
+pub(crate) fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut cursor = Cursor { rest: code };
     let mut tokens = Vec::new();
     while !cursor.rest.is_empty() {
@@ -39,13 +40,13 @@ pub fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The code that is still to be read.
+/// The code that is not read yet.
 struct Cursor<'a> {
     rest: &'a str,
 }
 
 impl Cursor<'_> {
-    /// Takes one token.
+    /// Reads one token.
     fn token(&mut self) -> Kind {
         let first = self.take().unwrap_or_default();
         match (first, self.peek(0), self.peek(1)) {
@@ -79,7 +80,7 @@ impl Cursor<'_> {
         Kind::Comment
     }
 
-    /// Comments in comments are part of it.
+    /// Reads a comment with the comments inside of it.
     fn block_comment(&mut self) -> Kind {
         self.take();
         let mut depth = 1;
@@ -95,7 +96,7 @@ impl Cursor<'_> {
         Kind::Comment
     }
 
-    /// A name, unless it is the beginning of a literal that Rust does not have.
+    /// Reads a name, unless it is the prefix of a literal that Rust does not have.
     fn name(&mut self) -> Kind {
         self.take_while(is_name_part);
         match self.peek(0) {
@@ -111,8 +112,8 @@ impl Cursor<'_> {
         }
     }
 
-    /// To the closing quote, or to the end of the code. A character that has none ends with its line, or
-    /// where a comment may begin.
+    /// Reads to the closing quote or the end of the code. A character literal without one ends with its
+    /// line, or where a comment may begin.
     fn quoted(&mut self, quote: char) -> Kind {
         if quote == '\'' && self.peek(1) == Some('\'') && self.peek(0) != Some('\\') {
             self.take();
@@ -137,7 +138,7 @@ impl Cursor<'_> {
         Kind::Text
     }
 
-    /// Behind the `r`.
+    /// Reads a raw string behind its `r`.
     fn raw_string(&mut self) -> Kind {
         let marks = self.rest.len() - self.rest.trim_start_matches('#').len();
         self.rest = &self.rest[marks..];
@@ -182,7 +183,7 @@ impl Cursor<'_> {
             }
             _ => self.digits(),
         }
-        // Not those of `0..2` and `1.max(2)`.
+        // Not the points of `0..2` and `1.max(2)`.
         let is_point =
             self.peek(0) == Some('.') && self.peek(1).is_none_or(|c| c != '.' && !is_name_start(c));
         if is_point {
@@ -204,7 +205,7 @@ impl Cursor<'_> {
         self.take_while(|c| c.is_ascii_digit() || c == '_');
     }
 
-    /// Such as `f32`.
+    /// Reads a suffix such as `f32`.
     fn suffix(&mut self) {
         if self.peek(0).is_some_and(is_name_start) {
             self.take_while(is_name_part);
@@ -233,7 +234,7 @@ impl Cursor<'_> {
     }
 }
 
-/// As Rust defines it: Unicode's `Pattern_White_Space`.
+/// Returns whether Rust treats a character as white space: Unicode's `Pattern_White_Space`.
 fn is_space(c: char) -> bool {
     matches!(
         c,
@@ -253,7 +254,7 @@ fn is_name_part(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The tokens that are no spaces.
+    /// Returns the tokens that are not spaces.
     fn kinds(code: &str) -> Vec<(Kind, &str)> {
         let tokens = tokens(code).into_iter();
         assert_eq!(tokens.clone().map(|t| t.text).collect::<String>(), code);
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_told_apart() {
+    fn points_of_numbers_ranges_and_methods_differ() {
         use Kind::{Name, Number, Other};
         assert_eq!(
             kinds("0..2"),
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_goes_to_the_end() {
+    fn unclosed_literals_and_comments_end_with_the_code() {
         only(Kind::Text, &["\"a\nb", "r#\"a\"", "\"a\\"]);
         only(Kind::Comment, &["/* a", "/* /* */"]);
         assert_eq!(kinds("'\nx").last(), Some(&(Kind::Name, "x")));

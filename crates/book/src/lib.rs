@@ -1,50 +1,71 @@
-//! The book: mdBook renders it, and its pages are the notebooks.
+//! Renders notebooks as the pages of a book, with mdBook around them.
 //!
-//! The way of a page: mdBook reads `SUMMARY.md` and hands its chapters to us ([`protocol`]), each with
-//! the text of its file. [`shelf`] reads the notebooks among them and numbers their figures, so that
-//! any page can refer to any other. [`page`] turns cells into HTML: prose ([`markdown`], [`math`]),
-//! code ([`lexer`], [`highlight`], linked to the crate's documentation by [`api`]) and outputs ([`outputs`],
-//! [`picture`]). Whatever a notebook brings as HTML goes through [`sanitise`]. mdBook lays out the
-//! rest: sidebar, search, themes. When it has written its pages, [`site`] puts beside them the files
-//! to which they point. Nothing is written into the folder of the book's sources.
+//! # What goes in, what comes out
+//!
+//! mdBook reads `book/src/SUMMARY.md`, whose entries are notebooks, and calls `taper mdbook` twice. As a
+//! *preprocessor* ([`preprocess`]) it gets all chapters as JSON, each with the text of its notebook, and
+//! returns them with HTML as their content. As a *renderer* ([`write_files`]) it writes the files to which
+//! the pages point into the folder of the pages, after mdBook has written these. mdBook does the rest:
+//! layout, sidebar, search, themes. Nothing is written into the folder of the book's sources.
+//!
+//! Before that, `taper book` installs mdBook ([`mdbook`]) and has rustdoc document the crate `taper`
+//! ([`document`]), so that names in code are links.
+//!
+//! # The path of a page
+//!
+//! 1. `protocol` reads mdBook's JSON. Every notebook becomes a `chapter` of `cell`s, whose `tags` say what
+//!    the book shows. The chapter numbers its figures and collects its anchors, from the `outline` of its
+//!    markdown cells. The `book` holds all chapters, so that any page can refer to any other.
+//! 2. `page` renders one cell after the other: prose (`markdown`, with formulas from `math` and references
+//!    from `links`), code (`highlight` over the tokens of `lexer`, with links from `api`) and `outputs`
+//!    (terminal colours by `ansi`). What a cell adds besides HTML goes to the `builder`: images, files,
+//!    problems. `toolbar` adds the links below the title.
+//! 3. HTML of a notebook goes through `sanitise`. An `image` gets its size; SVG is parsed and reduced
+//!    to a list of elements and attributes by `svg`. A page runs no code and loads nothing from other sites.
+//! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
+//!    images, formulas that KaTeX rejects.
+//! 5. `assets` writes images, notebooks and the documentation beside the pages.
+//!
+//! # Addresses
+//!
+//! The file of a chapter begins with its number (`09-gpus.ipynb`), its page does not (`gpus.html`), so
+//! addresses stay the same when a chapter is inserted before it. Links between notebooks name files, as
+//! JupyterLab needs; the book translates them.
+#![deny(missing_docs, unreachable_pub)]
+#![deny(clippy::undocumented_unsafe_blocks)]
 
-mod actions;
 mod ansi;
 mod api;
+mod assets;
+mod book;
+mod builder;
 mod cell;
+mod chapter;
+mod documentation;
+mod error;
 mod highlight;
+mod html;
+mod image;
 mod lexer;
-mod look;
+mod links;
 mod markdown;
 mod math;
 pub mod mdbook;
+mod outline;
 mod outputs;
 mod page;
-mod picture;
+mod paths;
 mod protocol;
-mod references;
 mod sanitise;
-mod shelf;
-mod site;
+mod svg;
+mod tags;
+mod toolbar;
+mod url;
 
 #[cfg(test)]
 mod tests;
 
-pub use api::document;
+pub use assets::write_files;
+pub use documentation::document;
+pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
 pub use protocol::preprocess;
-pub use site::write_files;
-
-/// Text for the inside of an element or of an attribute in double quotes.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
-}

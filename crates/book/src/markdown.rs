@@ -1,48 +1,30 @@
-//! Markdown cells. The syntax is JupyterLab's; what runs or loads something is left out.
+//! Renders markdown. The syntax is JupyterLab's; what runs or loads something is left out.
 
-use super::cell::{Cell, Kind};
-use super::outputs::figure;
-use super::page::Desk;
-use super::picture::{Picture, decode_base64};
-use super::references::{Target, Wanted, anchor_of, encode, resolve};
-use super::sanitise::{Fragments, without_marks};
-use super::{escape, highlight, math};
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
-use std::ops::Range;
+use crate::builder::PageBuilder;
+use crate::cell::{Cell, Kind};
+use crate::error::CellError;
+use crate::html::{div, escape, figure};
+use crate::image::Image;
+use crate::links::{Target, resolve};
+use crate::outline::{inside, lone_image, parse, plain_text};
+use crate::sanitise::{Fragments, without_marks};
+use crate::url::{encode, is_external};
+use crate::{highlight, math};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Tag, TagEnd, html};
 
-/// The anchors of a text's headings, in order.
-pub fn headings(source: &str) -> Vec<String> {
-    let source = without_marks(source);
-    let events = parse(&source);
-    let begins = |at: &usize| matches!(events[*at], Event::Start(Tag::Heading { .. }));
-    (0..events.len())
-        .filter(begins)
-        .map(|at| anchor_of(&plain(&events[inside(&events, at)])))
-        .collect()
+/// Renders a markdown cell.
+pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
+    Prose::new(Some(cell), builder).render(&cell.source)
 }
 
-/// How many pictures stand alone and have a caption.
-pub fn count_figures(source: &str) -> usize {
-    let source = without_marks(source);
-    let events = parse(&source);
-    (0..events.len())
-        .filter(|at| captioned_picture(&events, *at).is_some())
-        .count()
+/// Renders an output that is markdown.
+pub(crate) fn render_output(source: &str, builder: &mut PageBuilder) -> String {
+    Prose::new(None, builder).render(source)
 }
 
-/// A markdown cell.
-pub fn render(cell: &Cell, desk: &mut Desk) -> String {
-    Prose::new(Some(cell), desk).render(&cell.source)
-}
-
-/// An output that is markdown.
-pub fn output(source: &str, desk: &mut Desk) -> String {
-    Prose::new(None, desk).render(source)
-}
-
-/// One line of prose, without a paragraph around it.
-pub fn caption(source: &str, desk: &mut Desk) -> String {
-    let html = output(source, desk);
+/// Renders one line of markdown, without a paragraph around it.
+pub(crate) fn render_line(source: &str, builder: &mut PageBuilder) -> String {
+    let html = render_output(source, builder);
     let html = html.trim();
     let inner = html
         .strip_prefix("<p>")
@@ -50,74 +32,23 @@ pub fn caption(source: &str, desk: &mut Desk) -> String {
     inner.unwrap_or(html).to_owned()
 }
 
-fn parse(source: &str) -> Vec<Event<'_>> {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_MATH;
-    Parser::new_ext(source, options).collect()
-}
-
-/// The events between the start at `at` and its end.
-fn inside(events: &[Event], at: usize) -> Range<usize> {
-    let mut depth = 0;
-    for (end, event) in events.iter().enumerate().skip(at) {
-        match event {
-            Event::Start(_) => depth += 1,
-            Event::End(_) => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1..end;
-        }
-    }
-    at + 1..events.len()
-}
-
-/// The text without its markup.
-fn plain(events: &[Event]) -> String {
-    let text = |event: &Event| match event {
-        Event::Text(text) | Event::Code(text) | Event::InlineMath(text) => text.to_string(),
-        Event::SoftBreak | Event::HardBreak => " ".into(),
-        _ => String::new(),
-    };
-    events.iter().map(text).collect()
-}
-
-/// Where a paragraph that begins at `at` ends, if a picture is all that is in it.
-fn picture_alone(events: &[Event], at: usize) -> Option<usize> {
-    let (Event::Start(Tag::Paragraph), Some(Event::Start(Tag::Image { .. }))) =
-        (&events[at], events.get(at + 1))
-    else {
-        return None;
-    };
-    let end = inside(events, at + 1).end + 1;
-    matches!(events.get(end), Some(Event::End(TagEnd::Paragraph))).then_some(end)
-}
-
-fn captioned_picture(events: &[Event], at: usize) -> Option<usize> {
-    let end = picture_alone(events, at)?;
-    matches!(&events[at + 1], Event::Start(Tag::Image { title, .. }) if !title.is_empty())
-        .then_some(end)
-}
-
-/// A text on its way into the page.
-struct Prose<'p, 'd> {
+/// A text that is being rendered.
+struct Prose<'p, 'b> {
     cell: Option<&'p Cell>,
-    desk: &'p mut Desk<'d>,
+    builder: &'p mut PageBuilder<'b>,
     fragments: Fragments,
     headings: std::slice::Iter<'p, String>,
     figures: std::slice::Iter<'p, String>,
 }
 
-impl<'p, 'd> Prose<'p, 'd> {
-    fn new(cell: Option<&'p Cell>, desk: &'p mut Desk<'d>) -> Self {
+impl<'p, 'b> Prose<'p, 'b> {
+    fn new(cell: Option<&'p Cell>, builder: &'p mut PageBuilder<'b>) -> Self {
         Prose {
             headings: cell.map_or([].iter(), |cell| cell.headings.iter()),
             figures: cell.map_or([].iter(), |cell| cell.figures.iter()),
             fragments: Fragments::default(),
             cell,
-            desk,
+            builder,
         }
     }
 
@@ -137,14 +68,14 @@ impl<'p, 'd> Prose<'p, 'd> {
         }
     }
 
-    /// Writes the event at `at`, with those that belong to it; gives the place of the next.
+    /// Writes the event at `at` with those inside of it; returns the position of the next.
     fn event<'e>(&mut self, events: &[Event<'e>], at: usize, out: &mut Vec<Event<'e>>) -> usize {
         let here = at + 1;
         match &events[at] {
             Event::InlineMath(formula) => out.push(self.formula(formula, false)),
             Event::DisplayMath(formula) => out.push(self.formula(formula, true)),
             Event::Code(code) => {
-                let code = highlight::inline(code, &self.desk.links);
+                let code = highlight::inline(code, &self.builder.links);
                 out.push(self.put(format!("<code class=\"nohighlight\">{code}</code>")));
             }
             Event::TaskListMarker(done) => {
@@ -152,7 +83,7 @@ impl<'p, 'd> Prose<'p, 'd> {
             }
             Event::Start(Tag::CodeBlock(kind)) => {
                 let code = inside(events, at);
-                out.push(self.code_block(kind, &plain(&events[code.clone()])));
+                out.push(self.code_block(kind, &plain_text(&events[code.clone()])));
                 return code.end + 1;
             }
             Event::Start(Tag::Heading { level, .. }) => {
@@ -169,13 +100,13 @@ impl<'p, 'd> Prose<'p, 'd> {
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let alt = inside(events, at);
-                let image = self.image(dest_url, &plain(&events[alt.clone()]));
+                let image = self.image(dest_url, &plain_text(&events[alt.clone()]));
                 out.push(self.put(image));
                 return alt.end + 1;
             }
             Event::Start(Tag::Paragraph) => {
-                if let Some(end) = picture_alone(events, at) {
-                    let html = self.picture(&events[here..end]);
+                if let Some(end) = lone_image(events, at) {
+                    let html = self.lone_image(&events[here..end]);
                     out.push(self.put(html));
                     return end + 1;
                 }
@@ -201,11 +132,13 @@ impl<'p, 'd> Prose<'p, 'd> {
     fn formula<'e>(&mut self, formula: &str, display: bool) -> Event<'e> {
         match math::to_html(formula, display) {
             Ok(html) => self.put(html),
-            Err(error) => {
-                self.desk.problem(&format!(
-                    "holds a formula that cannot be set: ${formula}$\n{error}"
-                ));
-                Event::Text(CowStr::from(formula.to_owned()))
+            Err(message) => {
+                let formula = formula.to_owned();
+                self.builder.problem(CellError::Formula {
+                    formula: formula.clone(),
+                    message,
+                });
+                Event::Text(CowStr::from(formula))
             }
         }
     }
@@ -216,7 +149,7 @@ impl<'p, 'd> Prose<'p, 'd> {
             CodeBlockKind::Indented => "",
         };
         let code = match language {
-            "rust" => highlight::cell(code, &self.desk.links),
+            "rust" => highlight::cell(code, &self.builder.links),
             _ => escape(code.trim_end()),
         };
         self.put(format!(
@@ -224,10 +157,10 @@ impl<'p, 'd> Prose<'p, 'd> {
         ))
     }
 
-    /// The heading leads to itself, unless there is another link in it.
+    /// Writes a heading that links to itself, unless it has another link.
     fn heading<'e>(
         &mut self,
-        level: pulldown_cmark::HeadingLevel,
+        level: HeadingLevel,
         id: String,
         text: &[Event<'e>],
         out: &mut Vec<Event<'e>>,
@@ -256,19 +189,23 @@ impl<'p, 'd> Prose<'p, 'd> {
 
     fn link<'e>(&mut self, start: &Event<'e>, url: &str, text: &[Event<'e>]) -> Vec<Event<'e>> {
         let mut inner = Vec::new();
-        let wanted = Wanted::by(&plain(text));
         let mut start = start.clone();
         self.events(text, &mut inner);
-        match resolve(self.desk.shelf, self.desk.chapter, url, wanted) {
+        match resolve(
+            self.builder.book,
+            self.builder.chapter,
+            url,
+            &plain_text(text),
+        ) {
             Ok(Target::Page { href, number }) => {
                 if let Event::Start(Tag::Link { dest_url, .. }) = &mut start {
                     *dest_url = href.into();
                 }
                 inner.extend(number.map(|number| Event::Text(format!("\u{a0}{number}").into())));
             }
-            Ok(Target::File(path)) => self.desk.file(&path),
-            Ok(Target::Elsewhere) => {}
-            Err(problem) => self.desk.problem(&problem),
+            Ok(Target::File(path)) => self.builder.file(&path),
+            Ok(Target::External) => {}
+            Err(problem) => self.builder.problem(problem),
         }
         let mut link = vec![start];
         link.extend(inner);
@@ -276,19 +213,19 @@ impl<'p, 'd> Prose<'p, 'd> {
         link
     }
 
-    /// A picture that stands alone; with a title it has a number and a caption.
-    fn picture(&mut self, events: &[Event]) -> String {
+    /// Renders an image that is a paragraph of its own; its title is the caption of a figure.
+    fn lone_image(&mut self, events: &[Event]) -> String {
         let Event::Start(Tag::Image {
             dest_url, title, ..
         }) = &events[0]
         else {
             return String::new();
         };
-        let image = self.image(dest_url, &plain(&events[inside(events, 0)]));
-        let image = format!("<div class=\"picture\">{image}</div>\n");
+        let image = self.image(dest_url, &plain_text(&events[inside(events, 0)]));
+        let image = div("picture", &image);
         match self.figures.next().filter(|_| !title.is_empty()) {
             Some(number) => {
-                let caption = caption(title, self.desk);
+                let caption = render_line(title, self.builder);
                 figure(&image, number, &caption)
             }
             None => image,
@@ -297,53 +234,39 @@ impl<'p, 'd> Prose<'p, 'd> {
 
     fn image(&mut self, url: &str, alt: &str) -> String {
         if alt.trim().is_empty() {
-            self.desk.problem(&format!(
-                "shows {url} without saying what is in it\n\
-                 Write it between the brackets: ![what it shows]({url})"
-            ));
+            let url = url.to_owned();
+            self.builder.problem(CellError::NoDescription { url });
         }
         match self.read_image(url) {
-            Ok(picture) => self.desk.picture(picture, alt),
+            Ok(image) => self.builder.image(image, alt),
             Err(problem) => {
-                self.desk.problem(&problem);
+                self.builder.problem(problem);
                 String::new()
             }
         }
     }
 
-    fn read_image(&self, url: &str) -> Result<Picture, String> {
+    fn read_image(&self, url: &str) -> Result<Image, CellError> {
+        let name = url.to_owned();
+        let unusable = |problem| CellError::ImageFile { name, problem };
         if let Some(name) = url.strip_prefix("attachment:") {
-            let attachments = match self.cell.map(|cell| &cell.kind) {
+            let attachment = match self.cell.map(|cell| &cell.kind) {
                 Some(Kind::Markdown { attachments }) => attachments.get(name),
                 _ => None,
             };
-            let (kind, data) = attachments
+            let (media_type, data) = attachment
                 .and_then(|bundle| bundle.as_object()?.iter().next())
-                .ok_or_else(|| {
-                    format!(
-                        "shows the attachment {name}, which is not there\n\
-                         Drop the picture onto the cell again"
-                    )
-                })?;
-            if kind == "image/svg+xml" {
-                let bytes = decode_base64(&super::cell::text(data)).unwrap_or_default();
-                return Picture::of_file("attachment.svg", bytes);
-            }
-            return Picture::of_output(kind, data, &serde_json::Value::Null);
+                .ok_or_else(|| CellError::MissingAttachment { name: name.into() })?;
+            return Image::of_attachment(media_type, data).map_err(unusable);
         }
-        if url.contains("://") || url.starts_with("data:") {
-            return Err(format!(
-                "shows {url}, which is not a file of the course\n\
-                 The book loads nothing from elsewhere: put the picture beside the notebook"
-            ));
+        if is_external(url) {
+            return Err(CellError::ExternalImage { url: url.into() });
         }
-        let file = self.desk.shelf.beside(self.desk.chapter, url);
-        let bytes = std::fs::read(&file).map_err(|error| {
-            format!(
-                "shows {url}, which cannot be read: {error}\n\
-                 The path is relative to the notebook"
-            )
+        let file = self.builder.book.beside(self.builder.chapter, url);
+        let bytes = std::fs::read(&file).map_err(|source| CellError::UnreadableImage {
+            url: url.into(),
+            source,
         })?;
-        Picture::of_file(url, bytes)
+        Image::of_file(url, bytes).map_err(unusable)
     }
 }

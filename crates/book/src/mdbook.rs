@@ -1,6 +1,6 @@
 //! mdBook, the program that makes the site: a pinned version in Taper's cache.
 
-use anyhow::{Context, Result, bail};
+use crate::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -9,68 +9,66 @@ use taper_host::lock::Lock;
 use taper_host::process;
 use taper_host::progress::{Progress, duration};
 
-/// Its pages are those that the theme in `book/theme` fits.
-pub const VERSION: &str = "0.5.4";
+/// The version for which the theme in `book/theme` is written.
+const VERSION: &str = "0.5.4";
 
-/// The program; installed if it is not there.
-pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf> {
-    let folder = cache::folder()?.join("mdbook");
+/// Installs mdBook unless it is installed; returns the program.
+///
+/// # Errors
+///
+/// When cargo cannot install it, or when the cache cannot be written.
+pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf, Error> {
+    let folder = cache::folder().map_err(Error::host)?.join("mdbook");
     let program = folder.join(format!("mdbook-{VERSION}"));
     if program.exists() {
         return Ok(program);
     }
-    cache::make(&folder)?;
-    let _lock = Lock::exclusive(&folder, progress)?;
-    // Another set-up may have installed it while we waited.
+    cache::make(&folder).map_err(Error::host)?;
+    let _lock = Lock::exclusive(&folder, progress).map_err(Error::host)?;
+    // Another process may have installed it while this one waited for the lock.
     if !program.exists() {
         install(&folder, &program, progress)?;
     }
     Ok(program)
 }
 
-/// Compiles it. What was compiled stays until the end, so a second try goes on where the first one
+/// Compiles mdBook. The build folder is kept until the end, so a second attempt continues where the first
 /// was killed; the program gets its name when it is complete.
-fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result<()> {
+fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result<(), Error> {
     let start = Instant::now();
     progress.line(&format!(
         "Installing mdBook {VERSION} (cargo install). \
          This takes about four minutes on two cores, once."
     ));
-    let (work, root) = (folder.join("target"), folder.join("root"));
-    let mut cargo = process::guarded("cargo")?;
+    let (target, root) = (folder.join("target"), folder.join("root"));
+    let mut cargo = process::guarded("cargo").map_err(Error::host)?;
     cargo
-        .args([
-            "install",
-            "mdbook",
-            "--locked",
-            "--quiet",
-            "--force",
-            "--version",
-            VERSION,
-            "--root",
-        ])
+        .args(["install", "mdbook", "--version", VERSION])
+        .args(["--locked", "--quiet", "--force", "--root"])
         .arg(&root)
         .arg("--target-dir")
-        .arg(&work)
+        .arg(&target)
         .current_dir(folder)
         .stdin(Stdio::null());
-    let output = cargo.output().context("starting cargo")?;
+    let output = cargo.output().map_err(|source| Error::Start {
+        program: "cargo",
+        source,
+    })?;
     if !output.status.success() {
-        bail!(
-            "mdBook {VERSION} could not be installed; check the connection, then run the same command again. \
-             `cargo install mdbook` said:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        return Err(Error::Install {
+            version: VERSION,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        });
     }
     std::fs::rename(root.join("bin/mdbook"), program)
-        .with_context(|| format!("moving mdBook to {}", program.display()))?;
+        .map_err(Error::io("moving mdBook to", program))?;
     let _ = std::fs::remove_dir_all(&root);
-    let _ = std::fs::remove_dir_all(&work);
+    let _ = std::fs::remove_dir_all(&target);
     progress.line(&format!("Installed in {}.", duration(start.elapsed())));
     Ok(())
 }
 
-/// A call of mdBook in which the program `taper` renders the notebooks.
+/// Returns a call of mdBook in which the program `taper` renders the notebooks.
 pub fn command(program: &Path, taper: &Path) -> Command {
     let taper = format!("'{}' mdbook", taper.display());
     let mut command = Command::new(program);

@@ -1,71 +1,69 @@
-//! What a cell shows, as the file has it: displays that were updated are there in their final state.
+//! Renders the outputs of a code cell. Displays that were updated have their final state in the file.
 
-use super::cell::{self, Cell, Kind};
-use super::look::Shown;
-use super::page::Desk;
-use super::picture::{KINDS, Picture};
-use super::sanitise::{clean, without_marks};
-use super::{ansi, escape, markdown, math};
+use crate::builder::PageBuilder;
+use crate::cell::{self, Cell, Kind};
+use crate::error::CellError;
+use crate::html::{div, escape, figure};
+use crate::image::{Format, Image};
+use crate::sanitise::{clean, without_marks};
+use crate::tags::Visibility;
+use crate::{ansi, markdown, math};
 use serde_json::Value;
 
-/// The outputs of a code cell; nothing where there are none.
-pub fn render(cell: &Cell, desk: &mut Desk) -> String {
+/// Renders the outputs of a code cell; returns an empty text where there are none.
+pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
     let Kind::Code {
         outputs,
-        elsewhere,
+        other,
         caption,
     } = &cell.kind
     else {
         return String::new();
     };
-    if cell.look.output == Shown::Removed {
+    if cell.tags.output == Visibility::Removed {
         return String::new();
     }
     let caption = caption.as_deref();
-    let mut html = all(cell, outputs, caption, desk);
-    if let Some(there) = elsewhere {
-        let other = all(cell, &there.outputs, caption, desk);
-        html = machine(HERE, &html) + &machine(&there.machine, &other);
+    let mut html = render_all(cell, outputs, caption, builder);
+    if let Some(other) = other {
+        let outputs = render_all(cell, &other.outputs, caption, builder);
+        html = machine(OWN_MACHINE, &html) + &machine(&other.machine, &outputs);
         html = format!("<div class=\"machines\">\n{html}</div>\n");
     }
     if html.is_empty() {
         return html;
     }
     if let (Some(caption), Some(number)) = (caption, cell.figures.first()) {
-        let caption = markdown::caption(caption, desk);
+        let caption = markdown::render_line(caption, builder);
         html = figure(&html, number, &caption);
     }
-    let scroll = if cell.look.scroll { " scroll" } else { "" };
+    let scroll = if cell.tags.scroll { " scroll" } else { "" };
     format!("<div class=\"outputs{scroll}\">\n{html}</div>\n")
 }
 
-/// What a notebook holds itself is what it shows on a machine without a GPU.
-const HERE: &str = "CPU";
+/// The outputs in a notebook are those of a machine without a GPU.
+const OWN_MACHINE: &str = "CPU";
 
-/// What the cell showed on one machine; `taper.js` makes tabs of them.
+/// Encloses the outputs of one machine; `taper.js` makes tabs of them.
 fn machine(name: &str, outputs: &str) -> String {
     let name = escape(name);
     format!("<section class=\"machine\" aria-label=\"{name}\">\n{outputs}</section>\n")
 }
 
-fn all(cell: &Cell, outputs: &[Value], caption: Option<&str>, desk: &mut Desk) -> String {
-    joined(outputs)
+fn render_all(
+    cell: &Cell,
+    outputs: &[Value],
+    caption: Option<&str>,
+    builder: &mut PageBuilder,
+) -> String {
+    join_streams(outputs)
         .iter()
-        .filter_map(|output| one(cell, output, caption, desk))
+        .filter_map(|output| render_one(cell, output, caption, builder))
         .collect()
 }
 
-/// A figure with its number and its caption.
-pub fn figure(content: &str, number: &str, caption: &str) -> String {
-    format!(
-        "<figure>\n{content}<figcaption>\
-         <b class=\"figure-number\">Figure {}.</b> {caption}</figcaption>\n</figure>\n",
-        escape(number)
-    )
-}
-
-/// Pieces of one stream that follow each other are one text.
-fn joined(outputs: &[Value]) -> Vec<Value> {
+/// Joins the parts of a stream that follow each other.
+fn join_streams(outputs: &[Value]) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::new();
     for output in outputs {
         if let Some(last) = joined.last_mut()
@@ -81,30 +79,29 @@ fn joined(outputs: &[Value]) -> Vec<Value> {
     joined
 }
 
-fn one(cell: &Cell, output: &Value, caption: Option<&str>, desk: &mut Desk) -> Option<String> {
+fn render_one(
+    cell: &Cell,
+    output: &Value,
+    caption: Option<&str>,
+    builder: &mut PageBuilder,
+) -> Option<String> {
     match output["output_type"].as_str()? {
         "stream" => {
-            let name = output["name"].as_str().unwrap_or("stdout");
-            let is_removed = match name {
-                "stderr" => cell.look.no_stderr,
-                _ => cell.look.no_stdout,
+            let (class, is_removed) = match output["name"].as_str() {
+                Some("stderr") => ("stderr", cell.tags.no_stderr),
+                _ => ("stdout", cell.tags.no_stdout),
             };
-            let class = if name == "stderr" { "stderr" } else { "stdout" };
-            (!is_removed).then(|| block(class, &ansi::to_html(&cell::text(&output["text"]))))
+            (!is_removed).then(|| block(class, &cell::text(&output["text"])))
         }
-        "error" => Some(block("error", &ansi::to_html(&traceback(output)))),
-        "display_data" | "execute_result" => display(output, caption, desk),
+        "error" => Some(block("error", &traceback(output))),
+        "display_data" | "execute_result" => display(output, caption, builder),
         _ => None,
     }
 }
 
 fn traceback(error: &Value) -> String {
-    let lines = error["traceback"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let lines: Vec<&str> = lines.collect();
+    let lines = error["traceback"].as_array().into_iter().flatten();
+    let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
     if lines.is_empty() {
         let text = |name: &str| error[name].as_str().unwrap_or_default();
         return format!("{}: {}", text("ename"), text("evalue"));
@@ -112,69 +109,68 @@ fn traceback(error: &Value) -> String {
     lines.join("\n")
 }
 
-fn block(class: &str, html: &str) -> String {
-    format!(
-        "<pre class=\"output {class}\">{}</pre>\n",
-        html.trim_end_matches('\n')
-    )
+fn block(class: &str, text: &str) -> String {
+    let html = ansi::to_html(text);
+    let html = html.trim_end_matches('\n');
+    format!("<pre class=\"output {class}\">{html}</pre>\n")
 }
 
-/// The representation that JupyterLab would show.
-fn display(output: &Value, caption: Option<&str>, desk: &mut Desk) -> Option<String> {
+fn enclose(class: &str, html: &str) -> String {
+    div(&format!("output {class}"), html)
+}
+
+/// Renders the representation that JupyterLab would choose.
+fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> Option<String> {
     let data = &output["data"];
-    let text = |kind: &str| data.get(kind).map(cell::text);
+    let text = |media_type: &str| data.get(media_type).map(cell::text);
     if let Some(html) = text("text/html") {
         let html = clean(&without_marks(&html));
-        return Some(format!(
-            "<div class=\"output html\">{}</div>\n",
-            html.trim()
-        ));
+        let html = html.trim();
+        return Some(enclose("html", html));
     }
     if let Some(prose) = text("text/markdown") {
-        return Some(format!(
-            "<div class=\"output prose\">{}</div>\n",
-            markdown::output(&prose, desk)
-        ));
+        let html = markdown::render_output(&prose, builder);
+        return Some(enclose("prose", &html));
     }
     if let Some(formula) = text("text/latex") {
-        let formula = formula.trim().trim_matches('$').to_owned();
-        return match math::to_html(&formula, true) {
-            Ok(html) => Some(format!("<div class=\"output\">{html}</div>\n")),
-            Err(error) => {
-                desk.problem(&format!(
-                    "shows a formula that cannot be set: {error}\n\
-                     Correct it, and run the notebook again"
-                ));
+        return match math::to_html(formula.trim().trim_matches('$'), true) {
+            Ok(html) => Some(div("output", &html)),
+            Err(message) => {
+                builder.problem(CellError::FormulaOutput { message });
                 None
             }
         };
     }
-    if let Some(kind) = KINDS.into_iter().find(|kind| data.get(kind).is_some()) {
-        return picture(kind, output, caption, desk);
+    let is_there = |format: &Format| data.get(format.media_type()).is_some();
+    if let Some(format) = Format::ALL.into_iter().find(is_there) {
+        return image(format, output, caption, builder);
     }
     let plain = text("text/plain").or_else(|| {
         let json = data.get("application/json")?;
         serde_json::to_string_pretty(json).ok()
     })?;
-    Some(block("result", &ansi::to_html(&plain)))
+    Some(block("result", &plain))
 }
 
-fn picture(kind: &str, output: &Value, caption: Option<&str>, desk: &mut Desk) -> Option<String> {
-    let metadata = &output["metadata"][kind];
-    match Picture::of_output(kind, &output["data"][kind], metadata) {
-        Ok(picture) => {
-            let plain = output["data"].get("text/plain").map(cell::text);
-            let own = metadata["alt"]
-                .as_str()
-                .map(str::to_owned)
-                .or_else(|| picture.title.clone());
-            let alt = own.or_else(|| caption.map(str::to_owned)).or(plain);
-            let alt = alt.unwrap_or_else(|| "what the code above draws".into());
-            let image = desk.picture(picture, &ansi::strip(&alt));
-            Some(format!("<div class=\"output picture\">{image}</div>\n"))
+fn image(
+    format: Format,
+    output: &Value,
+    caption: Option<&str>,
+    builder: &mut PageBuilder,
+) -> Option<String> {
+    let (data, metadata) = (&output["data"], &output["metadata"][format.media_type()]);
+    match Image::of_output(format, &data[format.media_type()], metadata) {
+        Ok(image) => {
+            let own = metadata["alt"].as_str().or(image.title.as_deref());
+            let own = own.or(caption).map(str::to_owned);
+            let description = own
+                .or_else(|| data.get("text/plain").map(cell::text))
+                .unwrap_or_else(|| "what the code above draws".into());
+            let image = builder.image(image, &ansi::strip(&description));
+            Some(enclose("picture", &image))
         }
         Err(error) => {
-            desk.problem(&error);
+            builder.problem(CellError::ImageOutput(error));
             None
         }
     }

@@ -1,75 +1,72 @@
 //! mdBook's protocol: the book comes as JSON on stdin and goes back, changed, on stdout.
 //!
-//! It is read as the JSON that it is: what we do not know passes through.
+//! The JSON is not converted to types of ours, so fields that we do not know are passed on.
 
-use super::actions::Site;
-use super::api::Api;
-use super::page::{Content, Page};
-use super::shelf::{Shelf, Source, normal, number};
-use anyhow::{Context, Result, bail, ensure};
+use crate::book::Book;
+use crate::builder::{Content, Page};
+use crate::chapter::Source;
+use crate::error::Error;
+use crate::toolbar::Toolbar;
+use crate::{documentation, page};
 use serde_json::{Map, Value};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Renders the notebooks among the chapters.
-pub fn preprocess(input: &str) -> Result<String> {
-    let request: Value = serde_json::from_str(input).context(NOT_MDBOOK)?;
+/// Renders the notebooks among the chapters. The input is what mdBook sends to a preprocessor; the
+/// output is the book for mdBook.
+///
+/// # Errors
+///
+/// When the input is not from mdBook, or when a chapter cannot be rendered; the error lists all problems.
+pub fn preprocess(input: &str) -> Result<String, Error> {
+    let request: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
     let Some([context, book]) = request.as_array().map(Vec::as_slice) else {
-        bail!("{NOT_MDBOOK}");
+        return Err(Error::not_from_mdbook("it is not [context, book]"));
     };
-    if Api::find().is_none() {
-        eprintln!("Names are not linked yet: `cargo taper book build` makes the documentation.");
+    if documentation::find().is_none() {
+        eprintln!("Names are not linked yet: `cargo taper book build` documents them.");
     }
+    let mut pages = render(context, book)?.into_iter();
     let mut book = book.clone();
-    let rendered = render(context, &book)?;
-    let mut pages = rendered.into_iter();
     for_each_chapter(&mut book["items"], &mut |chapter| {
-        if let Some((place, page)) = is_notebook(chapter).then(|| pages.next()).flatten() {
+        if let Some((path, page)) = is_notebook(chapter).then(|| pages.next()).flatten() {
             chapter.insert("content".into(), page.html.into());
-            chapter.insert("path".into(), format!("{place}.md").into());
+            chapter.insert("path".into(), format!("{path}.md").into());
         }
     });
-    Ok(serde_json::to_string(&book)?)
+    Ok(book.to_string())
 }
 
-const NOT_MDBOOK: &str = "this is no book from mdBook\n\
-     mdBook calls this command; build the book with `taper book build`";
-
-/// The pages with their places, in the order of the book. Whatever is wrong with any of them is said
-/// at once.
-pub fn render(context: &Value, book: &Value) -> Result<Vec<(String, Page)>> {
-    let shelf = shelf(context, book)?;
-    let site = Site::new(
-        &context["config"]["preprocessor"]["taper"],
-        &shelf.notebooks,
-    );
-    let api = Api::find();
-    let mut pages = Vec::new();
-    let mut problems = Vec::new();
-    for chapter in &shelf.chapters {
-        let mut page = Page::of(chapter, &shelf, api.as_ref(), &site);
-        problems.append(&mut page.problems);
-        let notebook = Content::Bytes(original(book, &shelf.notebook(chapter), context));
-        page.files
-            .push((format!("{}.ipynb", chapter.place), notebook));
-        pages.push((chapter.place.clone(), page));
-    }
-    ensure!(problems.is_empty(), "{}", problems.join("\n"));
-    Ok(pages)
-}
-
-/// All notebooks of the book.
-fn shelf(context: &Value, book: &Value) -> Result<Shelf> {
-    let root = PathBuf::from(context["root"].as_str().context(NOT_MDBOOK)?);
+/// Returns the pages with their paths, in the order of the book.
+pub(crate) fn render(context: &Value, book: &Value) -> Result<Vec<(String, Page)>, Error> {
+    let root = Path::new(field(context, "root")?);
     let settings = &context["config"]["preprocessor"]["taper"];
-    let notebooks = root.join(settings["notebooks"].as_str().unwrap_or("../notebooks"));
+    let folder = root.join(context["config"]["book"]["src"].as_str().unwrap_or("src"));
     let mut sources = Vec::new();
-    collect(&book["items"], &source_folder(context), &mut sources);
-    Shelf::read(notebooks, &sources)
+    collect(&book["items"], &folder, &mut sources);
+    let notebooks = root.join(settings["notebooks"].as_str().unwrap_or("../notebooks"));
+    let book = Book::read(&notebooks, &sources)?;
+    let toolbar = Toolbar::new(settings, &book.notebooks);
+    let api = documentation::find();
+    let (mut pages, mut problems) = (Vec::new(), Vec::new());
+    for (chapter, source) in book.chapters.iter().zip(&sources) {
+        let mut page = page::render(chapter, &book, api.as_ref(), &toolbar);
+        problems.append(&mut page.problems);
+        let notebook = Content::Bytes(source.content.into());
+        page.files
+            .push((format!("{}.ipynb", chapter.page), notebook));
+        pages.push((chapter.page.clone(), page));
+    }
+    if problems.is_empty() {
+        Ok(pages)
+    } else {
+        Err(Error::Chapters(problems))
+    }
 }
 
-fn source_folder(context: &Value) -> PathBuf {
-    let root = Path::new(context["root"].as_str().unwrap_or_default());
-    root.join(context["config"]["book"]["src"].as_str().unwrap_or("src"))
+/// Returns a text in what mdBook sends.
+pub(crate) fn field<'v>(context: &'v Value, name: &str) -> Result<&'v str, Error> {
+    let text = context[name].as_str();
+    text.ok_or_else(|| Error::not_from_mdbook(format!("it has no `{name}`")))
 }
 
 fn collect<'b>(items: &'b Value, folder: &Path, sources: &mut Vec<Source<'b>>) {
@@ -80,7 +77,7 @@ fn collect<'b>(items: &'b Value, folder: &Path, sources: &mut Vec<Source<'b>>) {
         if is_notebook(chapter) {
             sources.push(Source {
                 file: folder.join(chapter["source_path"].as_str().unwrap_or_default()),
-                number: number(&chapter["number"]),
+                number: section(&chapter["number"]),
                 content: chapter["content"].as_str().unwrap_or_default(),
             });
         }
@@ -88,14 +85,11 @@ fn collect<'b>(items: &'b Value, folder: &Path, sources: &mut Vec<Source<'b>>) {
     }
 }
 
-/// The notebook's text as mdBook read it.
-fn original(book: &Value, notebook: &Path, context: &Value) -> Vec<u8> {
-    let mut sources = Vec::new();
-    collect(&book["items"], &source_folder(context), &mut sources);
-    let source = sources
-        .into_iter()
-        .find(|source| normal(&source.file) == notebook);
-    source.map_or_else(Vec::new, |source| source.content.into())
+/// Reads the number of a chapter, which is a list.
+pub(crate) fn section(number: &Value) -> Option<String> {
+    let parts = number.as_array()?.iter().filter_map(Value::as_u64);
+    let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
+    (!parts.is_empty()).then(|| parts.join("."))
 }
 
 fn is_notebook(chapter: &Map<String, Value>) -> bool {

@@ -1,7 +1,7 @@
-//! HTML that a notebook brings: nothing that runs, nothing that loads.
+//! Reduces the HTML of a notebook to what neither runs nor loads anything.
 //!
-//! What this program itself makes (code, figures, formulae) is put aside while the rest is cleaned, as
-//! a mark in the text, and is put back afterwards.
+//! HTML of our own (code, figures, formulas) is kept apart while the rest is sanitised: a mark in the
+//! text takes its place.
 
 use ammonia::{Builder, UrlRelative};
 use std::borrow::Cow;
@@ -11,19 +11,19 @@ use std::sync::LazyLock;
 /// Around the number of a fragment. These characters have no meaning, so no text needs them.
 const MARKS: [char; 2] = ['\u{E000}', '\u{E001}'];
 
-/// HTML of our own, put aside.
+/// HTML of our own that is not sanitised.
 #[derive(Debug, Default)]
-pub struct Fragments(Vec<String>);
+pub(crate) struct Fragments(Vec<String>);
 
 impl Fragments {
-    /// What stands for the fragment until [`Self::restore`].
-    pub fn put(&mut self, html: String) -> String {
+    /// Stores a fragment; returns the mark that takes its place until [`Self::restore`].
+    pub(crate) fn put(&mut self, html: String) -> String {
         self.0.push(html);
         format!("{}{}{}", MARKS[0], self.0.len() - 1, MARKS[1])
     }
 
-    /// Cleans what lies around the fragments, and puts them back.
-    pub fn restore(&self, html: &str) -> String {
+    /// Sanitises the HTML around the fragments, and puts these back.
+    pub(crate) fn restore(&self, html: &str) -> String {
         let cleaned = clean(html);
         let mut restored = String::with_capacity(cleaned.len());
         let mut rest = cleaned.as_str();
@@ -39,8 +39,8 @@ impl Fragments {
     }
 }
 
-/// A text in which nothing can be taken for a mark.
-pub fn without_marks(text: &str) -> Cow<'_, str> {
+/// Removes the characters of marks, so that no text can forge one.
+pub(crate) fn without_marks(text: &str) -> Cow<'_, str> {
     if text.contains(MARKS) {
         Cow::Owned(text.replace(MARKS, ""))
     } else {
@@ -48,14 +48,14 @@ pub fn without_marks(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The HTML without scripts, handlers, styles that could cover the page, and pictures from elsewhere.
-pub fn clean(html: &str) -> String {
+/// Removes scripts, event handlers, styles that could cover the page, and images of other sites.
+pub(crate) fn clean(html: &str) -> String {
     static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(cleaner);
-    without_empty_pictures(&CLEANER.clean(html).to_string())
+    without_empty_images(&CLEANER.clean(html).to_string())
 }
 
-/// Those whose address was taken away.
-fn without_empty_pictures(html: &str) -> String {
+/// Removes the images whose address was removed.
+fn without_empty_images(html: &str) -> String {
     let mut parts = html.split("<img");
     let mut kept = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_runs_comes_through() {
+    fn scripts_handlers_and_styles_are_removed() {
         for bad in [
             "<script>alert(1)</script>",
             "<img src=x onerror=alert(1)>",
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_from_elsewhere_are_not_loaded() {
+    fn images_of_other_sites_are_removed() {
         assert_eq!(
             clean("a <img src=\"https://example.com/x.png\" alt=\"x > y\"> b"),
             "a  b"
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn tables_stay_as_they_are() {
+    fn tables_are_kept() {
         let table = "<table class=\"dataframe\"><thead><tr><th style=\"text-align:right\">a</th></tr></thead>\
                      <tbody><tr><td>1</td></tr></tbody></table>";
         assert_eq!(clean(table), table);
     }
 
     #[test]
-    fn fragments_come_back_and_cannot_be_forged() {
+    fn fragments_are_restored_and_cannot_be_forged() {
         let mut fragments = Fragments::default();
         let mark = fragments.put("<b onclick=\"ours\">x</b>".into());
         assert_eq!(

@@ -1,10 +1,12 @@
-//! Pages of the notebooks in `fixtures`, each held against a snapshot. To take over what is rendered
-//! now, run the tests with `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
+//! Compares the pages of the notebooks in `fixtures` with snapshots. To update these, run the tests with
+//! `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
 
-use super::actions::Site;
-use super::page::{Content, Page};
-use super::shelf::{Shelf, Source, number};
-use super::{preprocess, write_files};
+use crate::book::Book;
+use crate::builder::{Content, Page};
+use crate::chapter::Source;
+use crate::protocol::section;
+use crate::toolbar::Toolbar;
+use crate::{Error, page, preprocess, write_files};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -12,36 +14,34 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fixtures")
 }
 
-/// Notebooks with their numbers in the sidebar.
-const BOOK: [(&str, &[u64]); 3] = [("every", &[1]), ("more/second", &[1, 1]), ("wrong", &[])];
+/// Notebooks with their chapter numbers.
+const CHAPTERS: [(&str, &[u64]); 3] = [("every", &[1]), ("more/second", &[1, 1]), ("wrong", &[])];
 
-fn shelf() -> Shelf {
+fn book() -> Book {
     let notebooks = fixtures().join("notebooks");
-    let content = |place: &str| {
-        std::fs::read_to_string(notebooks.join(format!("{place}.ipynb"))).expect("a fixture")
+    let content = |path: &str| {
+        std::fs::read_to_string(notebooks.join(format!("{path}.ipynb"))).expect("a fixture")
     };
-    let contents = BOOK.map(|(place, _)| content(place));
-    let sources: Vec<Source> = BOOK
+    let contents = CHAPTERS.map(|(path, _)| content(path));
+    let sources: Vec<Source> = CHAPTERS
         .iter()
         .zip(&contents)
-        .map(|((place, section), content)| Source {
-            file: notebooks
-                .join("../notebooks")
-                .join(format!("{place}.ipynb")),
-            number: number(&json!(section)),
+        .map(|((path, number), content)| Source {
+            file: notebooks.join("../notebooks").join(format!("{path}.ipynb")),
+            number: section(&json!(number)),
             content,
         })
         .collect();
-    Shelf::read(notebooks.clone(), &sources).expect("all can be read")
+    Book::read(&notebooks, &sources).expect("all can be read")
 }
 
-fn page(place: &str) -> Page {
-    let shelf = shelf();
+fn page(path: &str) -> Page {
+    let book = book();
     let settings =
         json!({ "lab": "http://localhost:8888/", "repository": "https://github.com/owner/name" });
-    let site = Site::new(&settings, &shelf.notebooks);
-    let chapter = shelf.chapters.iter().find(|chapter| chapter.place == place);
-    Page::of(chapter.expect("a chapter"), &shelf, None, &site)
+    let toolbar = Toolbar::new(&settings, &book.notebooks);
+    let chapter = book.chapters.iter().find(|chapter| chapter.path == path);
+    page::render(chapter.expect("a chapter"), &book, None, &toolbar)
 }
 
 fn assert_snapshot(name: &str, now: &str) {
@@ -66,9 +66,9 @@ fn assert_snapshot(name: &str, now: &str) {
 }
 
 #[test]
-fn every_kind_of_cell_and_output() {
+fn every_kind_of_cell_and_output_is_rendered() {
     let page = page("every");
-    assert_eq!(page.problems, [""; 0]);
+    assert!(page.problems.is_empty(), "{:?}", page.problems);
     assert_snapshot("every.html", &page.html);
     assert!(
         !page.html.lines().any(|line| line.trim().is_empty()),
@@ -90,7 +90,7 @@ fn every_kind_of_cell_and_output() {
 }
 
 #[test]
-fn nothing_that_runs_is_in_a_page() {
+fn pages_run_no_code() {
     let html = page("every").html;
     for part in [
         "<script",
@@ -106,24 +106,24 @@ fn nothing_that_runs_is_in_a_page() {
 }
 
 #[test]
-fn a_page_in_a_folder_finds_the_others() {
+fn pages_in_folders_link_to_others() {
     let page = page("more/second");
-    assert_eq!(page.problems, [""; 0]);
+    assert!(page.problems.is_empty(), "{:?}", page.problems);
     assert_snapshot("second.html", &page.html);
     assert_eq!(page.files[0].0, "more/second_files/far-1.svg");
 }
 
 #[test]
-fn what_is_wrong_with_a_notebook_is_said_at_once() {
-    let problems = page("wrong").problems.join("\n") + "\n";
+fn all_problems_of_a_notebook_are_listed() {
+    let problems = Error::Chapters(page("wrong").problems).to_string() + "\n";
     assert_snapshot("wrong.txt", &problems);
 }
 
-/// A book as mdBook hands it over.
-fn request(place: &str, content: &str) -> Value {
+/// Returns a chapter as mdBook passes it.
+fn chapter(path: &str, content: &str) -> Value {
     json!({ "Chapter": {
         "name": "Every kind", "content": content, "number": [1], "sub_items": [],
-        "path": format!("../notebooks/{place}.ipynb"), "source_path": format!("../notebooks/{place}.ipynb"),
+        "path": format!("../notebooks/{path}.ipynb"), "source_path": format!("../notebooks/{path}.ipynb"),
         "parent_names": [],
     }})
 }
@@ -136,11 +136,11 @@ fn context() -> Value {
 }
 
 #[test]
-fn notebooks_become_pages_and_the_rest_passes_through() {
+fn only_notebooks_are_changed() {
     let second =
         std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
     let foreign = json!({ "Chapter": {
-        "name": "Words", "content": "# Words", "number": null, "sub_items": [request("dots", &second)],
+        "name": "Words", "content": "# Words", "number": null, "sub_items": [chapter("dots", &second)],
         "path": "words.md", "source_path": "words.md", "parent_names": [], "unknown": 1,
     }});
     let book = json!({ "items": ["Separator", foreign, { "PartTitle": "Part" }], "also": null });
@@ -151,7 +151,7 @@ fn notebooks_become_pages_and_the_rest_passes_through() {
     assert_eq!(page["path"], "dots.md");
     let content = page["content"].as_str().expect("a text");
     assert!(content.contains("<h1 id=\"Dots\">"), "{content}");
-    // All else is as it was.
+    // Nothing else has changed.
     let mut expected = book;
     expected["items"][1]["Chapter"]["sub_items"][0] =
         output["items"][1]["Chapter"]["sub_items"][0].clone();
@@ -159,12 +159,12 @@ fn notebooks_become_pages_and_the_rest_passes_through() {
 }
 
 #[test]
-fn files_lie_beside_the_pages() {
+fn files_are_written_beside_the_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let dots = std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
     let mut input = context();
     input["destination"] = json!(folder.path().join("taper"));
-    input["book"] = json!({ "items": [request("dots", &dots)] });
+    input["book"] = json!({ "items": [chapter("dots", &dots)] });
     write_files(&input.to_string()).expect("they are written");
     let read = |name: &str| std::fs::read(folder.path().join("html").join(name)).expect(name);
     assert_eq!(read("dots.ipynb"), dots.as_bytes());
@@ -172,7 +172,7 @@ fn files_lie_beside_the_pages() {
 }
 
 #[test]
-fn a_broken_notebook_is_named() {
+fn broken_notebooks_are_named() {
     for (content, what) in [
         (
             "{\"cells\": [",
@@ -184,23 +184,23 @@ fn a_broken_notebook_is_named() {
             "notebooks/dots.ipynb: is JSON but not a notebook: it has no `nbformat`",
         ),
     ] {
-        let input = json!([context(), { "items": [request("dots", content)] }]).to_string();
-        let error = format!("{:#}", preprocess(&input).expect_err("it is broken"));
+        let input = json!([context(), { "items": [chapter("dots", content)] }]).to_string();
+        let error = preprocess(&input).expect_err("it is broken").to_string();
         assert!(error.starts_with(what), "{error}");
         assert_eq!(error.lines().count(), 2, "{error}");
     }
 }
 
 #[test]
-fn what_is_not_from_mdbook_is_refused() {
+fn other_input_is_refused() {
     for input in ["", "[]", "{}", "[1, 2]"] {
-        let error = preprocess(input).expect_err("it is no book").to_string();
+        let error = preprocess(input).expect_err("it is not a book").to_string();
         assert!(error.contains("mdBook"), "{input}: {error}");
     }
 }
 
 #[test]
-fn a_file_to_copy_is_named_by_its_place() {
+fn linked_files_are_copied() {
     let page = page("every");
     let (_, content) = page
         .files
@@ -211,7 +211,7 @@ fn a_file_to_copy_is_named_by_its_place() {
 }
 
 #[test]
-fn what_a_gpu_showed_stands_beside_what_the_notebook_holds() {
+fn outputs_of_two_machines_are_side_by_side() {
     let html = page("every").html;
     let names: Vec<&str> = html
         .split("class=\"machine\" aria-label=\"")
@@ -221,6 +221,52 @@ fn what_a_gpu_showed_stands_beside_what_the_notebook_holds() {
     let both = ["CPU", "NVIDIA &lt;H200&gt;"];
     assert_eq!(names, [both, both].concat(), "in the cells drawn and value");
     assert!(html.contains("(1, 2)") && html.contains("(3, 4)"));
-    assert!(html.contains("no picture &lt;there&gt;"));
+    assert!(html.contains("&lt;there&gt;"));
     assert!(!html.contains("of an older cell"));
+}
+
+#[test]
+fn pages_and_their_files_have_no_number() {
+    let dots = std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
+    let link = json!([{ "cell_type": "markdown", "id": "link", "metadata": {}, "source": "[a](09-dots.ipynb)" }]);
+    let mut other: Value = serde_json::from_str(&dots).expect("a notebook");
+    other["cells"] = link;
+    let items = [
+        chapter("09-dots", &dots),
+        chapter("10-link", &other.to_string()),
+    ];
+    let input = json!([context(), { "items": items }]).to_string();
+    let output: Value =
+        serde_json::from_str(&preprocess(&input).expect("it renders")).expect("JSON");
+    let (first, second) = (
+        &output["items"][0]["Chapter"],
+        &output["items"][1]["Chapter"],
+    );
+    assert_eq!(
+        (&first["path"], &second["path"]),
+        (&json!("dots.md"), &json!("link.md"))
+    );
+    let content = first["content"].as_str().expect("a text");
+    assert!(
+        content.contains("<a href=\"dots.ipynb\" download=\"09-dots.ipynb\">"),
+        "{content}"
+    );
+    assert!(
+        content.contains("<img src=\"dots_files/dot-1.png\""),
+        "{content}"
+    );
+    let content = second["content"].as_str().expect("a text");
+    assert!(content.contains("<a href=\"dots.html\">a</a>"), "{content}");
+}
+
+#[test]
+fn two_chapters_cannot_have_the_same_page() {
+    let dots = std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
+    let items = [chapter("09-dots", &dots), chapter("10-dots", &dots)];
+    let input = json!([context(), { "items": items }]).to_string();
+    let error = preprocess(&input).expect_err("one page").to_string();
+    assert_eq!(
+        error,
+        "09-dots.ipynb and 10-dots.ipynb would both be the page dots.html\nRename one of them"
+    );
 }

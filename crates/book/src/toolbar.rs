@@ -1,46 +1,46 @@
-//! The line at the head of a page: what a reader can do with the notebook.
+//! The links below the title of a page: open, download or edit the notebook.
 
-use super::escape;
-use super::references::encode;
-use super::shelf::Chapter;
+use crate::chapter::Chapter;
+use crate::html::escape;
+use crate::url::encode;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Where the notebooks are, for those who want more than to read.
+/// Where the notebooks can be opened and edited.
 #[derive(Debug, Default)]
-pub struct Site {
+pub(crate) struct Toolbar {
     /// The folder of the notebooks, as the repository names it.
     folder: String,
-    /// A JupyterLab that `taper lab` has opened.
+    /// The address of a JupyterLab that `taper lab` has opened.
     lab: Option<String>,
     /// `https://github.com/owner/name`
     repository: Option<String>,
 }
 
-impl Site {
-    /// From `[preprocessor.taper]` of book.toml; a repository that is not named there is that from
-    /// which the clone came.
-    pub fn new(settings: &Value, notebooks: &Path) -> Site {
+impl Toolbar {
+    /// Reads `[preprocessor.taper]` of book.toml. A repository that is not named there is the origin of
+    /// the clone.
+    pub(crate) fn new(settings: &Value, notebooks: &Path) -> Toolbar {
         let text = |name: &str| {
             settings[name]
                 .as_str()
                 .map(|text| text.trim_end_matches('/').to_owned())
         };
         let folder = notebooks.file_name().unwrap_or_default();
-        Site {
+        Toolbar {
             folder: folder.to_string_lossy().into_owned(),
             lab: text("lab"),
             repository: text("repository").or_else(|| origin(notebooks)),
         }
     }
 
-    /// The links for one chapter.
-    pub fn line(&self, chapter: &Chapter) -> String {
-        let notebook = encode(&format!("{}/{}.ipynb", self.folder, chapter.place));
+    /// Returns the links of a chapter.
+    pub(crate) fn render(&self, chapter: &Chapter) -> String {
+        let notebook = encode(&format!("{}/{}.ipynb", self.folder, chapter.path));
         let mut links = Vec::new();
         if let Some(lab) = &self.lab {
-            let command = format!("cargo taper lab {}/{}.ipynb", self.folder, chapter.place);
+            let command = format!("cargo taper lab {}/{}.ipynb", self.folder, chapter.path);
             let address = format!("{lab}/lab/tree/{notebook}");
             links.push(link(
                 &address,
@@ -48,11 +48,7 @@ impl Site {
                 &format!("needs `{command}`"),
             ));
         }
-        let file = format!("{}.ipynb", encode(chapter.stem()));
-        links.push(format!(
-            "<a href=\"{}\" download>Download notebook</a>",
-            escape(&file)
-        ));
+        links.push(download(chapter));
         if let Some(repository) = &self.repository {
             links.push(link(
                 &format!("{repository}/edit/main/{notebook}"),
@@ -73,6 +69,18 @@ impl Site {
     }
 }
 
+/// The file is beside the page under the page's name; the reader gets it under its own.
+fn download(chapter: &Chapter) -> String {
+    let (_, page) = chapter.folder_and_name();
+    let (file, name) = (format!("{page}.ipynb"), chapter.file_name());
+    let name = match file == name {
+        true => String::new(),
+        false => format!("=\"{}\"", escape(&name)),
+    };
+    let file = escape(&encode(&file));
+    format!("<a href=\"{file}\" download{name}>Download notebook</a>")
+}
+
 fn link(address: &str, text: &str, title: &str) -> String {
     format!(
         "<a href=\"{}\" title=\"{}\">{text}</a>",
@@ -81,7 +89,7 @@ fn link(address: &str, text: &str, title: &str) -> String {
     )
 }
 
-/// The address on GitHub of the clone's origin.
+/// Returns the address on GitHub of the clone's origin.
 fn origin(folder: &Path) -> Option<String> {
     let mut git = Command::new("git");
     git.args(["remote", "get-url", "origin"])
@@ -90,7 +98,7 @@ fn origin(folder: &Path) -> Option<String> {
     on_github(String::from_utf8_lossy(&output.stdout).trim())
 }
 
-/// Neither a name nor a password in the address comes along.
+/// Leaves out a user's name and password in the address.
 fn on_github(address: &str) -> Option<String> {
     let (_, path) = address.split_once("github.com")?;
     let path = path.strip_prefix([':', '/'])?.trim_end_matches('/');
@@ -103,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clone_of_github_is_known() {
+    fn origins_on_github_are_recognised() {
         for address in [
             "https://github.com/a/b.git",
             "https://user:secret@github.com/a/b",

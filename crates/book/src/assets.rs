@@ -1,0 +1,42 @@
+//! The files beside the pages: images, notebooks to download, the crate's documentation.
+//!
+//! They are written by a second renderer, which mdBook runs after its own: mdBook empties the folder of the
+//! pages first, and copies only from the folder of the sources, into which we do not write.
+
+use crate::builder::Content;
+use crate::error::Error;
+use crate::paths::copy_tree;
+use crate::{documentation, protocol};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Writes the files to which the pages point into the folder of the pages. The input is what mdBook
+/// sends to a renderer.
+///
+/// # Errors
+///
+/// When the input is not from mdBook, when a chapter cannot be rendered, or when a file cannot be written.
+pub fn write_files(input: &str) -> Result<(), Error> {
+    let context: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
+    let own = protocol::field(&context, "destination")?;
+    let pages = PathBuf::from(own).with_file_name("html");
+    for (_, page) in protocol::render(&context, &context["book"])? {
+        for (name, content) in page.files {
+            write(&pages.join(name), &content)?;
+        }
+    }
+    let documentation = documentation::folder()?;
+    if documentation.exists() {
+        copy_tree(&documentation, &pages.join("api"), &|_| true)?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, content: &Content) -> Result<(), Error> {
+    let written = fs::create_dir_all(file.with_file_name("")).and_then(|()| match content {
+        Content::Bytes(bytes) => fs::write(file, bytes),
+        Content::CopyOf(original) => fs::copy(original, file).map(drop),
+    });
+    written.map_err(Error::io("writing", file))
+}

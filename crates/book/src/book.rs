@@ -1,0 +1,75 @@
+//! All chapters of the book that are notebooks, so that each page can refer to any other.
+
+use crate::chapter::{Chapter, Source};
+use crate::error::{ChapterError, Error};
+use crate::paths::normalize;
+use crate::url::encode;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The chapters, in the order of the book.
+#[derive(Debug)]
+pub(crate) struct Book {
+    pub(crate) chapters: Vec<Chapter>,
+    /// The folder of the notebooks.
+    pub(crate) notebooks: PathBuf,
+}
+
+impl Book {
+    /// Reads the notebooks; the error lists all that cannot be read.
+    pub(crate) fn read(notebooks: &Path, sources: &[Source]) -> Result<Book, Error> {
+        let notebooks = normalize(notebooks);
+        let (mut chapters, mut problems) = (Vec::new(), Vec::new());
+        for source in sources {
+            match Chapter::read(&notebooks, source) {
+                Ok(chapter) => chapters.push(chapter),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        problems.extend(same_pages(&chapters));
+        if !problems.is_empty() {
+            return Err(Error::Chapters(problems));
+        }
+        Ok(Book {
+            chapters,
+            notebooks,
+        })
+    }
+
+    /// Returns the chapter to which `path` leads from the folder of `from`.
+    pub(crate) fn find(&self, from: &Chapter, path: &str) -> Option<&Chapter> {
+        let target = self.beside(from, path);
+        self.chapters
+            .iter()
+            .find(|chapter| self.notebook(chapter) == target)
+    }
+
+    /// Returns the file to which `path` leads from the folder of `from`.
+    pub(crate) fn beside(&self, from: &Chapter, path: &str) -> PathBuf {
+        normalize(&self.notebook(from).with_file_name("").join(path))
+    }
+
+    fn notebook(&self, chapter: &Chapter) -> PathBuf {
+        self.notebooks.join(format!("{}.ipynb", chapter.path))
+    }
+
+    /// Returns the address of a page relative to another.
+    pub(crate) fn href(&self, from: &Chapter, to: &Chapter) -> String {
+        format!("{}{}.html", from.up(), encode(&to.page))
+    }
+}
+
+fn same_pages(chapters: &[Chapter]) -> Vec<ChapterError> {
+    let mut pages: HashMap<&str, &Chapter> = HashMap::new();
+    let mut problems = Vec::new();
+    for chapter in chapters {
+        if let Some(first) = pages.insert(&chapter.page, chapter) {
+            problems.push(ChapterError::SamePage {
+                page: chapter.page.clone(),
+                first: first.path.clone(),
+                second: chapter.path.clone(),
+            });
+        }
+    }
+    problems
+}

@@ -1,0 +1,105 @@
+//! A page while it is built: what its cells add to it besides HTML.
+
+use crate::api::Links;
+use crate::book::Book;
+use crate::cell::Cell;
+use crate::chapter::Chapter;
+use crate::error::{CellError, ChapterError};
+use crate::html::escape;
+use crate::image::Image;
+use crate::url::encode;
+use std::path::PathBuf;
+
+/// A page, the files to which it points, and what is wrong with the notebook.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    /// HTML that is also markdown: it has no blank line.
+    pub(crate) html: String,
+    /// By path below the folder of the book.
+    pub(crate) files: Vec<(String, Content)>,
+    pub(crate) problems: Vec<ChapterError>,
+}
+
+/// The content of a file.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Bytes(Vec<u8>),
+    /// That of another file.
+    CopyOf(PathBuf),
+}
+
+/// Collects the files and the problems of a page, cell by cell.
+pub(crate) struct PageBuilder<'a> {
+    pub(crate) book: &'a Book,
+    pub(crate) chapter: &'a Chapter,
+    pub(crate) links: Links<'a>,
+    page: Page,
+    /// The id of the current cell.
+    cell: &'a str,
+    /// How many images the current cell has shown.
+    images: usize,
+}
+
+impl<'a> PageBuilder<'a> {
+    pub(crate) fn new(book: &'a Book, chapter: &'a Chapter, links: Links<'a>) -> Self {
+        PageBuilder {
+            book,
+            chapter,
+            links,
+            page: Page::default(),
+            cell: "",
+            images: 0,
+        }
+    }
+
+    /// Makes a cell the current one.
+    pub(crate) fn begin(&mut self, cell: &'a Cell) {
+        self.cell = &cell.id;
+        self.images = 0;
+    }
+
+    /// Adds a problem of the current cell.
+    pub(crate) fn problem(&mut self, problem: CellError) {
+        self.page.problems.push(ChapterError::Cell {
+            notebook: self.chapter.path.clone(),
+            cell: self.cell.to_owned(),
+            problem,
+        });
+    }
+
+    /// Adds an image beside the page; returns the element that shows it.
+    pub(crate) fn image(&mut self, image: Image, alt: &str) -> String {
+        self.images += 1;
+        let (folder, page) = self.chapter.folder_and_name();
+        let extension = image.format.extension();
+        let name = format!("{page}_files/{}-{}.{extension}", self.cell, self.images);
+        let (width, height) = image.size;
+        let element = format!(
+            "<img src=\"{}\" alt=\"{}\" width=\"{width}\" height=\"{height}\">",
+            escape(&encode(&name)),
+            escape(&alt.split_whitespace().collect::<Vec<_>>().join(" "))
+        );
+        let content = Content::Bytes(image.bytes);
+        self.page.files.push((format!("{folder}{name}"), content));
+        element
+    }
+
+    /// Adds a file to which the page links.
+    pub(crate) fn file(&mut self, path: &str) {
+        let file = self.book.beside(self.chapter, path);
+        let path = path.to_owned();
+        match file.strip_prefix(&self.book.notebooks) {
+            Ok(name) if file.is_file() => {
+                let name = name.to_string_lossy().into_owned();
+                self.page.files.push((name, Content::CopyOf(file)));
+            }
+            Ok(_) => self.problem(CellError::MissingFile { path }),
+            Err(_) => self.problem(CellError::OutsideFile { path }),
+        }
+    }
+
+    /// Returns the page with this HTML.
+    pub(crate) fn finish(self, html: String) -> Page {
+        Page { html, ..self.page }
+    }
+}

@@ -1,0 +1,163 @@
+//! A notebook of the book: its cells, the numbers of its figures and its anchors.
+
+use crate::cell::Cell;
+use crate::error::ChapterError;
+use crate::paths::{normalize, shorten};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use taper_notebook::gpu_outputs::Elsewhere as MachineOutputs;
+use taper_notebook::run::notebook::Notebook;
+
+/// A chapter as mdBook passes it.
+pub(crate) struct Source<'a> {
+    /// The notebook, not normalized: `…/book/src/../../notebooks/09-gpus.ipynb`.
+    pub(crate) file: PathBuf,
+    pub(crate) number: Option<String>,
+    pub(crate) content: &'a str,
+}
+
+/// A notebook of the book.
+#[derive(Debug)]
+pub(crate) struct Chapter {
+    /// The path of the notebook below the folder of the notebooks, without `.ipynb`:
+    /// `solutions/09-gpus`.
+    pub(crate) path: String,
+    /// The path of the page below the folder of the book, without `.html`: `solutions/gpus`. It has no
+    /// number, so addresses stay the same when a chapter is inserted.
+    pub(crate) page: String,
+    /// Its number in the sidebar: `9`, `9.1`.
+    pub(crate) number: Option<String>,
+    pub(crate) cells: Vec<Cell>,
+    anchors: HashSet<String>,
+}
+
+impl Chapter {
+    /// Reads a notebook and the outputs of another machine beside it.
+    pub(crate) fn read(notebooks: &Path, source: &Source) -> Result<Chapter, ChapterError> {
+        let file = normalize(&source.file);
+        let Ok(path) = file.strip_prefix(notebooks) else {
+            return Err(ChapterError::Outside {
+                notebooks: notebooks.to_owned(),
+                file,
+            });
+        };
+        let path = path.with_extension("").to_string_lossy().replace('\\', "/");
+        let notebook = Notebook::read(&shorten(&file), source.content.as_bytes().to_vec())
+            .map_err(|error| ChapterError::Unreadable(error.into()))?;
+        let other =
+            MachineOutputs::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let cells = notebook.document["cells"].as_array().into_iter().flatten();
+        let mut chapter = Chapter {
+            page: without_number(&path),
+            path,
+            number: source.number.clone(),
+            cells: cells.map(|cell| Cell::read(cell, other.as_ref())).collect(),
+            anchors: HashSet::new(),
+        };
+        chapter.number_figures();
+        chapter.name_anchors();
+        Ok(chapter)
+    }
+
+    fn number_figures(&mut self) {
+        let prefix = self
+            .number
+            .as_ref()
+            .map_or_else(String::new, |number| format!("{number}."));
+        let mut count = 0;
+        for cell in &mut self.cells {
+            let figures = cell.count_figures();
+            cell.figures = (count + 1..=count + figures)
+                .map(|n| format!("{prefix}{n}"))
+                .collect();
+            count += figures;
+        }
+    }
+
+    /// Appends a number to the anchor of a heading whose text occurred before.
+    fn name_anchors(&mut self) {
+        for cell in self.cells.iter_mut().filter(|cell| cell.is_shown()) {
+            self.anchors.insert(cell.anchor());
+            for heading in &mut cell.headings {
+                let text = heading.clone();
+                let mut count = 1;
+                while !self.anchors.insert(heading.clone()) {
+                    count += 1;
+                    *heading = format!("{text}-{count}");
+                }
+            }
+        }
+    }
+
+    /// Returns the number of the first figure in the cell that the anchor names.
+    pub(crate) fn figure(&self, anchor: &str) -> Option<String> {
+        let id = anchor.strip_prefix("cell-id=")?;
+        let cell = self.cells.iter().find(|cell| cell.id == id)?;
+        cell.figures.first().cloned()
+    }
+
+    pub(crate) fn has_anchor(&self, anchor: &str) -> bool {
+        self.anchors.contains(anchor)
+    }
+
+    /// Returns an anchor with the same letters and digits.
+    pub(crate) fn similar_anchor(&self, anchor: &str) -> Option<String> {
+        let letters = |text: &str| -> String {
+            text.chars()
+                .filter(|c| c.is_alphanumeric())
+                .flat_map(char::to_lowercase)
+                .collect()
+        };
+        let wanted = letters(anchor);
+        let similar = self.anchors.iter().filter(|a| letters(a) == wanted);
+        similar.min().cloned()
+    }
+
+    /// Returns the path from the page to the folder of the book.
+    pub(crate) fn up(&self) -> String {
+        "../".repeat(self.page.matches('/').count())
+    }
+
+    /// Returns the page's folder, with a slash if it has a name, and its name.
+    pub(crate) fn folder_and_name(&self) -> (&str, &str) {
+        let at = self.page.rfind('/').map_or(0, |slash| slash + 1);
+        self.page.split_at(at)
+    }
+
+    /// Returns the notebook's name without its folders.
+    pub(crate) fn file_name(&self) -> String {
+        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+        format!("{name}.ipynb")
+    }
+}
+
+/// Removes the chapter's number, which begins the name: `solutions/09-gpus` becomes `solutions/gpus`.
+fn without_number(path: &str) -> String {
+    let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
+    let title = name.trim_start_matches(|c: char| c.is_ascii_digit());
+    let title = match title.strip_prefix('-') {
+        Some(title) if title.len() + 1 < name.len() && !title.is_empty() => title,
+        _ => name,
+    };
+    format!("{folder}{title}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_names_have_no_number() {
+        for (path, page) in [
+            ("09-gpus", "gpus"),
+            ("solutions/12-several-devices", "solutions/several-devices"),
+            ("gpus", "gpus"),
+            ("3d-plots", "3d-plots"),
+            ("-x", "-x"),
+            ("12-", "12-"),
+            ("01/a", "01/a"),
+        ] {
+            assert_eq!(without_number(path), page);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Why the book cannot be built.
+
+use std::fmt::Write;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of a crate below this one.
+pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// An error of the book: what was expected and found, then what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input is not what mdBook sends to a preprocessor or a renderer.
+    #[error(
+        "expected a book from mdBook on standard input: {reason}\n\
+         mdBook calls this command; build the book with `taper book build`"
+    )]
+    NotFromMdBook {
+        /// What is missing, or where the JSON ends.
+        reason: String,
+    },
+    /// Chapters that cannot be rendered; all of them are listed.
+    #[error("{}", lines(.0))]
+    Chapters(Vec<ChapterError>),
+    /// `cargo install mdbook` has failed.
+    #[error(
+        "mdBook {version} could not be installed; check the connection, then run the same command again. \
+         `cargo install mdbook` printed:\n{stderr}"
+    )]
+    Install {
+        /// The version of mdBook that the book needs.
+        version: &'static str,
+        /// What cargo printed.
+        stderr: String,
+    },
+    /// `cargo doc` has failed.
+    #[error(
+        "The crate's documentation could not be built; `cargo doc --package taper` printed:\n{stderr}"
+    )]
+    Rustdoc {
+        /// What cargo printed.
+        stderr: String,
+    },
+    /// A program could not be started.
+    #[error("starting {program}")]
+    Start {
+        /// Its name.
+        program: &'static str,
+        /// Why it did not start.
+        source: io::Error,
+    },
+    /// A file or a folder could not be read or written.
+    #[error("{operation} {}", path.display())]
+    Io {
+        /// What was done with it: `reading`.
+        operation: &'static str,
+        /// The file or the folder.
+        path: PathBuf,
+        /// Why that failed.
+        source: io::Error,
+    },
+    /// The cache, its lock or another process cannot be used.
+    #[error(transparent)]
+    Host(Source),
+}
+
+impl Error {
+    pub(crate) fn not_from_mdbook(reason: impl ToString) -> Error {
+        Error::NotFromMdBook {
+            reason: reason.to_string(),
+        }
+    }
+
+    pub(crate) fn host(source: impl Into<Source>) -> Error {
+        Error::Host(source.into())
+    }
+
+    /// Returns what makes an error of a failed operation on a file or a folder.
+    pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io {
+            operation,
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// What is wrong with a chapter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChapterError {
+    /// The notebook is not below the folder of the notebooks.
+    #[error(
+        "{}: is outside of the notebooks\nMove it into {}, or set `notebooks` in book.toml",
+        file.display(),
+        notebooks.display()
+    )]
+    Outside {
+        /// The notebook.
+        file: PathBuf,
+        /// The folder of the notebooks.
+        notebooks: PathBuf,
+    },
+    /// Two notebooks would have the same page, as page names have no number.
+    #[error(
+        "{first}.ipynb and {second}.ipynb would both be the page {page}.html\nRename one of them"
+    )]
+    SamePage {
+        /// The path of the page.
+        page: String,
+        /// The path of a notebook.
+        first: String,
+        /// The path of another notebook.
+        second: String,
+    },
+    /// The notebook, or the file with its outputs on a GPU, cannot be read.
+    #[error(transparent)]
+    Unreadable(Source),
+    /// A cell cannot be rendered.
+    #[error("{notebook}.ipynb, cell {cell}: {}", problem.to_string().replace('\n', "\n  "))]
+    Cell {
+        /// The path of the notebook.
+        notebook: String,
+        /// The id of the cell.
+        cell: String,
+        /// What is wrong.
+        problem: CellError,
+    },
+}
+
+/// What is wrong with a cell: a line with the problem and a line with what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CellError {
+    /// A link to a notebook that is not in the book.
+    #[error(
+        "links to {path}, which is not a page of the book\n\
+         Name a notebook of book/src/SUMMARY.md, relative to this one"
+    )]
+    MissingPage {
+        /// The path in the link.
+        path: String,
+    },
+    /// A link to a heading or a cell that does not exist.
+    #[error("links to {link}, but there is no such heading or cell\n{}", anchor_advice(similar.as_deref()))]
+    MissingAnchor {
+        /// The link.
+        link: String,
+        /// An anchor that is nearly the same.
+        similar: Option<String>,
+    },
+    /// A link `[chapter](…)` to a page without a number.
+    #[error("calls {link} a chapter, but it has no number\nUse its name as the text of the link")]
+    NoNumber {
+        /// The link.
+        link: String,
+    },
+    /// A link `[figure](…)` to a cell without a figure.
+    #[error(
+        "refers to the figure {link}, but that cell has none\n\
+         Write #cell-id= and the id of a cell that begins with `// Figure: ` and a caption"
+    )]
+    NoFigure {
+        /// The link.
+        link: String,
+    },
+    /// A link to a file that does not exist.
+    #[error("links to {path}, which does not exist\nThe path is relative to the notebook")]
+    MissingFile {
+        /// The path in the link.
+        path: String,
+    },
+    /// A link to a file outside of the folder of the notebooks.
+    #[error(
+        "links to {path}, which is not in the folder of the notebooks\n\
+         Move it there, or link to it on the web"
+    )]
+    OutsideFile {
+        /// The path in the link.
+        path: String,
+    },
+    /// An image without a text for readers who cannot see it.
+    #[error(
+        "shows {url} without a description\n\
+         Write it between the brackets: ![what it shows]({url})"
+    )]
+    NoDescription {
+        /// The image's address.
+        url: String,
+    },
+    /// An image file that cannot be read.
+    #[error("shows {url}, which cannot be read: {source}\nThe path is relative to the notebook")]
+    UnreadableImage {
+        /// The image's address.
+        url: String,
+        /// Why it cannot be read.
+        source: io::Error,
+    },
+    /// An image of another site.
+    #[error(
+        "shows {url}, which is not a file of the course\n\
+         The book loads nothing from the web: put the image beside the notebook"
+    )]
+    ExternalImage {
+        /// The image's address.
+        url: String,
+    },
+    /// An attachment that the cell does not have.
+    #[error(
+        "shows the attachment {name}, which does not exist\nDrop the image onto the cell again"
+    )]
+    MissingAttachment {
+        /// Its name.
+        name: String,
+    },
+    /// An image file or an attachment that the book cannot show.
+    #[error("shows {name}, which {problem}")]
+    ImageFile {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        problem: ImageError,
+    },
+    /// An image among the outputs that the book cannot show.
+    #[error("shows an image that {0}")]
+    ImageOutput(ImageError),
+    /// A formula that KaTeX does not accept.
+    #[error("has a formula that cannot be rendered: ${formula}$\n{message}")]
+    Formula {
+        /// The formula.
+        formula: String,
+        /// What KaTeX says.
+        message: String,
+    },
+    /// An output with a formula that KaTeX does not accept.
+    #[error(
+        "shows a formula that cannot be rendered: {message}\nCorrect it, and run the notebook again"
+    )]
+    FormulaOutput {
+        /// What KaTeX says.
+        message: String,
+    },
+}
+
+/// What is wrong with an image.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// It has another format than those of the book.
+    #[error("is not an image that the book supports\nMake it an SVG, PNG, JPEG or GIF")]
+    UnknownFormat,
+    /// Its data has characters that base64 does not have.
+    #[error("is not base64\nRun the notebook again")]
+    NotBase64,
+    /// Its bytes are not those of its format.
+    #[error("is not {expected}\nRun the notebook again, or replace the file")]
+    WrongFormat {
+        /// The media type that was expected.
+        expected: &'static str,
+    },
+    /// It is an SVG that the book does not show.
+    #[error(transparent)]
+    Svg(#[from] SvgError),
+}
+
+/// What is wrong with an SVG.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SvgError {
+    /// It is not well-formed XML.
+    #[error("is not valid SVG: {0}\nRun the notebook again, or replace the file")]
+    NotXml(String),
+    /// Its root is another element.
+    #[error("is not SVG: it begins with <{0}>\nRun the notebook again, or replace the file")]
+    OtherRoot(String),
+    /// It has neither a width and a height nor a viewBox.
+    #[error("is an SVG without a size\nGive its <svg> a width and a height, or a viewBox")]
+    NoSize,
+    /// It declares entities.
+    #[error("is an SVG that declares entities\nReplace each entity by its text")]
+    Entities,
+    /// Its elements are nested too deeply.
+    #[error("is an SVG with elements nested more than {0} deep\nUngroup some of them")]
+    TooDeep(usize),
+    /// It has an element that is not on the list of what an image needs.
+    #[error(
+        "is an SVG with <{0}>\nThe book shows only images that neither run nor load anything: remove it"
+    )]
+    Element(String),
+    /// It has an address outside of itself.
+    #[error(
+        "is an SVG that loads {0}\nThe book shows only images that neither run nor load anything: remove it"
+    )]
+    Address(String),
+    /// It has a style with more than plain values.
+    #[error(
+        "is an SVG with the style {0}\nThe book allows no @-rules, escapes or functions that could load something: remove it"
+    )]
+    Style(String),
+}
+
+fn anchor_advice(similar: Option<&str>) -> String {
+    similar.map_or_else(
+        || {
+            "A heading's anchor is its text with - for blanks; a cell's is cell-id= and its id"
+                .into()
+        },
+        |similar| format!("Did you mean #{similar}?"),
+    )
+}
+
+/// Lists errors, each with the chain of its causes.
+fn lines(errors: &[ChapterError]) -> String {
+    let mut text = String::new();
+    for error in errors {
+        let separator = if text.is_empty() { "" } else { "\n" };
+        let _ = write!(text, "{separator}{error}");
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            let _ = write!(text, ": {error}");
+            cause = error.source();
+        }
+    }
+    text
+}

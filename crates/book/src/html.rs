@@ -1,0 +1,30 @@
+//! HTML that several parts of a page write.
+
+/// Escapes a text for the inside of an element or of an attribute in double quotes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Encloses HTML in an element of this class.
+pub(crate) fn div(class: &str, html: &str) -> String {
+    format!("<div class=\"{class}\">{html}</div>\n")
+}
+
+/// Returns a figure with its number and its caption, which is HTML.
+pub(crate) fn figure(content: &str, number: &str, caption: &str) -> String {
+    format!(
+        "<figure>\n{content}<figcaption>\
+         <b class=\"figure-number\">Figure {}.</b> {caption}</figcaption>\n</figure>\n",
+        escape(number)
+    )
+}

@@ -1,0 +1,180 @@
+//! Images: their format, and their size, which keeps the page from jumping while it loads.
+
+use crate::cell;
+use crate::error::ImageError;
+use crate::svg;
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, PAD_INDIFFERENT};
+use imagesize::ImageType;
+use serde_json::Value;
+
+/// An image that a page shows.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Image {
+    pub(crate) format: Format,
+    pub(crate) bytes: Vec<u8>,
+    /// In pixels of the page.
+    pub(crate) size: (u32, u32),
+    /// Its own description.
+    pub(crate) title: Option<String>,
+}
+
+/// A format that browsers show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Svg,
+    Png,
+    Jpeg,
+    Gif,
+}
+
+impl Format {
+    /// All formats, the preferred one first.
+    pub(crate) const ALL: [Format; 4] = [Format::Svg, Format::Png, Format::Jpeg, Format::Gif];
+
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Format::Svg => "image/svg+xml",
+            Format::Png => "image/png",
+            Format::Jpeg => "image/jpeg",
+            Format::Gif => "image/gif",
+        }
+    }
+
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Format::Svg => "svg",
+            Format::Png => "png",
+            Format::Jpeg => "jpg",
+            Format::Gif => "gif",
+        }
+    }
+
+    fn of_media_type(media_type: &str) -> Option<Format> {
+        let is_meant = |format: &Format| format.media_type() == media_type;
+        Format::ALL.into_iter().find(is_meant)
+    }
+
+    fn of_file_name(name: &str) -> Option<Format> {
+        let (_, extension) = name.rsplit_once('.')?;
+        let extension = match extension.to_ascii_lowercase() {
+            jpeg if jpeg == "jpeg" => "jpg".into(),
+            other => other,
+        };
+        let is_meant = |format: &Format| format.extension() == extension;
+        Format::ALL.into_iter().find(is_meant)
+    }
+}
+
+impl Image {
+    /// Reads an image among a cell's outputs.
+    pub(crate) fn of_output(
+        format: Format,
+        data: &Value,
+        metadata: &Value,
+    ) -> Result<Image, ImageError> {
+        let text = cell::text(data);
+        let bytes = match format {
+            Format::Svg => text.into_bytes(),
+            _ => decode_base64(&text)?,
+        };
+        let mut image = Image::read(format, bytes)?;
+        // Images for high-resolution screens have more pixels than their size on the page.
+        let wanted = |name| metadata[name].as_f64().map(|n| n.round() as u32);
+        match (wanted("width"), wanted("height"), image.size) {
+            (Some(width), Some(height), _) => image.size = (width, height),
+            (Some(width), None, (w, h)) if w > 0 => image.size = (width, h * width / w),
+            _ => {}
+        }
+        Ok(image)
+    }
+
+    /// Reads an image that was dropped onto a markdown cell.
+    pub(crate) fn of_attachment(media_type: &str, data: &Value) -> Result<Image, ImageError> {
+        let format = Format::of_media_type(media_type).ok_or(ImageError::UnknownFormat)?;
+        Image::read(format, decode_base64(&cell::text(data))?)
+    }
+
+    /// Reads an image file; the extension of its name is its format.
+    pub(crate) fn of_file(name: &str, bytes: Vec<u8>) -> Result<Image, ImageError> {
+        let format = Format::of_file_name(name).ok_or(ImageError::UnknownFormat)?;
+        Image::read(format, bytes)
+    }
+
+    fn read(format: Format, bytes: Vec<u8>) -> Result<Image, ImageError> {
+        if format == Format::Svg {
+            let svg = svg::reduce(&String::from_utf8_lossy(&bytes))?;
+            return Ok(Image {
+                format,
+                bytes: svg.text.into_bytes(),
+                size: svg.size,
+                title: svg.title,
+            });
+        }
+        let expected = match format {
+            Format::Jpeg => ImageType::Jpeg,
+            Format::Gif => ImageType::Gif,
+            _ => ImageType::Png,
+        };
+        let size = imagesize::image_type(&bytes)
+            .ok()
+            .filter(|found| *found == expected)
+            .and_then(|_| imagesize::blob_size(&bytes).ok())
+            .and_then(|size| Some((size.width.try_into().ok()?, size.height.try_into().ok()?)));
+        Ok(Image {
+            format,
+            size: size.ok_or(ImageError::WrongFormat {
+                expected: format.media_type(),
+            })?,
+            bytes,
+            title: None,
+        })
+    }
+}
+
+/// Decodes base64, which Jupyter breaks into lines.
+fn decode_base64(text: &str) -> Result<Vec<u8>, ImageError> {
+    const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD_INDIFFERENT);
+    let text: String = text.split_ascii_whitespace().collect();
+    BASE64.decode(text).map_err(|_| ImageError::NotBase64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x03\0\0\0\x02";
+        let gif = b"GIF89a\x03\0\x02\0\0\0";
+        let jpeg = b"\xff\xd8\xff\xe0\0\x04JF\xff\xc0\0\x11\x08\0\x02\0\x03\x03\x01";
+        for (name, bytes) in [("a.png", &png[..]), ("a.gif", gif), ("a.JPEG", jpeg)] {
+            let image = Image::of_file(name, bytes.to_vec()).expect(name);
+            assert_eq!(image.size, (3, 2), "{name}");
+            let expected = image.format.media_type();
+            for other in [&b"no"[..], &bytes[..8], b"<svg/>"] {
+                let error = Image::of_file(name, other.to_vec());
+                assert_eq!(error, Err(ImageError::WrongFormat { expected }), "{name}");
+            }
+        }
+        let renamed = Image::of_file("a.gif", png.to_vec());
+        assert!(renamed.is_err(), "a PNG");
+    }
+
+    #[test]
+    fn other_formats_are_refused() {
+        for name in ["a.bmp", "a.svgz", "png"] {
+            let image = Image::of_file(name, Vec::new());
+            assert_eq!(image, Err(ImageError::UnknownFormat), "{name}");
+        }
+        let image = Image::of_attachment("image/webp", &Value::Null);
+        assert_eq!(image, Err(ImageError::UnknownFormat));
+    }
+
+    #[test]
+    fn base64_may_have_line_breaks() {
+        assert_eq!(decode_base64("aGVs\nbG8=\n"), Ok(b"hello".to_vec()));
+        assert_eq!(decode_base64("?"), Err(ImageError::NotBase64));
+    }
+}

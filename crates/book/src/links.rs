@@ -1,0 +1,71 @@
+//! Links between pages: the same that JupyterLab follows, so a notebook reads well in both.
+//!
+//! `other.ipynb` is a chapter, `#Heading-text` or `other.ipynb#Heading-text` a section of it, and
+//! `#cell-id=name` a cell. A link whose text is `chapter` or `figure` gets the number of what it
+//! points to: `[figure](#cell-id=loss)` becomes "figure 4.2".
+
+use crate::book::Book;
+use crate::chapter::Chapter;
+use crate::error::CellError;
+use crate::url::{decode, encode, is_external};
+
+/// Where a link leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// To a page of the book, or a place in it.
+    Page {
+        href: String,
+        /// The number of the chapter or the figure, if the link's text asks for it.
+        number: Option<String>,
+    },
+    /// Out of the book.
+    External,
+    /// To a file beside the notebook.
+    File(String),
+}
+
+/// Follows a link with this text in `chapter`.
+pub(crate) fn resolve(
+    book: &Book,
+    chapter: &Chapter,
+    link: &str,
+    text: &str,
+) -> Result<Target, CellError> {
+    if is_external(link) {
+        return Ok(Target::External);
+    }
+    let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let (path, anchor) = (decode(path), decode(anchor));
+    if !path.is_empty() && !path.ends_with(".ipynb") {
+        return Ok(Target::File(path));
+    }
+    let target = if path.is_empty() {
+        chapter
+    } else {
+        let page = book.find(chapter, &path);
+        page.ok_or_else(|| CellError::MissingPage { path: path.clone() })?
+    };
+    let link = link.to_owned();
+    let number = match text {
+        "chapter" | "Chapter" => match &target.number {
+            Some(number) => Some(number.clone()),
+            None => return Err(CellError::NoNumber { link }),
+        },
+        "figure" | "Figure" => match target.figure(&anchor) {
+            Some(number) => Some(number),
+            None => return Err(CellError::NoFigure { link }),
+        },
+        _ => None,
+    };
+    if !anchor.is_empty() && !target.has_anchor(&anchor) {
+        let similar = target.similar_anchor(&anchor);
+        return Err(CellError::MissingAnchor { link, similar });
+    }
+    let page = book.href(chapter, target);
+    let href = match (path.is_empty(), anchor.is_empty()) {
+        (true, _) => format!("#{}", encode(&anchor)),
+        (false, true) => page,
+        (false, false) => format!("{page}#{}", encode(&anchor)),
+    };
+    Ok(Target::Page { href, number })
+}

@@ -1,0 +1,45 @@
+//! Paths by their names alone, and folders that are copied.
+
+use crate::error::Error;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Removes `.` and `..` by the names alone: what SUMMARY.md says, not where symbolic links lead.
+pub(crate) fn normalize(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normalized.pop()),
+            other => normalized.push(other),
+        }
+    }
+    normalized
+}
+
+/// Returns the last two names of a path, for messages.
+pub(crate) fn shorten(path: &Path) -> String {
+    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
+    names[names.len().saturating_sub(2)..].join("/")
+}
+
+/// Copies the files of a folder for which `is_wanted` is true, as hard links where the file system
+/// allows it.
+pub(crate) fn copy_tree(
+    from: &Path,
+    to: &Path,
+    is_wanted: &dyn Fn(&Path) -> bool,
+) -> Result<(), Error> {
+    fs::create_dir_all(to).map_err(Error::io("creating", to))?;
+    for entry in fs::read_dir(from).map_err(Error::io("reading", from))? {
+        let entry = entry.map_err(Error::io("reading", from))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(Error::io("reading", &source))?;
+        if kind.is_dir() {
+            copy_tree(&source, &target, is_wanted)?;
+        } else if is_wanted(&source) && fs::hard_link(&source, &target).is_err() {
+            fs::copy(&source, &target).map_err(Error::io("writing", &target))?;
+        }
+    }
+    Ok(())
+}
