@@ -13,6 +13,7 @@
 mod buffer;
 pub(crate) mod check;
 mod containers;
+mod describe;
 pub(crate) mod files;
 mod init;
 mod layer;
@@ -22,17 +23,19 @@ mod mode;
 mod parameter;
 mod parameters;
 mod parameters_ext;
-mod replicate;
+mod placement;
 mod spec;
+mod state;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod visitor;
 
 pub use buffer::Buffer;
 pub use init::Init;
-pub use layer::Layer;
 #[doc(hidden)]
-pub use layer::ReplicateLayer;
+pub use layer::CopyLayer;
+pub use layer::Layer;
 pub use layers::{
     AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Embedding, Flatten,
     GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
@@ -44,10 +47,9 @@ pub use mode::Mode;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 #[doc(hidden)]
-pub use parameters::{StateEntry, describe_model};
+pub use parameters::visit_field;
 pub use parameters_ext::ParametersExt;
-pub(crate) use parameters_ext::state_of;
-pub use replicate::{Copier, Replicate};
+pub(crate) use state::{StateEntry, state_of};
 pub use summary::Summary;
 /// Writes [`Parameters`](trait@Parameters) for a struct of layers and plain data.
 ///
@@ -77,21 +79,4 @@ pub use summary::Summary;
 /// enum NotAStruct { One }
 /// ```
 pub use taper_macros::Parameters;
-
-/// Prints a layer, in `{:?}` and below a cell, as it describes itself.
-macro_rules! print_as_described {
-    ($($layer:ty),* $(,)?) => {$(
-        impl std::fmt::Debug for $layer {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::nn::Parameters::describe(self))
-            }
-        }
-
-        impl $crate::notebook::Show for $layer {
-            fn show_text(&self) -> String {
-                $crate::nn::Parameters::describe(self)
-            }
-        }
-    )*};
-}
-use print_as_described;
+pub use visitor::{Visitor, VisitorMut};

@@ -1,8 +1,8 @@
 //! What a layer remembers without a gradient.
 
+use crate::nn::Parameter;
 use crate::nn::spec::Spec;
-use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Device, Result, Tensor, Var};
 
 /// A tensor that belongs to a model's state but that no optimiser changes, such as the running mean
 /// of a batch normalisation. It is moved, copied, saved and loaded with the model.
@@ -38,9 +38,9 @@ impl Buffer {
         Parameter::new(values).map(Self)
     }
 
-    /// A buffer that gets its values later, of this form, by [`Parameter::init`]'s rules.
-    pub(super) fn lazy_as(form: Spec) -> Self {
-        Self(Parameter::lazy_as(form))
+    /// A buffer that gets its values later, of this spec, by [`Parameter::init`]'s rules.
+    pub(super) fn lazy_as(spec: Spec) -> Self {
+        Self(Parameter::lazy_as(spec))
     }
 
     /// See [`Parameter::init`].
@@ -82,16 +82,17 @@ impl Buffer {
     pub fn set(&self, values: &Tensor) -> Result<()> {
         self.0.set(&values.detach())
     }
-}
 
-impl Parameters for Buffer {
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.0.add_to(path, false, found);
+    /// Returns the buffer behind a variable of one of Candle's layers.
+    pub(super) fn of_var(var: Var) -> Self {
+        Self(Parameter::of_var(var))
     }
-}
 
-impl Replicate for Buffer {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        self.0.replicate_with(copier).map(Self)
+    pub(super) fn parameter(&self) -> &Parameter {
+        &self.0
+    }
+
+    pub(super) fn parameter_mut(&mut self) -> &mut Parameter {
+        &mut self.0
     }
 }

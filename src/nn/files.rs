@@ -74,7 +74,7 @@ pub(crate) fn check(
             wrong.push(format!("missing {name}"));
             continue;
         };
-        if let Some(refusal) = parameter.form().and_then(|form| form.refusal(value)) {
+        if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(value)) {
             wrong.push(format!("{name} is {refusal}"));
         }
     }

@@ -1,7 +1,5 @@
 //! The switch between training and evaluation.
 
-use crate::nn::{Copier, Parameters, Replicate};
-use candle_core::Result;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,6 +56,10 @@ impl Mode {
     pub fn is_training(&self) -> bool {
         self.training.load(Ordering::Relaxed)
     }
+
+    pub(super) fn set_training(&self, training: bool) {
+        self.training.store(training, Ordering::Relaxed);
+    }
 }
 
 impl Default for Mode {
@@ -77,17 +79,5 @@ impl Clone for Mode {
 impl fmt::Debug for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_training() { "train" } else { "eval" })
-    }
-}
-
-impl Parameters for Mode {
-    fn set_training(&self, training: bool) {
-        self.training.store(training, Ordering::Relaxed);
-    }
-}
-
-impl Replicate for Mode {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(self.clone())
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::error::explain;
 use crate::nn::spec::Spec;
-use crate::nn::{Copier, Parameters, Replicate, StateEntry};
 use crate::notebook::Show;
 use crate::tensor::{TensorExt, moved};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
@@ -33,10 +32,10 @@ pub struct Parameter {
 
 enum State {
     /// Waits for its values; they will be made on `device`, or where the first input is. A layer
-    /// knows their `form`.
+    /// knows their `spec`.
     Lazy {
         device: Option<Device>,
-        form: Option<Spec>,
+        spec: Option<Spec>,
     },
     /// Has values.
     Ready(Var),
@@ -71,15 +70,15 @@ impl Parameter {
     pub fn lazy() -> Self {
         Self::from_state(State::Lazy {
             device: None,
-            form: None,
+            spec: None,
         })
     }
 
-    /// A lazy one whose values are known to have this form.
-    pub(super) fn lazy_as(form: Spec) -> Self {
+    /// A lazy one whose values are known to have this spec.
+    pub(super) fn lazy_as(spec: Spec) -> Self {
         Self::from_state(State::Lazy {
             device: None,
-            form: Some(form),
+            spec: Some(spec),
         })
     }
 
@@ -180,12 +179,12 @@ impl Parameter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn set(&self, values: &Tensor) -> Result<()> {
-        if let Some(form) = self.form()
-            && form.refusal(values).is_some()
+        if let Some(spec) = self.spec()
+            && spec.refusal(values).is_some()
         {
             let given = Spec::of(values);
             return Err(explain(
-                format!("a parameter of {form} cannot hold {given}"),
+                format!("a parameter of {spec} cannot hold {given}"),
                 "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
             ));
         }
@@ -259,28 +258,47 @@ impl Parameter {
         Ok(())
     }
 
+    /// Returns a parameter on the device that shares nothing with this one.
+    pub(crate) fn copy_to(&self, device: &Device) -> Result<Self> {
+        match &*self.read() {
+            State::Ready(var) => Self::new(&var.copy_to(device)?),
+            State::Lazy { spec, .. } => Ok(Self::from_state(State::Lazy {
+                device: Some(device.clone()),
+                spec: spec.clone(),
+            })),
+        }
+    }
+
+    /// Returns a number that all clones of this parameter have, and no other parameter.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.state).addr()
+    }
+
+    /// Returns the size of a dimension; `None` if there is no such dimension, or its size depends on
+    /// the first input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let weight = LazyLinear::new(2).parameter("weight")?; // (2, in_features)
+    /// assert_eq!((weight.size(0), weight.size(1)), (Some(2), None));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn size(&self, dim: usize) -> Option<usize> {
+        self.spec()?.size(dim)
+    }
+
     /// Shape and type of its values, as far as they are known; `None` if it takes any.
-    pub(crate) fn form(&self) -> Option<Spec> {
+    pub(crate) fn spec(&self) -> Option<Spec> {
         match &*self.read() {
             State::Ready(var) => Some(Spec::of(var)),
-            State::Lazy { form, .. } => form.clone(),
+            State::Lazy { spec, .. } => spec.clone(),
         }
     }
 
     /// The parameter behind a variable that a layer of Candle's holds.
     pub(crate) fn of_var(var: Var) -> Self {
         Self::from_state(State::Ready(var))
-    }
-
-    /// Lists it, unless it is there already under another name.
-    pub(crate) fn add_to(&self, path: &str, trained: bool, found: &mut Vec<StateEntry>) {
-        if !found.iter().any(|entry| entry.parameter.is_same(self)) {
-            found.push(StateEntry {
-                name: path.to_owned(),
-                parameter: self.clone(),
-                trained,
-            });
-        }
     }
 
     /// Whether both are the same parameter, and not two with equal values.
@@ -321,26 +339,6 @@ fn not_initialized() -> Error {
         "this parameter has no values yet: its shape depends on the first input",
         "Run the model once on a batch, model.forward(&x)?, and ask again",
     )
-}
-
-impl Parameters for Parameter {
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.add_to(path, true, found);
-    }
-}
-
-impl Replicate for Parameter {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        copier.copy_once(Arc::as_ptr(&self.state).addr(), |device| {
-            match &*self.read() {
-                State::Ready(var) => Self::new(&var.copy_to(device)?),
-                State::Lazy { form, .. } => Ok(Self::from_state(State::Lazy {
-                    device: Some(device.clone()),
-                    form: form.clone(),
-                })),
-            }
-        })
-    }
 }
 
 impl fmt::Debug for Parameter {

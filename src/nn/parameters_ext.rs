@@ -2,7 +2,7 @@
 
 use crate::error::explain;
 use crate::nn::{
-    Copier, Init, Layer, Parameter, Parameters, Replicate, StateEntry, Summary, files,
+    Init, Layer, Parameter, Parameters, StateEntry, Summary, files, placement, state, state_of,
 };
 use candle_core::{Device, Result, Tensor};
 use std::path::Path;
@@ -79,7 +79,7 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        count(state_of(self))
+        state::count(&state_of(self))
     }
 
     /// Makes every layer behave as in training. A new model does.
@@ -133,9 +133,11 @@ pub trait ParametersExt {
     /// ```
     fn replicate(&self, device: &Device) -> Result<Self>
     where
-        Self: Replicate + Sized,
+        Self: Parameters + Sized,
     {
-        self.replicate_with(&mut Copier::new(device))
+        let mut copy = self.shallow_copy();
+        placement::separate(&mut copy, device)?;
+        Ok(copy)
     }
 
     /// All parameters and buffers with their values, as PyTorch's `state_dict` has them. The tensors
@@ -282,11 +284,6 @@ fn named(state: Vec<StateEntry>, name: &str) -> Result<Parameter> {
     ))
 }
 
-fn count(state: Vec<StateEntry>) -> usize {
-    let shapes = parameters(state).into_iter().filter_map(|p| p.shape().ok());
-    shapes.map(|shape| shape.elem_count()).sum()
-}
-
 fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {
     let entries = state.into_iter();
     entries
@@ -301,11 +298,4 @@ fn initialise(state: Vec<StateEntry>, init: Init) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The parameters and buffers of a model, each once.
-pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {
-    let mut found = Vec::new();
-    model.collect_state("", &mut found);
-    found
 }

@@ -37,6 +37,11 @@ impl Spec {
             .then(|| format!("{} instead of {}", dtype.as_str(), self.dtype.as_str()))
     }
 
+    /// Returns the size of a dimension, if it is known.
+    pub(super) fn size(&self, dim: usize) -> Option<usize> {
+        self.sizes.get(dim).copied().flatten()
+    }
+
     fn shape(&self) -> String {
         let size = |size: &Option<usize>| size.map_or("_".to_owned(), |size| size.to_string());
         let sizes: Vec<String> = self.sizes.iter().map(size).collect();

@@ -4,7 +4,6 @@ use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
 use candle_core::{D, Result, Tensor};
-use std::fmt;
 
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident, $function:expr) => {
@@ -15,12 +14,6 @@ macro_rules! activation {
         impl Layer for $name {
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
                 seen(self, $function(input)?)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.describe())
             }
         }
     };

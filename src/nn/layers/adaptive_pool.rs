@@ -2,7 +2,7 @@
 
 use crate::nn::layers::pool::Windows;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameters, check};
 use crate::ops::Pooling;
 use candle_core::{Device, Result, Tensor};
 
@@ -22,7 +22,8 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [7.5]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Parameters)]
+#[describe(output_size = self.size)]
 pub struct AdaptiveAvgPool2d {
     size: usize,
 }
@@ -86,20 +87,6 @@ impl Layer for AdaptiveAvgPool2d {
         seen(self, y.contiguous()?)
     }
 }
-
-impl Parameters for AdaptiveAvgPool2d {
-    fn describe(&self) -> String {
-        format!("AdaptiveAvgPool2d(output_size={})", self.size)
-    }
-}
-
-impl Replicate for AdaptiveAvgPool2d {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(*self)
-    }
-}
-
-print_as_described!(AdaptiveAvgPool2d);
 
 #[cfg(test)]
 mod tests {

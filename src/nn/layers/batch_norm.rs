@@ -2,8 +2,7 @@
 
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
-use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, Replicate, StateEntry, check};
-use crate::nn::{Copier, print_as_described};
+use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
 use crate::ops::{self, Normalized};
 use crate::tensor::{ones, zeros};
 use candle_core::{DType, Device, Result, Tensor};
@@ -12,7 +11,8 @@ const EPS: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
 /// What both kinds have in common; they differ in the shapes that they take.
-#[derive(taper_macros::Parameters)]
+#[derive(Parameters)]
+#[describe(self.weight.size(0))]
 struct Norm {
     weight: Parameter,
     bias: Parameter,
@@ -129,7 +129,9 @@ fn mean_of(x: &Tensor) -> Result<Tensor> {
 macro_rules! batch_norm {
     ($(#[$doc:meta])* $name:ident, $unit:literal, $accepts:pat, $wanted:literal) => {
         $(#[$doc])*
+        #[derive(Parameters)]
         pub struct $name {
+            #[parameters(flatten)]
             norm: Norm,
         }
 
@@ -185,36 +187,6 @@ macro_rules! batch_norm {
                 seen(self, self.norm.forward(self, input)?)
             }
         }
-
-        impl Parameters for $name {
-            fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-                self.norm.fields()
-            }
-
-            fn describe(&self) -> String {
-                match self.norm.weight.shape() {
-                    Ok(shape) => format!("{}({})", stringify!($name), shape.elem_count()),
-                    Err(_) => format!("Lazy{}()", stringify!($name)),
-                }
-            }
-
-            fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-                self.norm.collect_state(path, found);
-            }
-
-            fn place(&mut self, copier: &mut Copier) -> Result<()> {
-                self.norm.place(copier)
-            }
-        }
-
-        impl Replicate for $name {
-            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-                let norm = self.norm.replicate_with(copier)?;
-                Ok(Self { norm })
-            }
-        }
-
-        print_as_described!($name);
     };
 }
 

@@ -6,7 +6,7 @@ pub(super) use window::Window;
 
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
@@ -30,9 +30,21 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(y.dims(), [8, 6, 28, 28]);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(
+    self.in_channels(),
+    self.window.out_channels,
+    kernel_size = self.window.kernel,
+    stride = self.window.stride,
+    padding = unusual(self.window.padding, 0),
+    dilation = unusual(self.window.dilation, 1),
+    groups = unusual(self.window.groups, 1),
+    bias = unusual(self.bias.is_some(), true)
+)]
 pub struct Conv2d {
     weight: Parameter,
     bias: Option<Parameter>,
+    #[parameters(skip)]
     window: Window,
 }
 
@@ -189,6 +201,11 @@ impl Conv2d {
         self.bias.iter().try_for_each(|b| b.init(device, bias))
     }
 
+    /// Returns the number of input channels; `None` before the first input.
+    fn in_channels(&self) -> Option<usize> {
+        Some(self.weight.size(1)? * self.window.groups)
+    }
+
     pub(super) fn is_initialized(&self) -> bool {
         self.weight.is_initialized()
     }
@@ -241,56 +258,10 @@ impl Layer for Conv2d {
     }
 }
 
-impl Parameters for Conv2d {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![
-            ("weight".to_owned(), &self.weight),
-            ("bias".to_owned(), &self.bias),
-        ]
-    }
-
-    fn describe(&self) -> String {
-        let window = &self.window;
-        let inputs = match self.weight.shape() {
-            Ok(shape) => format!("{}, ", shape.dims()[1] * window.groups),
-            Err(_) => String::new(),
-        };
-        let name = if inputs.is_empty() {
-            "LazyConv2d"
-        } else {
-            "Conv2d"
-        };
-        let mut text = format!(
-            "{name}({inputs}{}, kernel_size={}, stride={}",
-            window.out_channels, window.kernel, window.stride
-        );
-        for (name, value, usual) in [
-            ("padding", window.padding, 0),
-            ("dilation", window.dilation, 1),
-            ("groups", window.groups, 1),
-        ] {
-            if value != usual {
-                text += &format!(", {name}={value}");
-            }
-        }
-        if self.bias.is_none() {
-            text += ", bias=false";
-        }
-        text + ")"
-    }
+/// Returns a setting that is worth a mention, because it is not the usual one.
+fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
+    (value != usual).then_some(value)
 }
-
-impl Replicate for Conv2d {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            weight: self.weight.replicate_with(copier)?,
-            bias: self.bias.replicate_with(copier)?,
-            window: self.window,
-        })
-    }
-}
-
-print_as_described!(Conv2d);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use crate::error::explain;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Mode, Parameters, Replicate, print_as_described};
+use crate::nn::{Layer, Mode, Parameters};
 use crate::tensor::rand;
 use candle_core::{Result, Tensor};
 
@@ -25,7 +25,7 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(dropout.forward(&x)?.to_vec1::<f32>()?, [1.0; 1000]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Parameters)]
 pub struct Dropout {
     p: f64,
     mode: Mode,
@@ -69,24 +69,6 @@ impl Layer for Dropout {
         seen(self, input.mul(&scale)?)
     }
 }
-
-impl Parameters for Dropout {
-    fn describe(&self) -> String {
-        format!("Dropout(p={})", self.p)
-    }
-
-    fn set_training(&self, training: bool) {
-        self.mode.set_training(training);
-    }
-}
-
-impl Replicate for Dropout {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(self.clone())
-    }
-}
-
-print_as_described!(Dropout);
 
 #[cfg(test)]
 mod tests {

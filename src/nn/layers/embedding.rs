@@ -2,7 +2,7 @@
 
 use crate::error::explain;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::tensor::randn;
 use candle_core::{DType, Device, Result, Tensor};
 
@@ -21,6 +21,8 @@ use candle_core::{DType, Device, Result, Tensor};
 /// assert_eq!(y.dims(), [1, 3, 8]);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(self.weight.size(0), self.weight.size(1))]
 pub struct Embedding {
     weight: Parameter,
 }
@@ -117,28 +119,6 @@ pub(crate) fn or_nan(
     let nan = Tensor::full(f32::NAN, (), found.device())?.to_dtype(found.dtype())?;
     known.where_cond(&found, &nan.broadcast_as(found.shape())?)
 }
-
-impl Parameters for Embedding {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![("weight".to_owned(), &self.weight)]
-    }
-
-    fn describe(&self) -> String {
-        match self.weight.tensor().and_then(|weight| weight.dims2()) {
-            Ok((tokens, length)) => format!("Embedding({tokens}, {length})"),
-            Err(_) => "Embedding()".to_owned(),
-        }
-    }
-}
-
-impl Replicate for Embedding {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        let weight = self.weight.replicate_with(copier)?;
-        Ok(Self { weight })
-    }
-}
-
-print_as_described!(Embedding);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Layer normalisation.
 
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{ones, zeros};
 use candle_core::{D, Device, Result, Tensor};
@@ -20,6 +20,8 @@ use candle_core::{D, Device, Result, Tensor};
 /// assert!((y.to_vec2::<f32>()?[0][1] - 1.0).abs() < 1e-4);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(self.weight.size(0))]
 pub struct LayerNorm {
     weight: Parameter,
     bias: Parameter,
@@ -73,32 +75,6 @@ fn normalize(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Ten
     let y = centred.broadcast_div(&(var + eps)?.sqrt()?)?;
     y.broadcast_mul(weight)?.broadcast_add(bias)
 }
-
-impl Parameters for LayerNorm {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![
-            ("weight".to_owned(), &self.weight),
-            ("bias".to_owned(), &self.bias),
-        ]
-    }
-
-    fn describe(&self) -> String {
-        let features = self.weight.shape().map_or(0, |shape| shape.elem_count());
-        format!("LayerNorm({features})")
-    }
-}
-
-impl Replicate for LayerNorm {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            weight: self.weight.replicate_with(copier)?,
-            bias: self.bias.replicate_with(copier)?,
-            eps: self.eps,
-        })
-    }
-}
-
-print_as_described!(LayerNorm);
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,37 @@
 //! Layers for pictures that find out their input's channels by themselves.
 
-use crate::nn::{BatchNorm1d, BatchNorm2d, Conv2d, Copier, Layer, Parameters, Replicate};
-use crate::nn::{StateEntry, check, print_as_described};
+use crate::nn::describe::print_as_described;
+use crate::nn::{BatchNorm1d, BatchNorm2d, Conv2d, Layer, Parameters, Visitor, VisitorMut, check};
 use candle_core::{Result, Tensor};
+
+/// Implements what the derive would, for a layer that wraps another one: its parameters are those of
+/// the layer inside, and until the first input its name is the lazy one.
+macro_rules! lazy_form {
+    ($lazy:ident { $layer:ident $(, $setting:ident)* }) => {
+        impl Parameters for $lazy {
+            fn visit(&self, visitor: &mut dyn Visitor) {
+                if !self.$layer.is_initialized() {
+                    visitor.model(stringify!($lazy));
+                }
+                self.$layer.visit(visitor);
+            }
+
+            fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+                self.$layer.visit_mut(visitor)
+            }
+
+            fn shallow_copy(&self) -> Self {
+                Self {
+                    $layer: self.$layer.shallow_copy(),
+                    $($setting: self.$setting,)*
+                }
+            }
+        }
+
+        print_as_described!($lazy);
+    };
+}
+pub(super) use lazy_form;
 
 /// A layer that is another one, whose numbers come with the first input.
 macro_rules! lazy_layer {
@@ -18,32 +47,7 @@ macro_rules! lazy_layer {
             }
         }
 
-        impl Parameters for $lazy {
-            fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-                self.layer.fields()
-            }
-
-            fn describe(&self) -> String {
-                self.layer.describe()
-            }
-
-            fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-                self.layer.collect_state(path, found);
-            }
-
-            fn place(&mut self, copier: &mut Copier) -> Result<()> {
-                self.layer.place(copier)
-            }
-        }
-
-        impl Replicate for $lazy {
-            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-                let layer = self.layer.replicate_with(copier)?;
-                Ok(Self { layer })
-            }
-        }
-
-        print_as_described!($lazy);
+        lazy_form!($lazy { layer });
     };
 }
 

@@ -1,6 +1,8 @@
 //! The fully connected layer that finds out its input's size by itself.
 
-use crate::nn::{Copier, Layer, Linear, Parameters, Replicate, check, print_as_described};
+use crate::nn::describe::print_as_described;
+use crate::nn::layers::lazy::lazy_form;
+use crate::nn::{Layer, Linear, Parameters, Visitor, VisitorMut, check};
 use candle_core::{Result, Tensor};
 
 /// A [`Linear`] layer that takes its number of input features from the first input.
@@ -55,29 +57,10 @@ impl Layer for LazyLinear {
     }
 }
 
-impl Parameters for LazyLinear {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.linear.fields()
-    }
-
-    fn describe(&self) -> String {
-        match self.linear.is_initialized() {
-            true => self.linear.describe(),
-            false => format!("LazyLinear(out_features={}, bias=true)", self.out_features),
-        }
-    }
-}
-
-impl Replicate for LazyLinear {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            linear: self.linear.replicate_with(copier)?,
-            out_features: self.out_features,
-        })
-    }
-}
-
-print_as_described!(LazyLinear);
+lazy_form!(LazyLinear {
+    linear,
+    out_features
+});
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
@@ -25,6 +25,12 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(y.to_vec2::<f32>()?, [[1.5, 5.0]]);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(
+    in_features = self.weight.size(1),
+    out_features = self.weight.size(0),
+    bias = self.bias.is_some()
+)]
 pub struct Linear {
     weight: Parameter,
     bias: Option<Parameter>,
@@ -135,36 +141,6 @@ fn with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Ten
     shape[x.rank() - 1] = outputs;
     y.reshape(shape)
 }
-
-impl Parameters for Linear {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![
-            ("weight".to_owned(), &self.weight),
-            ("bias".to_owned(), &self.bias),
-        ]
-    }
-
-    fn describe(&self) -> String {
-        let bias = self.bias.is_some();
-        match self.weight.tensor().and_then(|weight| weight.dims2()) {
-            Ok((outputs, inputs)) => {
-                format!("Linear(in_features={inputs}, out_features={outputs}, bias={bias})")
-            }
-            Err(_) => format!("Linear(bias={bias})"),
-        }
-    }
-}
-
-impl Replicate for Linear {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            weight: self.weight.replicate_with(copier)?,
-            bias: self.bias.replicate_with(copier)?,
-        })
-    }
-}
-
-print_as_described!(Linear);
 
 #[cfg(test)]
 mod tests {

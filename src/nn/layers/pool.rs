@@ -2,7 +2,7 @@
 
 use crate::error::explain;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pooling};
 use candle_core::{D, Device, Result, Tensor};
 
@@ -99,15 +99,6 @@ impl Windows {
         let x = x.reshape((n * c, h * w))?.index_select(&places, 1)?;
         x.reshape((n, c, out_h, out_w, kernel * kernel))
     }
-
-    fn describe(&self, name: &str) -> String {
-        let Self {
-            kernel,
-            stride,
-            padding,
-        } = self;
-        format!("{name}(kernel_size={kernel}, stride={stride}, padding={padding})")
-    }
 }
 
 /// For each window in order, where each of its numbers lies in a flat picture of this width.
@@ -147,8 +138,14 @@ fn padded(x: &Tensor, padding: usize, filler: f64) -> Result<Tensor> {
 macro_rules! pooling {
     ($(#[$doc:meta])* $name:ident, $pooling:expr) => {
         $(#[$doc])*
-        #[derive(Clone, Copy)]
+        #[derive(Clone, Copy, Parameters)]
+        #[describe(
+            kernel_size = self.windows.kernel,
+            stride = self.windows.stride,
+            padding = self.windows.padding
+        )]
         pub struct $name {
+            #[parameters(skip)]
             windows: Windows,
         }
 
@@ -201,20 +198,6 @@ macro_rules! pooling {
                 seen(self, self.windows.pool(self, input, $pooling)?)
             }
         }
-
-        impl Parameters for $name {
-            fn describe(&self) -> String {
-                self.windows.describe(stringify!($name))
-            }
-        }
-
-        impl Replicate for $name {
-            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-                Ok(*self)
-            }
-        }
-
-        print_as_described!($name);
     };
 }
 

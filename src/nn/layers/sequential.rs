@@ -1,9 +1,7 @@
 //! Layers one after the other.
 
 use crate::nn::summary::watched;
-use crate::nn::{
-    Copier, Layer, Parameters, Replicate, StateEntry, describe_model, print_as_described,
-};
+use crate::nn::{Layer, Parameters};
 use candle_core::{Result, Tensor};
 use std::ops::{Index, IndexMut};
 
@@ -20,8 +18,9 @@ use std::ops::{Index, IndexMut};
 /// assert_eq!(net[0].parameter("weight")?.shape()?.dims(), [8, 20]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Default)]
+#[derive(Default, Parameters)]
 pub struct Sequential {
+    #[parameters(flatten)]
     layers: Vec<Box<dyn Layer>>,
 }
 
@@ -105,31 +104,6 @@ impl Layer for Sequential {
     }
 }
 
-impl Parameters for Sequential {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.layers.fields()
-    }
-
-    fn describe(&self) -> String {
-        describe_model("Sequential", &self.fields())
-    }
-
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.layers.collect_state(path, found);
-    }
-
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.layers.place(copier)
-    }
-}
-
-impl Replicate for Sequential {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        let layers = self.layers.replicate_with(copier)?;
-        Ok(Self { layers })
-    }
-}
-
 impl Index<usize> for Sequential {
     type Output = dyn Layer;
 
@@ -143,8 +117,6 @@ impl IndexMut<usize> for Sequential {
         &mut *self.layers[index]
     }
 }
-
-print_as_described!(Sequential);
 
 #[cfg(test)]
 mod tests {
