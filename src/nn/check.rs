@@ -1,4 +1,4 @@
-//! Inputs that a layer cannot take, refused in plain words.
+//! Error messages for inputs that a layer cannot take.
 
 use crate::device::DeviceExt;
 use crate::error::explain;
@@ -31,7 +31,7 @@ pub(crate) fn same_device(layer: &dyn Parameters, input: &Tensor, weight: &Tenso
     }
 }
 
-/// The error for a layer and an input on two devices.
+/// Returns the error for a layer and an input on two devices.
 fn apart(layer: &str, own: &str, other: &str) -> Error {
     explain(
         format!("{layer} is on {own}, but its input is on {other}"),
@@ -42,12 +42,13 @@ fn apart(layer: &str, own: &str, other: &str) -> Error {
 /// Refuses an input without four dimensions.
 pub(crate) fn image(layer: &dyn Parameters, x: &Tensor) -> Result<(usize, usize, usize, usize)> {
     x.dims4().map_err(|_| {
-        let wanted = "It takes pictures: (batch, channels, height, width); add a dimension with unsqueeze(…)?";
+        let wanted =
+            "It takes images: (batch, channels, height, width); add a dimension with unsqueeze(…)?";
         refused(layer, x, wanted)
     })
 }
 
-/// The error for an input of a shape that the layer cannot take.
+/// Returns the error for an input of a shape that the layer cannot take.
 pub(crate) fn refused(layer: &dyn Parameters, x: &Tensor, what_to_do: impl Into<String>) -> Error {
     let (layer, shape) = (layer.describe(), x.dims());
     explain(

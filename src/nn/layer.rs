@@ -26,10 +26,10 @@ use candle_core::{Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Layer: Parameters + CopyLayer + Send + Sync {
-    /// The layer's output for this input. Each layer says which shapes it takes and gives.
+    /// Computes the layer's output. Each layer documents the shapes of its input and output.
     ///
     /// # Errors
-    /// If the input has another shape, type or device than the layer can take.
+    /// If the layer cannot take an input of this shape, of this type or on this device.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tells a layer whether the model trains or is evaluated.
+/// Holds whether the model is in training or in evaluation mode.
 ///
-/// A layer that behaves differently in the two, as dropout does, has a field of this type. It
-/// starts in training, and follows the model's `train()` and `eval()`.
+/// A layer that behaves differently in the two modes, as dropout does, has a field of this type. It
+/// starts in training mode, and follows the model's `train()` and `eval()`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -32,7 +32,7 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// A switch that stands at training.
+    /// Creates a switch in training mode.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -44,7 +44,7 @@ impl Mode {
         Self { training }
     }
 
-    /// Whether the model trains.
+    /// Returns whether the model is in training mode.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,7 +68,7 @@ impl Default for Mode {
     }
 }
 
-/// A clone is a switch of its own, standing where this one stands.
+/// A clone is an independent switch in the same mode.
 impl Clone for Mode {
     fn clone(&self) -> Self {
         let training = AtomicBool::new(self.is_training());

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_shares_nothing_with_the_model_and_what_the_model_shares() -> Result<()> {
+    fn a_copy_shares_nothing_with_the_model_and_keeps_its_ties() -> Result<()> {
         let model = tied()?;
         let copy = model.replicate(&CPU)?;
         let names = |m: &Tied| state_of(m).into_iter().map(|e| e.name).collect::<Vec<_>>();
@@ -140,13 +140,13 @@ mod tests {
         assert!(!copy.mode.is_training() && copy.name == "tied" && copy.notes == [1, 2]);
 
         copy.first.set(&zeros(2, &CPU)?)?;
-        let numbers = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
+        let elements = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
         assert_eq!(
-            numbers(&copy.pair.1[0])?,
+            elements(&copy.pair.1[0])?,
             [0.0, 0.0],
             "tied in the copy as well"
         );
-        assert_eq!(numbers(&model.first)?, [1.0, 1.0]);
+        assert_eq!(elements(&model.first)?, [1.0, 1.0]);
 
         copy.net.forward(&ones((1, 3), &CPU)?)?;
         assert!(!model.parameter("net.0.weight")?.is_initialized());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_goes_to_a_device_with_all_its_parts() -> Result<()> {
+    fn to_device_moves_every_part_of_a_model() -> Result<()> {
         let Ok(gpu) = crate::device::gpu(0) else {
             println!("skipped: there is no GPU");
             return Ok(());

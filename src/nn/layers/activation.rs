@@ -1,4 +1,4 @@
-//! The functions between layers, element by element.
+//! Activation functions, element by element, and softmax.
 
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
@@ -20,7 +20,7 @@ macro_rules! activation {
 }
 
 activation!(
-    /// Negative numbers become 0: `max(x, 0)`. Any shape, which stays.
+    /// The rectified linear unit: `max(x, 0)`. Any shape, which stays.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -34,7 +34,7 @@ activation!(
 );
 
 activation!(
-    /// Squeezes numbers between 0 and 1: `1 / (1 + exp(-x))`. Any shape, which stays.
+    /// The sigmoid function, with values between 0 and 1: `1 / (1 + exp(-x))`. Any shape, which stays.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -48,7 +48,7 @@ activation!(
 );
 
 activation!(
-    /// Squeezes numbers between -1 and 1: the hyperbolic tangent. Any shape, which stays.
+    /// The hyperbolic tangent, with values between -1 and 1. Any shape, which stays.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -62,8 +62,8 @@ activation!(
 );
 
 activation!(
-    /// `x` times the probability that a normal number is below it. From Hendrycks and Gimpel, 2016.
-    /// Any shape, which stays.
+    /// `x` times the probability that a standard normal variable is less than `x`. From Hendrycks and
+    /// Gimpel, 2016. Any shape, which stays.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -91,8 +91,8 @@ activation!(
 );
 
 activation!(
-    /// Probabilities from scores: positive numbers that sum to 1 along the last dimension. From d2l's
-    /// chapter *Softmax Regression*. Any shape, which stays.
+    /// Turns logits into probabilities, which sum to 1 along the last dimension. From d2l's chapter
+    /// *Softmax Regression*. Any shape, which stays.
     ///
     /// A model for [`cross_entropy`](crate::nn::cross_entropy) ends without it.
     ///

@@ -1,4 +1,4 @@
-//! Pooling to a size that is asked for.
+//! Average pooling to a given size.
 
 use crate::nn::layers::pool::Windows;
 use crate::nn::summary::seen;
@@ -6,13 +6,13 @@ use crate::nn::{Layer, Parameters, check};
 use crate::ops::Pooling;
 use candle_core::{Device, Result, Tensor};
 
-/// Means over as many windows as are asked for, whatever the size of the picture; the windows share
-/// an edge where they do not come out even.
+/// Averages over windows that cover the image, so that the output has the given size whatever the
+/// size of the input. Neighbouring windows overlap where the sizes do not divide evenly.
 ///
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, size, size)`.
 ///
-/// From d2l's chapter *Network in Network (NiN)*, where it gives one number for each channel.
+/// From d2l's chapter *Network in Network (NiN)*, where it returns one value for each channel.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -29,7 +29,7 @@ pub struct AdaptiveAvgPool2d {
 }
 
 impl AdaptiveAvgPool2d {
-    /// A layer whose output has this height and width.
+    /// Creates a layer whose output has this height and width.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -42,7 +42,7 @@ impl AdaptiveAvgPool2d {
         Self { size }
     }
 
-    /// A matrix whose rows take the mean of each of the windows: `(size, length)`.
+    /// Returns a matrix whose rows average the windows: `(size, length)`.
     fn means(&self, length: usize, x: &Tensor) -> Result<Tensor> {
         let mut rows = vec![0f64; self.size * length];
         for i in 0..self.size {
@@ -94,7 +94,7 @@ mod tests {
     use candle_core::DType;
 
     #[test]
-    fn means_of_doubles_are_doubles() {
+    fn means_of_f64_have_full_precision() {
         let x = Tensor::ones((1, 1, 5, 4), DType::F64, &Device::Cpu).unwrap();
         let y = AdaptiveAvgPool2d::new(3).forward(&x).unwrap();
         for mean in y.flatten_all().unwrap().to_vec1::<f64>().unwrap() {

@@ -1,5 +1,6 @@
 //! Batch normalisation.
 
+use crate::nn::layers::lazy::lazy_layer;
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
 use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
@@ -10,7 +11,7 @@ use candle_core::{DType, Device, Result, Tensor};
 const EPS: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
-/// What both kinds have in common; they differ in the shapes that they take.
+/// What both kinds of batch normalisation share; they differ in the shapes that they take.
 #[derive(Parameters)]
 #[describe(self.weight.size(0))]
 struct Norm {
@@ -50,7 +51,7 @@ impl Norm {
         let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
         check::same_place(layer, x, &weight)?;
         let values = x.elem_count() / weight.elem_count();
-        let running = match self.mode.is_training() && !summary::is_running() {
+        let running = match self.mode.is_training() && !summary::is_recording() {
             true if values < 2 => {
                 let more = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
                 return Err(check::refused(layer, x, more));
@@ -67,7 +68,7 @@ impl Norm {
         Ok(y)
     }
 
-    /// Moves the running values a tenth of the way to those of this batch.
+    /// Moves the running statistics a tenth of the way to those of this batch.
     fn track(&self, mean: &Tensor, var: &Tensor, values: usize) -> Result<()> {
         let unbiased = (var * (values as f64 / (values - 1) as f64))?;
         for (running, new) in [
@@ -136,10 +137,10 @@ macro_rules! batch_norm {
         }
 
         impl $name {
-            #[doc = concat!("A layer for this many ", $unit, ", on the CPU.")]
+            #[doc = concat!("Creates a layer for this many ", $unit, ", on the CPU.")]
             ///
             /// # Errors
-            #[doc = concat!("If there are no ", $unit, ".")]
+            #[doc = concat!("If the number of ", $unit, " is 0.")]
             ///
             /// ```
             /// use taper::prelude::*;
@@ -153,7 +154,7 @@ macro_rules! batch_norm {
                 Ok(layer)
             }
 
-            /// One whose numbers come with the first input.
+            /// Creates a layer whose parameters wait for [`init`](Self::init).
             pub(super) fn lazy() -> Self {
                 let norm = Norm::lazy();
                 Self { norm }
@@ -168,7 +169,7 @@ macro_rules! batch_norm {
                 self.norm.weight.is_initialized()
             }
 
-            /// The features of an input, if it has a shape that the layer takes.
+            /// Returns the input's number of features, if the layer takes its shape.
             pub(super) fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
                 match input.dims() {
                     $accepts => input.dim(1),
@@ -194,8 +195,8 @@ batch_norm!(
     /// Batch normalisation of features: each gets mean 0 and variance 1 over the batch, then a
     /// learned scale and shift.
     ///
-    /// In evaluation it uses running values instead of the batch's, which move by a tenth with every
-    /// training batch. From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
+    /// In evaluation mode it uses running statistics instead of the batch's; every training batch moves
+    /// them a tenth of the way towards its own. From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
     ///
     /// # Shapes
     /// `(batch, features)` or `(batch, features, length)`, which stays.
@@ -212,7 +213,7 @@ batch_norm!(
 );
 
 batch_norm!(
-    /// Batch normalisation of pictures: each channel gets mean 0 and variance 1 over the batch and
+    /// Batch normalisation of images: each channel gets mean 0 and variance 1 over the batch and
     /// all pixels, then a learned scale and shift. Otherwise as [`BatchNorm1d`].
     ///
     /// # Shapes
@@ -225,8 +226,64 @@ batch_norm!(
     /// let y = norm.forward(&rand((2, 3, 4, 4), &cpu())?)?; // (2, 3, 4, 4)
     /// # Ok::<(), Error>(())
     /// ```
-    BatchNorm2d, "channels", [_, _, _, _], "It takes pictures: (batch, channels, height, width)"
+    BatchNorm2d, "channels", [_, _, _, _], "It takes images: (batch, channels, height, width)"
 );
+
+/// A [`BatchNorm1d`] that takes its number of features from the first input.
+///
+/// # Shapes
+/// As for [`BatchNorm1d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![LazyLinear::new(8), LazyBatchNorm1d::new(), ReLU];
+/// let y = net.forward(&ones((4, 3), &cpu())?)?; // (4, 8)
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyBatchNorm1d {
+    layer: BatchNorm1d,
+}
+
+/// A [`BatchNorm2d`] that takes its number of channels from the first input.
+///
+/// # Shapes
+/// As for [`BatchNorm2d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![LazyConv2d::new(8, 3), LazyBatchNorm2d::new(), ReLU];
+/// let y = net.forward(&ones((4, 1, 8, 8), &cpu())?)?; // (4, 8, 6, 6)
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyBatchNorm2d {
+    layer: BatchNorm2d,
+}
+
+macro_rules! lazy_norm {
+    ($lazy:ident, $inner:ident) => {
+        impl $lazy {
+            /// Creates a layer whose parameters wait for the first input.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().num_parameters(), 0);")]
+            /// ```
+            #[allow(clippy::new_without_default)]
+            pub fn new() -> Self {
+                let layer = $inner::lazy();
+                Self { layer }
+            }
+        }
+
+        lazy_layer!($lazy, |x| |layer| $inner::features_of(layer, x));
+    };
+}
+
+lazy_norm!(LazyBatchNorm1d, BatchNorm1d);
+lazy_norm!(LazyBatchNorm2d, BatchNorm2d);
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,11 @@
 //! Candle's own layers as parts of a model.
 //!
 //! Their weights are found if they are variables, as those from a `VarMap` are. Weights that Candle
-//! loaded as constants are left alone. Candle's `LayerNorm` and `RmsNorm` cut gradients off (their fast
-//! operations have none), so that what lies before them does not learn;
-//! [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
+//! loaded as constants are left alone. Candle's `LayerNorm` and `RmsNorm` have no gradient, so layers
+//! before them do not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
 //!
-//! They are no [`Layer`](crate::nn::Layer)s: that trait and Candle's `Module` come with the prelude,
-//! and `layer.forward(&x)` would be ambiguous.
+//! They do not implement [`Layer`](crate::nn::Layer): that trait and Candle's `Module` both come with
+//! the prelude, and `layer.forward(&x)` would be ambiguous.
 
 use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
 use candle_core::{Result, Tensor, Var};
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_layers_share_they_share_in_a_copy_too() {
+    fn tied_weights_are_tied_in_a_copy() {
         let (cpu, model) = (Device::Cpu, tied());
         let names =
             |m: &Tied| -> Vec<String> { m.named_parameters().into_iter().map(|p| p.0).collect() };
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_layers_share_they_share_on_another_device_too() {
+    fn tied_weights_are_tied_on_another_device() {
         let Ok(gpu) = crate::device::gpu(0) else {
             println!("skipped: there is no GPU");
             return;
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn less_usual_layers_of_candle_have_parameters_too() -> Result<()> {
+    fn less_common_candle_layers_have_parameters() -> Result<()> {
         let vars = VarMap::new();
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
         let model = Others {
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_without_a_count_of_batches_takes_the_file_of_one_with_it() -> Result<()> {
+    fn a_batch_norm_without_a_count_of_batches_loads_a_file_with_one() -> Result<()> {
         let name = format!("taper_candle_norm_{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let vars = VarMap::new();
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_of_candle_trains_moves_and_is_copied_inside_a_model() {
+    fn a_candle_layer_in_a_model_trains_moves_and_is_copied() {
         let cpu = Device::Cpu;
         let vars = VarMap::new();
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu);

@@ -1,19 +1,20 @@
-//! The convolution of pictures.
+//! The convolution of images.
 
 mod window;
 
 pub(super) use window::Window;
 
+use crate::nn::layers::lazy::lazy_layer;
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
-/// A convolution of pictures: each output is the weighted sum of a window of the input.
+/// A convolution of images: each output is the weighted sum of a window of the input.
 ///
 /// `weight` has the shape `(out_channels, in_channels / groups, kernel, kernel)`, `bias` the shape
-/// `(out_channels,)`. As in PyTorch, both begin with uniform numbers between `-1/√n` and `1/√n`,
+/// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n`,
 /// where `n` is the number of weights of one output.
 ///
 /// # Shapes
@@ -49,7 +50,7 @@ pub struct Conv2d {
 }
 
 impl Conv2d {
-    /// A layer with random weights, on the CPU: stride 1, no padding, square kernel.
+    /// Creates a layer with random weights, on the CPU: stride 1, no padding, square kernel.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -66,7 +67,7 @@ impl Conv2d {
         Ok(layer)
     }
 
-    /// How far the window moves from one output to the next; 1 at first.
+    /// Sets the stride, by which the window moves from one output to the next; 1 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -80,7 +81,7 @@ impl Conv2d {
         self
     }
 
-    /// How many zeros are put on each side; none at first.
+    /// Sets the number of zeros on each side; 0 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -94,7 +95,7 @@ impl Conv2d {
         self
     }
 
-    /// The distance between neighbours in the window; 1 at first.
+    /// Sets the distance between neighbours in the window; 1 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -108,11 +109,11 @@ impl Conv2d {
         self
     }
 
-    /// Splits the channels into groups that do not see each other; one group at first. The weights
-    /// are drawn anew, since there are fewer.
+    /// Splits the channels into groups that are convolved separately; one group by default. The weights
+    /// are initialised again, since there are fewer.
     ///
     /// # Errors
-    /// If the channels cannot be shared out evenly.
+    /// If `groups` does not divide both numbers of channels.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -137,7 +138,7 @@ impl Conv2d {
         Ok(self)
     }
 
-    /// The same without a bias, as before a batch normalisation.
+    /// Removes the bias, as is usual before a batch normalisation.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -150,7 +151,7 @@ impl Conv2d {
         self
     }
 
-    /// One whose numbers come with the first input.
+    /// Creates a layer whose parameters wait for [`init`](Self::init).
     pub(super) fn lazy(out_channels: usize, kernel: usize) -> Self {
         let sizes = [Some(out_channels), None, Some(kernel), Some(kernel)];
         Self {
@@ -167,7 +168,7 @@ impl Conv2d {
         }
     }
 
-    /// Gives a lazy layer its first numbers.
+    /// Initialises the parameters of a lazy layer.
     pub(super) fn init(&self, in_channels: usize, device: &Device) -> Result<()> {
         let Window {
             out_channels,
@@ -189,7 +190,7 @@ impl Conv2d {
                 format!(
                     "Conv2d: {groups} groups cannot share {in_channels} input and {out_channels} output channels"
                 ),
-                "Choose a number that divides both",
+                "Choose a number of groups that divides both",
             ));
         }
         let inputs = in_channels / groups;
@@ -214,7 +215,7 @@ impl Conv2d {
         &mut self.window
     }
 
-    /// Refuses pictures that, padded, are smaller than the window.
+    /// Refuses images that are smaller than the window even with their padding.
     fn check_size(&self, input: &Tensor) -> Result<()> {
         let Window {
             stride,
@@ -263,6 +264,105 @@ fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
     (value != usual).then_some(value)
 }
 
+/// A [`Conv2d`] that takes its number of input channels from the first input.
+///
+/// # Shapes
+/// As for [`Conv2d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = LazyConv2d::new(6, 5).padding(2);
+/// let y = layer.forward(&zeros((8, 1, 28, 28), &cpu())?)?; // (8, 6, 28, 28)
+/// assert_eq!(layer.describe(), "Conv2d(1, 6, kernel_size=5, stride=1, padding=2)");
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyConv2d {
+    layer: Conv2d,
+}
+
+impl LazyConv2d {
+    /// Creates a layer with this many output channels and a square kernel of this size.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![LazyConv2d::new(6, 5), ReLU, LazyConv2d::new(16, 5)];
+    /// assert_eq!(net.num_parameters(), 0); // until the first input
+    /// ```
+    pub fn new(out_channels: usize, kernel: usize) -> Self {
+        let layer = Conv2d::lazy(out_channels, kernel);
+        Self { layer }
+    }
+
+    /// Sets the stride; see [`Conv2d::stride`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(LazyConv2d::new(6, 5).stride(2).describe(), "LazyConv2d(6, kernel_size=5, stride=2)");
+    /// ```
+    pub fn stride(mut self, stride: usize) -> Self {
+        self.layer.window_mut().stride = stride;
+        self
+    }
+
+    /// Sets the padding; see [`Conv2d::padding`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(6, 5).padding(2);
+    /// ```
+    pub fn padding(mut self, padding: usize) -> Self {
+        self.layer.window_mut().padding = padding;
+        self
+    }
+
+    /// Sets the dilation; see [`Conv2d::dilation`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(6, 5).dilation(2);
+    /// ```
+    pub fn dilation(mut self, dilation: usize) -> Self {
+        self.layer.window_mut().dilation = dilation;
+        self
+    }
+
+    /// Sets the number of groups; see [`Conv2d::groups`]. The first input shows whether it divides the
+    /// channels.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(4, 3).groups(2);
+    /// assert!(layer.forward(&zeros((1, 3, 8, 8), &cpu())?).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn groups(mut self, groups: usize) -> Self {
+        self.layer.window_mut().groups = groups;
+        self
+    }
+
+    /// Removes the bias; see [`Conv2d::without_bias`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(6, 5).without_bias();
+    /// ```
+    pub fn without_bias(mut self) -> Self {
+        self.layer = self.layer.without_bias();
+        self
+    }
+}
+
+lazy_layer!(LazyConv2d, |x| |layer| Ok::<_, candle_core::Error>(
+    check::image(layer, x)?.1
+));
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +380,7 @@ mod tests {
         assert_eq!(
             message(&[3, 8, 8]),
             "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [3, 8, 8]\n\
-             It takes pictures: (batch, channels, height, width); add a dimension with unsqueeze(…)?"
+             It takes images: (batch, channels, height, width); add a dimension with unsqueeze(…)?"
         );
         assert!(message(&[1, 1, 8, 8]).ends_with("the channels, must be 3"));
         assert!(message(&[1, 3, 4, 8]).contains("must be at least 5"));

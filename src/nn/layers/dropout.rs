@@ -6,8 +6,8 @@ use crate::nn::{Layer, Mode, Parameters};
 use crate::tensor::rand;
 use candle_core::{Result, Tensor};
 
-/// In training sets each number to 0 with this probability, and makes the others larger by so much
-/// that their mean stays. In evaluation it lets all pass.
+/// Sets each element to 0 with probability `p` in training mode, and scales the others by
+/// `1 / (1 - p)`, so that the expected value stays. In evaluation mode it returns its input.
 ///
 /// From Srivastava et al., 2014, and d2l's chapter *Dropout*.
 ///
@@ -32,7 +32,7 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// A layer that drops with probability `p`.
+    /// Creates a layer that drops elements with probability `p`.
     ///
     /// # Errors
     /// If `p` is not between 0 and 1.
@@ -45,8 +45,8 @@ impl Dropout {
     pub fn new(p: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&p) {
             return Err(explain(
-                format!("Dropout: {p} is no probability"),
-                "Give a number from 0 (drop none) to 1 (drop all)",
+                format!("Dropout: {p} is not a probability"),
+                "Choose p from 0 (drops nothing) to 1 (drops everything)",
             ));
         }
         let mode = Mode::new();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_grows_and_its_gradient_with_it() -> Result<()> {
+    fn kept_elements_and_their_gradients_are_scaled() -> Result<()> {
         for p in [0.5, 0.2] {
             let [x, y, gradient] = run(p)?;
             let scale = (1.0 / (1.0 - p)) as f32;

@@ -1,4 +1,4 @@
-//! A vector for each token.
+//! The embedding of tokens.
 
 use crate::error::explain;
 use crate::nn::summary::seen;
@@ -6,12 +6,12 @@ use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::tensor::randn;
 use candle_core::{DType, Device, Result, Tensor};
 
-/// A table with a learned vector for each token number; they begin with normal random numbers.
+/// A table with a learned vector for each token, initialised with normal random values.
 ///
 /// `weight` has the shape `(num_embeddings, embedding_dim)`. From d2l's chapter *Word Embedding*.
 ///
 /// # Shapes
-/// Whole numbers `(…)` to `(…, embedding_dim)`.
+/// Integers `(…)` to `(…, embedding_dim)`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -28,7 +28,7 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// A table for this many tokens, with vectors of this length, on the CPU.
+    /// Creates a table for this many tokens, with vectors of this length, on the CPU.
     ///
     /// # Errors
     /// If one of them is 0.

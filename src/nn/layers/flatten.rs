@@ -1,10 +1,10 @@
-//! From pictures to rows.
+//! Images to rows.
 
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
 use candle_core::{Result, Tensor};
 
-/// Makes one dimension of all but the first, the batch.
+/// Merges all dimensions but the first, the batch, into one.
 ///
 /// # Shapes
 /// `(batch, a, b, …)` to `(batch, a · b · …)`.

@@ -29,10 +29,10 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// A layer for this many features, on the CPU.
+    /// Creates a layer for this many features, on the CPU.
     ///
     /// # Errors
-    /// If there are no features.
+    /// If `features` is 0.
     ///
     /// ```
     /// use taper::prelude::*;

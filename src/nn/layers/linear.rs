@@ -1,5 +1,6 @@
 //! The fully connected layer.
 
+use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
@@ -10,7 +11,7 @@ use candle_core::{Device, Result, Tensor};
 /// A fully connected layer: `y = x · weightᵀ + bias`.
 ///
 /// `weight` has the shape `(out_features, in_features)`, `bias` the shape `(out_features,)`. As in
-/// PyTorch, both begin with uniform numbers between `-1/√in_features` and `1/√in_features`.
+/// PyTorch, both are initialised uniformly between `-1/√in_features` and `1/√in_features`.
 ///
 /// # Shapes
 /// `(…, in_features)` to `(…, out_features)`.
@@ -37,7 +38,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A layer with random weights and bias, on the CPU.
+    /// Creates a layer with random weights and bias, on the CPU.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -59,7 +60,7 @@ impl Linear {
         Ok(layer)
     }
 
-    /// The same without a bias: `y = x · weightᵀ`.
+    /// Creates a layer without a bias: `y = x · weightᵀ`.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -79,7 +80,7 @@ impl Linear {
         Ok(layer)
     }
 
-    /// One whose numbers come with the first input.
+    /// Creates a layer whose parameters wait for [`init`](Self::init).
     pub(super) fn lazy(out_features: usize) -> Self {
         Self {
             weight: Parameter::lazy_as(Spec::f32(&[Some(out_features), None])),
@@ -87,7 +88,7 @@ impl Linear {
         }
     }
 
-    /// Gives a lazy layer its first numbers.
+    /// Initialises the parameters of a lazy layer.
     pub(super) fn init(&self, inputs: usize, outputs: usize, device: &Device) -> Result<()> {
         let sizes = [("in_features", inputs), ("out_features", outputs)];
         check::positive("Linear", &sizes)?;
@@ -102,7 +103,7 @@ impl Linear {
         self.weight.is_initialized()
     }
 
-    /// Refuses, in plain words, what the multiplication would refuse less plainly.
+    /// Refuses what the matrix product cannot take, with a message about the layer.
     fn check(&self, input: &Tensor, weight: &Tensor) -> Result<()> {
         let (outputs, inputs) = weight.dims2()?;
         if input.dims().last() != Some(&inputs) {
@@ -142,16 +143,74 @@ fn with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Ten
     y.reshape(shape)
 }
 
+/// A [`Linear`] layer that takes its number of input features from the first input.
+///
+/// Its parameters are created then, on the device that `to_device` has set, or else on the input's.
+///
+/// # Shapes
+/// `(…, in_features)` to `(…, out_features)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = LazyLinear::new(2);
+/// assert_eq!(layer.describe(), "LazyLinear(out_features=2, bias=true)");
+/// let y = layer.forward(&ones((4, 3), &cpu())?)?; // (4, 2)
+/// assert_eq!(layer.describe(), "Linear(in_features=3, out_features=2, bias=true)");
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyLinear {
+    linear: Linear,
+    out_features: usize,
+}
+
+impl LazyLinear {
+    /// Creates a layer with this many output features.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![LazyLinear::new(256), ReLU, LazyLinear::new(10)];
+    /// assert_eq!(net.num_parameters(), 0); // until the first input
+    /// ```
+    pub fn new(out_features: usize) -> Self {
+        Self {
+            linear: Linear::lazy(out_features),
+            out_features,
+        }
+    }
+}
+
+impl Layer for LazyLinear {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        if !self.linear.is_initialized() {
+            let Some(&in_features) = input.dims().last() else {
+                let wanted = "It needs at least one dimension: (…, features)";
+                return Err(check::refused(self, input, wanted));
+            };
+            self.linear
+                .init(in_features, self.out_features, input.device())?;
+        }
+        self.linear.forward(input)
+    }
+}
+
+lazy_form!(LazyLinear {
+    linear,
+    out_features
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::ParametersExt;
     use crate::ops::testing::compare;
-    use crate::tensor::{randn, tensor, zeros};
+    use crate::tensor::{ones, randn, tensor, zeros};
     use candle_core::DType;
 
     const CPU: Device = Device::Cpu;
 
-    fn numbers(t: &Tensor) -> Vec<f32> {
+    fn elements(t: &Tensor) -> Vec<f32> {
         t.flatten_all().unwrap().to_vec1().unwrap()
     }
 
@@ -183,7 +242,7 @@ mod tests {
     }
 
     fn assert_close(got: &Tensor, want: &[f32]) {
-        let got = numbers(got);
+        let got = elements(got);
         assert_eq!(got.len(), want.len());
         for (got, want) in got.iter().zip(want) {
             assert!((got - want).abs() < 1e-5, "{got} is not {want}");
@@ -207,9 +266,9 @@ mod tests {
     }
 
     #[test]
-    fn first_weights_fill_their_range() {
+    fn initial_weights_fill_their_range() {
         let layer = Linear::new(100, 200).unwrap();
-        let weight = numbers(&layer.weight.tensor().unwrap());
+        let weight = elements(&layer.weight.tensor().unwrap());
         assert!(weight.iter().all(|w| w.abs() <= 0.1));
         assert!(weight.iter().any(|w| *w > 0.099) && weight.iter().any(|w| *w < -0.099));
     }
@@ -263,5 +322,23 @@ mod tests {
             let candle = |x: &[Tensor]| with_candle(&x[0], &x[1], x.get(2));
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });
+    }
+
+    #[test]
+    fn a_lazy_layer_is_initialised_by_its_first_input() {
+        let mut layer = LazyLinear::new(2);
+        layer.to_device(&CPU).unwrap();
+        let names: Vec<String> = layer.named_parameters().into_iter().map(|p| p.0).collect();
+        assert_eq!(names, ["weight", "bias"]);
+
+        let x = ones((4, 3), &CPU).unwrap();
+        let first = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        let second = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        assert_eq!(first, second);
+        assert_eq!(layer.num_parameters(), 8);
+
+        assert!(LazyLinear::new(0).forward(&x).is_err());
+        let message = layer.forward(&zeros((4, 5), &CPU).unwrap());
+        assert!(message.unwrap_err().to_string().contains("must be 3"));
     }
 }

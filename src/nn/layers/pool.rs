@@ -1,4 +1,4 @@
-//! Pooling: pictures made smaller.
+//! Pooling with square windows.
 
 use crate::error::explain;
 use crate::nn::summary::seen;
@@ -6,7 +6,7 @@ use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Pooling};
 use candle_core::{D, Device, Result, Tensor};
 
-/// Where the windows lie. Both kinds of pooling have one.
+/// Size and position of the windows, for both kinds of pooling.
 #[derive(Clone, Copy)]
 pub(super) struct Windows {
     kernel: usize,
@@ -150,7 +150,7 @@ macro_rules! pooling {
         }
 
         impl $name {
-            /// Square windows of this size that do not overlap: the stride is the size.
+            /// Creates a layer with square windows that do not overlap: the stride is `kernel`.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -164,7 +164,7 @@ macro_rules! pooling {
                 Self { windows }
             }
 
-            /// How far the window moves from one output to the next.
+            /// Sets the stride, by which the window moves from one output to the next.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -178,7 +178,7 @@ macro_rules! pooling {
                 self
             }
 
-            /// How far the windows reach over the edge; at most half their size.
+            /// Sets the padding on each side; at most half the size of a window.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -202,7 +202,7 @@ macro_rules! pooling {
 }
 
 pooling!(
-    /// The largest number of each window. Of equal ones the first gets the gradient.
+    /// The largest element of each window. Of equal ones the first gets the gradient.
     ///
     /// From d2l's chapter *Pooling*.
     ///

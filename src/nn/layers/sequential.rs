@@ -5,9 +5,9 @@ use crate::nn::{Layer, Parameters};
 use candle_core::{Result, Tensor};
 use std::ops::{Index, IndexMut};
 
-/// Layers one after the other: each takes what the one before it gives.
+/// Layers one after the other: each takes the output of the one before it.
 ///
-/// [`seq!`](crate::seq) writes one down. `net[0]` is the first layer.
+/// [`seq!`](crate::seq) creates one. `net[0]` is the first layer.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -24,7 +24,7 @@ pub struct Sequential {
     layers: Vec<Box<dyn Layer>>,
 }
 
-/// A [`Sequential`](crate::nn::Sequential) of the given layers.
+/// Creates a [`Sequential`](crate::nn::Sequential) of the given layers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -44,7 +44,7 @@ macro_rules! seq {
 }
 
 impl Sequential {
-    /// One without layers, which gives its input back.
+    /// Creates a chain without layers, which returns its input.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -71,7 +71,7 @@ impl Sequential {
         self.layers.push(Box::new(layer));
     }
 
-    /// How many layers it has.
+    /// Returns the number of layers.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -82,7 +82,7 @@ impl Sequential {
         self.layers.len()
     }
 
-    /// Whether it has no layers.
+    /// Returns whether there are no layers.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,9 +1,9 @@
-//! The window of a convolution, and what it makes of pictures.
+//! The window of a convolution.
 
 use crate::ops;
 use candle_core::{Result, Tensor};
 
-/// What a convolution has besides its numbers.
+/// The settings of a convolution.
 #[derive(Clone, Copy)]
 pub(in crate::nn) struct Window {
     pub(in crate::nn) out_channels: usize,
