@@ -3,7 +3,8 @@
 use crate::nn::visitor::Visitor;
 use std::fmt::Debug;
 
-/// Returns the description of the model that `visit` walks through; empty for what is no model.
+/// Returns the description of the model that `visit` walks through; empty if it is not a model, as a
+/// number or a list of numbers.
 pub(super) fn text(visit: &dyn Fn(&mut dyn Visitor)) -> String {
     let mut description = Description {
         open: vec![Level::default()],
@@ -131,3 +132,55 @@ macro_rules! print_as_described {
     )*};
 }
 pub(super) use print_as_described;
+
+#[cfg(test)]
+mod tests {
+    use crate::nn::{Mode, Parameters, ReLU};
+
+    #[derive(Parameters)]
+    #[describe(size = Some(1), unknown = None::<usize>, "data")]
+    struct Listed {
+        unlisted: f64,
+        layer: ReLU,
+    }
+
+    #[derive(Parameters)]
+    struct Wrapper {
+        lr: f64,
+        #[parameters(flatten)]
+        inner: Listed,
+        mode: Mode,
+        data: Vec<f64>,
+    }
+
+    fn listed() -> Listed {
+        Listed {
+            unlisted: 0.1,
+            layer: ReLU,
+        }
+    }
+
+    #[test]
+    fn listed_settings_replace_the_plain_fields() {
+        let text = "Listed(\n  size=1, \"data\"\n  (layer): ReLU()\n)";
+        assert_eq!(listed().describe(), text);
+        let wrapper = Wrapper {
+            lr: 0.5,
+            inner: listed(),
+            mode: Mode::new(),
+            data: vec![1.0],
+        };
+        assert_eq!(
+            format!("{wrapper:?}"),
+            text.replace("Listed", "Wrapper"),
+            "the fields of the inner model are the wrapper's own"
+        );
+        assert!(wrapper.lr > wrapper.inner.unlisted);
+    }
+
+    #[test]
+    fn plain_data_is_not_a_model() {
+        assert_eq!((1.5.describe(), vec![1.5].describe()), Default::default());
+        assert_eq!((vec![listed()],).describe().lines().count(), 8);
+    }
+}

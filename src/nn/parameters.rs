@@ -58,7 +58,7 @@ pub trait Parameters {
         Self: Sized;
 
     /// Returns the model as PyTorch prints it: its settings, which are the fields of plain types, and
-    /// its parts, indented. The text is empty for what is no model.
+    /// its parts, indented. Plain data on its own has an empty description.
     ///
     /// `#[describe(…)]` above a struct lists other settings: `name = expression`, or an expression
     /// alone. A setting that is `None` is left out.

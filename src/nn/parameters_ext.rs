@@ -139,7 +139,7 @@ pub trait ParametersExt {
         Self: Parameters + Sized,
     {
         let mut copy = self.shallow_copy();
-        placement::separate(&mut copy, device)?;
+        copy.visit_mut(&mut *placement::copier(device))?;
         Ok(copy)
     }
 

@@ -1,17 +1,17 @@
 //! Models moved to a device, and copied there.
 
+use crate::nn::Parameter;
 use crate::nn::visitor::VisitorMut;
-use crate::nn::{Parameter, Parameters};
 use crate::tensor::TensorExt;
 use candle_core::{Device, Result, Tensor, TensorId, Var};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
+// The visitors are boxed so that a notebook's cell, which compiles these calls for its model, need not
+// compile how a visitor is dropped.
+
 /// Returns a visitor that moves what it visits to the device.
-///
-/// It is boxed so that a notebook's cell, which compiles this call for its model, need not compile
-/// how the visitor is dropped.
 pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
     Box::new(Mover {
         device: device.clone(),
@@ -19,10 +19,10 @@ pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
     })
 }
 
-/// Replaces all tensors of a shallow copy by copies on the device, so that it shares nothing with the
-/// model that it was made from.
-pub(super) fn separate(shallow_copy: &mut dyn Parameters, device: &Device) -> Result<()> {
-    shallow_copy.visit_mut(&mut Copier {
+/// Returns a visitor that replaces what it visits by copies on the device, so that a shallow copy shares
+/// nothing with its model.
+pub(super) fn copier(device: &Device) -> Box<dyn VisitorMut> {
+    Box::new(Copier {
         device: device.clone(),
         parameters: HashMap::new(),
         tensors: HashMap::new(),

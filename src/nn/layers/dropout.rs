@@ -25,7 +25,7 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(dropout.forward(&x)?.to_vec1::<f32>()?, [1.0; 1000]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Parameters)]
+#[derive(Clone, Parameters)]
 pub struct Dropout {
     p: f64,
     mode: Mode,
