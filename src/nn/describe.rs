@@ -115,24 +115,6 @@ fn is_position(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Prints a layer, in `{:?}` and below a cell, as it describes itself.
-macro_rules! print_as_described {
-    ($($layer:ty),* $(,)?) => {$(
-        impl std::fmt::Debug for $layer {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::nn::Parameters::describe(self))
-            }
-        }
-
-        impl $crate::notebook::Show for $layer {
-            fn show_text(&self) -> String {
-                $crate::nn::Parameters::describe(self)
-            }
-        }
-    )*};
-}
-pub(super) use print_as_described;
-
 #[cfg(test)]
 mod tests {
     use crate::nn::{Mode, Parameters, ReLU};

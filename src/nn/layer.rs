@@ -1,7 +1,7 @@
 //! The trait of all layers.
 
 use crate::nn::Parameters;
-use crate::nn::describe::print_as_described;
+use crate::nn::parameters::print_as_described;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use candle_core::{Result, Tensor};
 

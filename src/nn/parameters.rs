@@ -127,6 +127,24 @@ pub fn visit_field(visitor: &mut dyn Visitor, name: &str, field: &dyn Parameters
     visitor.leave();
 }
 
+/// Implements `Debug` and `Show`, which print the description, for a layer that does not derive them.
+macro_rules! print_as_described {
+    ($($layer:ty),* $(,)?) => {$(
+        impl std::fmt::Debug for $layer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&$crate::nn::Parameters::describe(self))
+            }
+        }
+
+        impl $crate::notebook::Show for $layer {
+            fn show_text(&self) -> String {
+                $crate::nn::Parameters::describe(self)
+            }
+        }
+    )*};
+}
+pub(super) use print_as_described;
+
 struct SetTraining(bool);
 
 impl Visitor for SetTraining {

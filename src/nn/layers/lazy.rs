@@ -24,7 +24,7 @@ macro_rules! lazy_form {
             }
         }
 
-        $crate::nn::describe::print_as_described!($lazy);
+        $crate::nn::parameters::print_as_described!($lazy);
     };
 }
 pub(super) use lazy_form;
