@@ -95,7 +95,7 @@ pub use summary::Summary;
 /// - `#[parameters(skip)]` above a field leaves it alone; a copy of the model has a clone of it.
 /// - `#[parameters(flatten)]` above a field treats that model's fields as the struct's own.
 /// - `#[describe(…)]` above the struct lists the settings to print; see
-///   [`describe`](trait@Parameters::describe).
+///   [`describe`](method@Parameters::describe).
 ///
 /// ```
 /// use taper::prelude::*;
