@@ -1,12 +1,9 @@
 //! The convolution of pictures.
 
-mod window;
-
-pub(super) use window::Window;
-
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::ops::{self, Conv2dSpec};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
@@ -33,7 +30,9 @@ use candle_core::{Device, Result, Tensor};
 pub struct Conv2d {
     weight: Parameter,
     bias: Option<Parameter>,
-    window: Window,
+    out_channels: usize,
+    kernel: usize,
+    spec: Conv2dSpec,
 }
 
 impl Conv2d {
@@ -64,7 +63,7 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stride(mut self, stride: usize) -> Self {
-        self.window.stride = stride;
+        self.spec.stride = stride;
         self
     }
 
@@ -78,7 +77,7 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn padding(mut self, padding: usize) -> Self {
-        self.window.padding = padding;
+        self.spec.padding = padding;
         self
     }
 
@@ -92,7 +91,7 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn dilation(mut self, dilation: usize) -> Self {
-        self.window.dilation = dilation;
+        self.spec.dilation = dilation;
         self
     }
 
@@ -111,14 +110,9 @@ impl Conv2d {
     /// ```
     pub fn groups(mut self, groups: usize) -> Result<Self> {
         let per_group = self.weight.shape()?.dims()[1];
-        let in_channels = per_group * self.window.groups;
-        self.window.groups = groups;
-        let Window {
-            out_channels,
-            kernel,
-            ..
-        } = self.window;
-        let lazy = Self::lazy(out_channels, kernel);
+        let in_channels = per_group * self.spec.groups;
+        self.spec.groups = groups;
+        let lazy = Self::lazy(self.out_channels, self.kernel);
         self.weight = lazy.weight;
         self.bias = self.bias.and(lazy.bias);
         self.init(in_channels, &Device::Cpu)?;
@@ -144,9 +138,9 @@ impl Conv2d {
         Self {
             weight: Parameter::lazy_as(Spec::f32(&sizes)),
             bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
-            window: Window {
-                out_channels,
-                kernel,
+            out_channels,
+            kernel,
+            spec: Conv2dSpec {
                 stride: 1,
                 padding: 0,
                 dilation: 1,
@@ -157,12 +151,7 @@ impl Conv2d {
 
     /// Gives a lazy layer its first numbers.
     pub(super) fn init(&self, in_channels: usize, device: &Device) -> Result<()> {
-        let Window {
-            out_channels,
-            kernel,
-            groups,
-            ..
-        } = self.window;
+        let (out_channels, kernel, groups) = (self.out_channels, self.kernel, self.spec.groups);
         check::positive(
             "Conv2d",
             &[
@@ -193,50 +182,16 @@ impl Conv2d {
         self.weight.is_initialized()
     }
 
-    pub(super) fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
-    }
-
-    /// Refuses pictures that, padded, are smaller than the window.
-    fn check_size(&self, input: &Tensor) -> Result<()> {
-        let Window {
-            stride,
-            padding,
-            dilation,
-            ..
-        } = self.window;
-        check::positive("Conv2d", &[("stride", stride), ("dilation", dilation)])?;
-        let least = self.window.reach().saturating_sub(2 * padding);
-        match input.dims()[2..].iter().any(|size| *size < least) {
-            false => Ok(()),
-            true => Err(check::refused(
-                self,
-                input,
-                format!(
-                    "Its height and width must be at least {least}; or give the layer more padding"
-                ),
-            )),
-        }
+    pub(super) fn spec_mut(&mut self) -> &mut Conv2dSpec {
+        &mut self.spec
     }
 }
 
 impl Layer for Conv2d {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let weight = self.weight.tensor()?; // (out, in / groups, kernel, kernel)
-        let groups = self.window.groups;
-        let (_, channels, _, _) = check::image(self, input)?;
-        let wanted = weight.dim(1)? * groups;
-        if channels != wanted {
-            return Err(check::refused(
-                self,
-                input,
-                format!("Its second dimension, the channels, must be {wanted}"),
-            ));
-        }
-        check::same_place(self, input, &weight)?;
-        self.check_size(input)?;
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let y = self.window.convolve(input, &weight, bias.as_ref())?;
+        let y = ops::conv2d(&check::name(self), input, &weight, bias.as_ref(), self.spec)?;
         seen(self, y) // (batch, out, height', width')
     }
 }
@@ -250,9 +205,9 @@ impl Parameters for Conv2d {
     }
 
     fn describe(&self) -> String {
-        let window = &self.window;
+        let spec = &self.spec;
         let inputs = match self.weight.shape() {
-            Ok(shape) => format!("{}, ", shape.dims()[1] * window.groups),
+            Ok(shape) => format!("{}, ", shape.dims()[1] * spec.groups),
             Err(_) => String::new(),
         };
         let name = if inputs.is_empty() {
@@ -262,12 +217,12 @@ impl Parameters for Conv2d {
         };
         let mut text = format!(
             "{name}({inputs}{}, kernel_size={}, stride={}",
-            window.out_channels, window.kernel, window.stride
+            self.out_channels, self.kernel, spec.stride
         );
         for (name, value, usual) in [
-            ("padding", window.padding, 0),
-            ("dilation", window.dilation, 1),
-            ("groups", window.groups, 1),
+            ("padding", spec.padding, 0),
+            ("dilation", spec.dilation, 1),
+            ("groups", spec.groups, 1),
         ] {
             if value != usual {
                 text += &format!(", {name}={value}");
@@ -285,7 +240,9 @@ impl Replicate for Conv2d {
         Ok(Self {
             weight: self.weight.replicate_with(copier)?,
             bias: self.bias.replicate_with(copier)?,
-            window: self.window,
+            out_channels: self.out_channels,
+            kernel: self.kernel,
+            spec: self.spec,
         })
     }
 }
@@ -309,7 +266,7 @@ mod tests {
         assert_eq!(
             message(&[3, 8, 8]),
             "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [3, 8, 8]\n\
-             It takes pictures: (batch, channels, height, width); add a dimension with unsqueeze(…)?"
+             Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)?"
         );
         assert!(message(&[1, 1, 8, 8]).ends_with("the channels, must be 3"));
         assert!(message(&[1, 3, 4, 8]).contains("must be at least 5"));

@@ -3,7 +3,7 @@
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Copier, Layer, Mode, Parameters, Replicate, print_as_described};
-use crate::tensor::rand;
+use crate::ops;
 use candle_core::{Result, Tensor};
 
 /// In training sets each number to 0 with this probability, and makes the others larger by so much
@@ -56,17 +56,11 @@ impl Dropout {
 
 impl Layer for Dropout {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        if !self.mode.is_training() || self.p == 0.0 {
-            return seen(self, input.clone());
-        }
-        if self.p == 1.0 {
-            return seen(self, input.mul(&input.zeros_like()?)?);
-        }
-        let keep = rand(input.shape(), input.device())?.ge(self.p)?;
-        let scale = keep
-            .to_dtype(input.dtype())?
-            .affine(1.0 / (1.0 - self.p), 0.0)?;
-        seen(self, input.mul(&scale)?)
+        let output = match self.mode.is_training() {
+            true => ops::dropout(input, self.p)?,
+            false => input.clone(),
+        };
+        seen(self, output)
     }
 }
 

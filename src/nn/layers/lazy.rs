@@ -86,7 +86,7 @@ impl LazyConv2d {
     /// assert_eq!(LazyConv2d::new(6, 5).stride(2).describe(), "LazyConv2d(6, kernel_size=5, stride=2)");
     /// ```
     pub fn stride(mut self, stride: usize) -> Self {
-        self.layer.window_mut().stride = stride;
+        self.layer.spec_mut().stride = stride;
         self
     }
 
@@ -98,7 +98,7 @@ impl LazyConv2d {
     /// let layer = LazyConv2d::new(6, 5).padding(2);
     /// ```
     pub fn padding(mut self, padding: usize) -> Self {
-        self.layer.window_mut().padding = padding;
+        self.layer.spec_mut().padding = padding;
         self
     }
 
@@ -110,7 +110,7 @@ impl LazyConv2d {
     /// let layer = LazyConv2d::new(6, 5).dilation(2);
     /// ```
     pub fn dilation(mut self, dilation: usize) -> Self {
-        self.layer.window_mut().dilation = dilation;
+        self.layer.spec_mut().dilation = dilation;
         self
     }
 
@@ -124,7 +124,7 @@ impl LazyConv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn groups(mut self, groups: usize) -> Self {
-        self.layer.window_mut().groups = groups;
+        self.layer.spec_mut().groups = groups;
         self
     }
 

@@ -1,47 +1,54 @@
 //! The gradients of the weights and the bias of a convolution.
+//!
+//! Two methods compute the sums over all positions of all images: [`matrix_product`] has its vectors along
+//! the output's channels, [`correlation`] along the positions. The first is faster where there are
+//! channels enough.
 
-mod channels;
-mod places;
+mod correlation;
+mod matrix_product;
+mod method;
 
-use super::flat::{Flat, Passage};
+use super::geometry::Geometry;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::threads::map_tasks;
-use std::ops::Range;
+use correlation::Correlation;
+use matrix_product::MatrixProduct;
+use method::{Images, Method};
 
-/// Sums are made in so many parts, by the shapes alone.
+/// The number of partial sums. It follows from the shapes alone.
 const PARTS: usize = 16;
-/// All parts together have at most so many numbers.
-const PARTS_ROOM: usize = 1 << 22;
+/// The most elements of all partial sums together.
+const PARTS_ELEMENTS: usize = 1 << 22;
 
-/// The gradients of the weights and of the bias.
-pub(super) fn gradients<T: Element>(
-    passage: &Passage,
+/// Returns the gradients of the weights and of the bias.
+pub(super) fn weight_gradient<T: Element>(
+    geometry: &Geometry,
     x: &[T],
     gradient: &[T],
 ) -> (Vec<T>, Vec<T>) {
-    match channels::Sums::pay_for::<T>(passage) {
-        true => summed(&channels::Sums::new::<T>(passage), passage, x, gradient),
-        false => summed(&places::Sums::new::<T>(passage), passage, x, gradient),
+    match MatrixProduct::suits::<T>(geometry) {
+        true => sum_parts(&MatrixProduct::new::<T>(geometry), geometry, x, gradient),
+        false => sum_parts(&Correlation::new::<T>(geometry), geometry, x, gradient),
     }
 }
 
-fn summed<T: Element>(
-    way: &impl Way<T>,
-    passage: &Passage,
+fn sum_parts<T: Element>(
+    method: &impl Method<T>,
+    geometry: &Geometry,
     x: &[T],
     gradient: &[T],
 ) -> (Vec<T>, Vec<T>) {
-    let items = passage.batch * way.flat().chunks;
-    let room = (PARTS_ROOM / way.numbers()).max(2);
-    let count = items.min(PARTS).min(room);
-    let parts: Vec<Vec<T>> = map_tasks(passage.groups * count, |task| {
+    let chunks = geometry.batch * method.layout().chunks;
+    let most = (PARTS_ELEMENTS / method.elements()).max(2);
+    let count = chunks.min(PARTS).min(most);
+    let parts: Vec<Vec<T>> = map_tasks(geometry.groups * count, |task| {
         let (group, part) = (task / count, task % count);
-        let range = part * items / count..(part + 1) * items / count;
-        let mut sums = vec![T::ZERO; way.numbers()];
-        way.add(
-            &Pictures {
-                passage,
-                flat: way.flat(),
+        let range = part * chunks / count..(part + 1) * chunks / count;
+        let mut sums = vec![T::ZERO; method.elements()];
+        method.add(
+            &Images {
+                geometry,
+                layout: method.layout(),
                 x,
                 gradient,
                 group,
@@ -59,46 +66,9 @@ fn summed<T: Element>(
                 .zip(part)
                 .for_each(|(sum, part)| *sum += *part);
         }
-        let (of_weights, of_bias) = sums.split_at(sums.len() - passage.to.channels);
-        way.unpack(of_weights, &mut weights);
+        let (of_weights, of_bias) = sums.split_at(sums.len() - geometry.to.channels);
+        method.unpack(of_weights, &mut weights);
         bias.extend_from_slice(of_bias);
     }
     (weights, bias)
-}
-
-/// How the sums are made.
-trait Way<T>: Sync {
-    fn flat(&self) -> &Flat;
-
-    /// How many numbers the sums of a group are: those of the weights, in an order of their own, then
-    /// those of the bias.
-    fn numbers(&self) -> usize;
-
-    /// Adds what some chunks of the pictures give.
-    fn add(&self, pictures: &Pictures<T>, chunks: Range<usize>, sums: &mut [T]);
-
-    /// Appends the weights of a group in their own order.
-    fn unpack(&self, sums: &[T], weights: &mut Vec<T>);
-}
-
-/// What is correlated: one group of all pictures, with the gradient of the output.
-struct Pictures<'a, T> {
-    passage: &'a Passage,
-    flat: &'a Flat,
-    x: &'a [T],
-    gradient: &'a [T],
-    group: usize,
-}
-
-impl<T: Element> Pictures<'_, T> {
-    /// Copies the rows of a chunk into `xs`; gives their gradient, channel after channel of the picture,
-    /// and which output rows they are.
-    fn chunk(&self, index: usize, xs: &mut [T]) -> (&[T], Range<usize>) {
-        let (from, to) = (self.passage.from.numbers(), self.passage.to.numbers());
-        let picture = index / self.flat.chunks * self.passage.groups + self.group;
-        let rows = self.flat.rows_of(index % self.flat.chunks);
-        let x = &self.x[picture * from..][..from];
-        self.flat.fill(self.passage, x, rows.start, xs);
-        (&self.gradient[picture * to..][..to], rows)
-    }
 }

@@ -1,65 +1,66 @@
-//! With vectors along the output's channels: a product of matrices, whose inner dimension are the
-//! places of the pictures. The sums stay in registers from one place to the next.
+//! The weights' gradients as a matrix product, with vectors along the output's channels. Its inner
+//! dimension are the positions of the images; the sums stay in registers from one position to the next.
 
-use super::{Pictures, Way};
-use crate::ops::conv2d::flat::{Flat, Passage};
-use crate::ops::engine::gemm::pack_turned;
+use super::method::{Images, Method};
+use crate::ops::conv2d::geometry::Geometry;
+use crate::ops::conv2d::layout::RowLayout;
+use crate::ops::engine::gemm::pack_transposed;
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::{evenly, microkernel};
+use crate::ops::engine::{microkernel, split_evenly};
 use std::ops::Range;
 
-/// So many places are summed at once: their gradients stay in the first cache.
+/// The positions that are summed at once, so that their gradients stay in the L1 cache.
 const DEPTH: usize = 192;
 
-pub(super) struct Sums {
-    flat: Flat,
-    from: usize,
-    /// Output channels of each panel.
+pub(super) struct MatrixProduct {
+    layout: RowLayout,
+    in_channels: usize,
+    /// The output channels of each panel.
     panels: Vec<usize>,
-    /// Numbers of a panel for one place: its channels, rounded up to whole vectors.
+    /// The elements of a panel for one position: its channels, rounded up to whole vectors.
     pitch: usize,
-    /// Steps of the window, without the channels.
-    window: usize,
-    /// The most places of a chunk.
+    /// The elements of the kernel, without the channels.
+    kernel: usize,
+    /// The most positions of a chunk.
     length: usize,
 }
 
-impl Sums {
-    /// Whether there are channels enough.
-    pub(super) fn pay_for<T: Element>(passage: &Passage) -> bool {
-        passage.to.channels >= microkernel::lanes::<T>() && passage.from.channels >= 4
+impl MatrixProduct {
+    /// Returns whether there are channels enough.
+    pub(super) fn suits<T: Element>(geometry: &Geometry) -> bool {
+        geometry.to.channels >= microkernel::lanes::<T>() && geometry.from.channels >= 4
     }
 
-    pub(super) fn new<T: Element>(passage: &Passage) -> Self {
-        let flat = Flat::new(passage);
-        let panels = evenly(passage.to.channels, microkernel::tile_shape::<T>().1);
+    pub(super) fn new<T: Element>(geometry: &Geometry) -> Self {
+        let layout = RowLayout::new(geometry);
+        let panels = split_evenly(geometry.to.channels, microkernel::tile_shape::<T>().1);
         let widest = panels.iter().copied().max().unwrap_or(0);
-        Sums {
-            from: passage.from.channels,
+        MatrixProduct {
+            in_channels: geometry.from.channels,
             pitch: widest.next_multiple_of(microkernel::lanes::<T>()),
             panels,
-            window: flat.offsets.len() / passage.from.channels,
-            length: flat.length(flat.chunk, passage.to.width),
-            flat,
+            kernel: layout.offsets.len() / geometry.from.channels,
+            length: layout.length(layout.chunk_rows, geometry.to.width),
+            layout,
         }
     }
 
-    /// The gradient of a panel's channels, place after place, with zeros between the rows; added to the
-    /// bias.
+    /// Copies the gradient of a panel's channels, position after position, with zeros between the rows;
+    /// adds it to the bias.
     fn fill_gradient<T: Element>(
         &self,
-        passage: &Passage,
+        geometry: &Geometry,
         gradient: &[T],
         rows: Range<usize>,
         ys: &mut [T],
         bias: &mut [T],
     ) {
-        let (plane, width) = (passage.to.height * passage.to.width, passage.to.width);
-        let lines = ys.chunks_mut(self.flat.pitch * self.pitch);
+        let (plane, width) = (geometry.to.height * geometry.to.width, geometry.to.width);
+        let lines = ys.chunks_mut(self.layout.pitch * self.pitch);
         for (row, line) in rows.zip(lines) {
             let (line, between) = line.split_at_mut(width * self.pitch);
-            pack_turned(
+            pack_transposed(
                 &gradient[row * width..],
                 plane,
                 bias.len(),
@@ -67,13 +68,15 @@ impl Sums {
                 line,
             );
             between.fill(T::ZERO);
-            for place in line.chunks_exact(self.pitch) {
-                bias.iter_mut().zip(place).for_each(|(sum, y)| *sum += *y);
+            for position in line.chunks_exact(self.pitch) {
+                bias.iter_mut()
+                    .zip(position)
+                    .for_each(|(sum, y)| *sum += *y);
             }
         }
     }
 
-    /// Adds the products of all input channels at the window's steps with a panel's gradient.
+    /// Adds the products of all input channels, at all elements of the kernel, with a panel's gradient.
     fn multiply<T: Element>(
         &self,
         xs: &[T],
@@ -82,20 +85,21 @@ impl Sums {
         width: usize,
         sums: &mut [T],
     ) {
-        let (most, places) = microkernel::tile_shape::<T>();
-        let plane = self.flat.numbers() / self.from;
-        let steps: Vec<usize> = (0..DEPTH).map(|place| place * self.pitch).collect();
-        with_scratch(most * places, |tile: &mut [T]| {
+        let (most, columns) = microkernel::tile_shape::<T>();
+        let plane = self.layout.elements() / self.in_channels;
+        let steps: Vec<usize> = (0..DEPTH).map(|position| position * self.pitch).collect();
+        with_scratch(most * columns, |tile: &mut [T]| {
             for start in (0..length).step_by(DEPTH) {
                 let depth = DEPTH.min(length - start);
                 let mut channel = 0;
-                for rows in evenly(self.from, most) {
-                    for (step, offset) in self.flat.offsets[..self.window].iter().enumerate() {
-                        // SAFETY: from the last offset, `length` numbers of a channel end with its
-                        // plane; `ys` has a pitch, whole vectors, for each of these places.
+                for rows in split_evenly(self.in_channels, most) {
+                    for (step, offset) in self.layout.offsets[..self.kernel].iter().enumerate() {
+                        // SAFETY: from the last offset, `length` elements of a channel end with its
+                        // plane in `xs`; `ys` has a pitch, whole vectors, for each of these
+                        // positions; `tile` is a full tile.
                         unsafe {
                             microkernel::weighted_sums(
-                                microkernel::Size::of::<T>(rows, width),
+                                microkernel::TileSize::of::<T>(rows, width),
                                 microkernel::Weights {
                                     start: xs.as_ptr().add(channel * plane + offset + start),
                                     row_step: plane,
@@ -106,10 +110,10 @@ impl Sums {
                                 tile.as_mut_ptr(),
                             );
                         }
-                        let sums = &mut sums[(step * self.from + channel) * width..];
+                        let sums = &mut sums[(step * self.in_channels + channel) * width..];
                         for (sums, tile) in sums
                             .chunks_exact_mut(width)
-                            .zip(tile.chunks_exact(places))
+                            .zip(tile.chunks_exact(columns))
                             .take(rows)
                         {
                             sums.iter_mut()
@@ -124,34 +128,35 @@ impl Sums {
     }
 }
 
-impl<T: Element> Way<T> for Sums {
-    fn flat(&self) -> &Flat {
-        &self.flat
+impl<T: Element> Method<T> for MatrixProduct {
+    fn layout(&self) -> &RowLayout {
+        &self.layout
     }
 
-    fn numbers(&self) -> usize {
-        self.panels.iter().sum::<usize>() * (self.from * self.window + 1)
+    fn elements(&self) -> usize {
+        self.panels.iter().sum::<usize>() * (self.in_channels * self.kernel + 1)
     }
 
-    fn add(&self, pictures: &Pictures<T>, chunks: Range<usize>, sums: &mut [T]) {
+    fn add(&self, images: &Images<T>, chunks: Range<usize>, sums: &mut [T]) {
         let (to, plane) = (
-            pictures.passage.to,
-            pictures.passage.to.height * pictures.passage.to.width,
+            images.geometry.to,
+            images.geometry.to.height * images.geometry.to.width,
         );
-        let (sums, bias) = sums.split_at_mut(to.channels * self.from * self.window);
-        with_scratch(self.flat.numbers(), |xs: &mut [T]| {
+        let (sums, bias) = sums.split_at_mut(to.channels * self.in_channels * self.kernel);
+        with_scratch(self.layout.elements(), |xs: &mut [T]| {
             with_scratch(self.length * self.pitch, |ys: &mut [T]| {
                 for chunk in chunks {
-                    let (gradient, rows) = pictures.chunk(chunk, xs);
-                    let length = self.flat.length(rows.len(), to.width);
+                    let (gradient, rows) = images.chunk(chunk, xs);
+                    let length = self.layout.length(rows.len(), to.width);
                     let (mut sums, mut bias, mut gradient) = (&mut *sums, &mut *bias, gradient);
                     for &width in &self.panels {
-                        let (of_panel, rest) = sums.split_at_mut(width * self.from * self.window);
+                        let (of_panel, rest) =
+                            sums.split_at_mut(width * self.in_channels * self.kernel);
                         sums = rest;
                         let (of_bias, rest) = bias.split_at_mut(width);
                         bias = rest;
                         let ys = &mut ys[..length * self.pitch];
-                        self.fill_gradient(pictures.passage, gradient, rows.clone(), ys, of_bias);
+                        self.fill_gradient(images.geometry, gradient, rows.clone(), ys, of_bias);
                         self.multiply(xs, ys, length, width, of_panel);
                         gradient = &gradient[width * plane..];
                     }
@@ -163,11 +168,11 @@ impl<T: Element> Way<T> for Sums {
     fn unpack(&self, sums: &[T], weights: &mut Vec<T>) {
         let mut panels = sums;
         for &width in &self.panels {
-            let (panel, rest) = panels.split_at(width * self.from * self.window);
+            let (panel, rest) = panels.split_at(width * self.in_channels * self.kernel);
             panels = rest;
             for output in 0..width {
-                for input in 0..self.from {
-                    let steps = (0..self.window).map(|step| step * self.from + input);
+                for input in 0..self.in_channels {
+                    let steps = (0..self.kernel).map(|step| step * self.in_channels + input);
                     weights.extend(steps.map(|row| panel[row * width + output]));
                 }
             }
