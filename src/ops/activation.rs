@@ -185,7 +185,7 @@ impl<T: Element, F: Differentiable> Backward for Back<T, F> {
         _: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
         let Some(saved) = self.input.as_ref().or(output) else {
-            candle_core::bail!("neither input nor output was saved");
+            candle_core::bail!("activation: neither the input nor the output was saved");
         };
         let (g, saved) = (CpuView::of(gradient)?, CpuView::of(saved)?);
         let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);

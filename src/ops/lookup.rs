@@ -26,7 +26,7 @@ pub(super) fn check_indices(
     };
     let last = count - 1;
     Err(explain(
-        format!("{caller}: {what} {wrong} is out of range: expected 0 to {last}"),
+        format!("{caller}: {what} {wrong} is out of range: there are {count}, from 0 to {last}"),
         format!("Use {what} indices from 0 to {last}, or {remedy}"),
     ))
 }

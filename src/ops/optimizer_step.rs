@@ -201,7 +201,7 @@ fn edit<T: Element>(tensor: &Tensor, work: impl FnOnce(&mut [T]) -> Result<()>) 
         fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
             match self.0.take() {
                 Some(work) => work(storage, layout),
-                None => bail!("an optimiser's step is done once"),
+                None => bail!("optimiser step: it runs only once"),
             }
         }
     }
@@ -209,7 +209,7 @@ fn edit<T: Element>(tensor: &Tensor, work: impl FnOnce(&mut [T]) -> Result<()>) 
     tensor.inplace_op1(&Edit(Cell::new(Some(
         |storage: &mut CpuStorage, layout: &Layout| {
             let Some((from, to)) = layout.contiguous_offsets() else {
-                bail!("an optimiser was given a tensor that is not contiguous");
+                bail!("optimiser step: expected a contiguous tensor");
             };
             work(&mut T::storage_slice_mut(storage)?[from..to])
         },

@@ -100,7 +100,7 @@ impl<T: Element> Backward for Back<T> {
         _: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
         let Some(output) = output else {
-            candle_core::bail!("the output was not saved");
+            candle_core::bail!("softmax: the output was not saved");
         };
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);

@@ -90,7 +90,7 @@ mod tests {
         let message = |x: Tensor| layer.forward(&x).unwrap_err().to_string();
         assert_eq!(
             message(tensor(&[0, 3], &Device::Cpu).unwrap()),
-            "Embedding(3, 2): token 3 is out of range: expected 0 to 2\n\
+            "Embedding(3, 2): token 3 is out of range: there are 3, from 0 to 2\n\
              Use token indices from 0 to 2, or create the embedding for more tokens"
         );
         let message = message(zeros(1, &Device::Cpu).unwrap());

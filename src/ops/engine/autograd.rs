@@ -200,7 +200,7 @@ impl CustomOp1 for Output {
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
         match lock(&self.values).take() {
             Some(values) => Ok(values),
-            None => bail!("the values of a kernel are taken once"),
+            None => bail!("kernel: its values can be taken only once"),
         }
     }
 

@@ -140,7 +140,7 @@ mod tests {
         let message = |y: Tensor| cross_entropy(&logits, &y).unwrap_err().to_string();
         assert_eq!(
             message(tensor(&[0, 3], &CPU).unwrap()),
-            "cross_entropy: class 3 is out of range: expected 0 to 2\n\
+            "cross_entropy: class 3 is out of range: there are 3, from 0 to 2\n\
              Use class indices from 0 to 2, or give the model more outputs"
         );
         assert!(message(tensor(&[-1, 0], &CPU).unwrap()).contains("class -1 is out of range"));
