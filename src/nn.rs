@@ -56,7 +56,6 @@ pub(crate) mod files;
 mod init;
 mod layer;
 mod layers;
-mod loss;
 mod mode;
 mod parameter;
 mod parameters;
@@ -69,6 +68,8 @@ mod summary;
 mod tests;
 mod visitor;
 
+pub(crate) use crate::ops::loss::same_device;
+pub use crate::ops::loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use buffer::Buffer;
 pub use init::Init;
 #[doc(hidden)]
@@ -79,8 +80,6 @@ pub use layers::{
     GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
     ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
 };
-pub(crate) use loss::same_device;
-pub use loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use mode::Mode;
 pub use parameter::Parameter;
 pub use parameters::Parameters;

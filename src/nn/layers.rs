@@ -6,7 +6,7 @@ mod batch_norm;
 mod candle_layers;
 mod conv;
 mod dropout;
-pub(super) mod embedding;
+mod embedding;
 mod flatten;
 mod layer_norm;
 mod lazy;

@@ -1,17 +1,14 @@
 //! The convolution of images.
 
-mod window;
-
-pub(super) use window::Window;
-
 use crate::nn::layers::lazy::lazy_layer;
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::ops::{self, Conv2dSpec};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
-/// A convolution of images: each output is the weighted sum of a window of the input.
+/// A convolution of images: each output is the weighted sum of a patch of the input.
 ///
 /// `weight` has the shape `(out_channels, in_channels / groups, kernel, kernel)`, `bias` the shape
 /// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n`,
@@ -34,19 +31,21 @@ use candle_core::{Device, Result, Tensor};
 #[derive(Parameters)]
 #[describe(
     self.in_channels(),
-    self.window.out_channels,
-    kernel_size = self.window.kernel,
-    stride = self.window.stride,
-    padding = unusual(self.window.padding, 0),
-    dilation = unusual(self.window.dilation, 1),
-    groups = unusual(self.window.groups, 1),
+    self.out_channels,
+    kernel_size = self.kernel,
+    stride = self.spec.stride,
+    padding = unusual(self.spec.padding, 0),
+    dilation = unusual(self.spec.dilation, 1),
+    groups = unusual(self.spec.groups, 1),
     bias = unusual(self.bias.is_some(), true)
 )]
 pub struct Conv2d {
     weight: Parameter,
     bias: Option<Parameter>,
+    out_channels: usize,
+    kernel: usize,
     #[parameters(skip)]
-    window: Window,
+    spec: Conv2dSpec,
 }
 
 impl Conv2d {
@@ -67,7 +66,7 @@ impl Conv2d {
         Ok(layer)
     }
 
-    /// Sets the stride, by which the window moves from one output to the next; 1 by default.
+    /// Sets the stride, by which the kernel moves from one output to the next; 1 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -77,7 +76,7 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stride(mut self, stride: usize) -> Self {
-        self.window.stride = stride;
+        self.spec.stride = stride;
         self
     }
 
@@ -91,11 +90,11 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn padding(mut self, padding: usize) -> Self {
-        self.window.padding = padding;
+        self.spec.padding = padding;
         self
     }
 
-    /// Sets the distance between neighbours in the window; 1 by default.
+    /// Sets the distance between neighbouring elements of the kernel; 1 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -105,7 +104,7 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn dilation(mut self, dilation: usize) -> Self {
-        self.window.dilation = dilation;
+        self.spec.dilation = dilation;
         self
     }
 
@@ -124,14 +123,9 @@ impl Conv2d {
     /// ```
     pub fn groups(mut self, groups: usize) -> Result<Self> {
         let per_group = self.weight.shape()?.dims()[1];
-        let in_channels = per_group * self.window.groups;
-        self.window.groups = groups;
-        let Window {
-            out_channels,
-            kernel,
-            ..
-        } = self.window;
-        let lazy = Self::lazy(out_channels, kernel);
+        let in_channels = per_group * self.spec.groups;
+        self.spec.groups = groups;
+        let lazy = Self::lazy(self.out_channels, self.kernel);
         self.weight = lazy.weight;
         self.bias = self.bias.and(lazy.bias);
         self.init(in_channels, &Device::Cpu)?;
@@ -157,9 +151,9 @@ impl Conv2d {
         Self {
             weight: Parameter::lazy_as(Spec::f32(&sizes)),
             bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
-            window: Window {
-                out_channels,
-                kernel,
+            out_channels,
+            kernel,
+            spec: Conv2dSpec {
                 stride: 1,
                 padding: 0,
                 dilation: 1,
@@ -170,12 +164,7 @@ impl Conv2d {
 
     /// Initialises the parameters of a lazy layer.
     pub(super) fn init(&self, in_channels: usize, device: &Device) -> Result<()> {
-        let Window {
-            out_channels,
-            kernel,
-            groups,
-            ..
-        } = self.window;
+        let (out_channels, kernel, groups) = (self.out_channels, self.kernel, self.spec.groups);
         check::positive(
             "Conv2d",
             &[
@@ -204,57 +193,23 @@ impl Conv2d {
 
     /// Returns the number of input channels; `None` before the first input.
     fn in_channels(&self) -> Option<usize> {
-        Some(self.weight.size(1)? * self.window.groups)
+        Some(self.weight.size(1)? * self.spec.groups)
     }
 
     pub(super) fn is_initialized(&self) -> bool {
         self.weight.is_initialized()
     }
 
-    pub(super) fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
-    }
-
-    /// Refuses images that are smaller than the window even with their padding.
-    fn check_size(&self, input: &Tensor) -> Result<()> {
-        let Window {
-            stride,
-            padding,
-            dilation,
-            ..
-        } = self.window;
-        check::positive("Conv2d", &[("stride", stride), ("dilation", dilation)])?;
-        let least = self.window.reach().saturating_sub(2 * padding);
-        match input.dims()[2..].iter().any(|size| *size < least) {
-            false => Ok(()),
-            true => Err(check::refused(
-                self,
-                input,
-                format!(
-                    "Its height and width must be at least {least}; or give the layer more padding"
-                ),
-            )),
-        }
+    pub(super) fn spec_mut(&mut self) -> &mut Conv2dSpec {
+        &mut self.spec
     }
 }
 
 impl Layer for Conv2d {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let weight = self.weight.tensor()?; // (out, in / groups, kernel, kernel)
-        let groups = self.window.groups;
-        let (_, channels, _, _) = check::image(self, input)?;
-        let wanted = weight.dim(1)? * groups;
-        if channels != wanted {
-            return Err(check::refused(
-                self,
-                input,
-                format!("Its second dimension, the channels, must be {wanted}"),
-            ));
-        }
-        check::same_place(self, input, &weight)?;
-        self.check_size(input)?;
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let y = self.window.convolve(input, &weight, bias.as_ref())?;
+        let y = ops::conv2d(&check::name(self), input, &weight, bias.as_ref(), self.spec)?;
         seen(self, y) // (batch, out, height', width')
     }
 }
@@ -303,7 +258,7 @@ impl LazyConv2d {
     /// assert_eq!(LazyConv2d::new(6, 5).stride(2).describe(), "LazyConv2d(6, kernel_size=5, stride=2)");
     /// ```
     pub fn stride(mut self, stride: usize) -> Self {
-        self.layer.window_mut().stride = stride;
+        self.layer.spec_mut().stride = stride;
         self
     }
 
@@ -315,7 +270,7 @@ impl LazyConv2d {
     /// let layer = LazyConv2d::new(6, 5).padding(2);
     /// ```
     pub fn padding(mut self, padding: usize) -> Self {
-        self.layer.window_mut().padding = padding;
+        self.layer.spec_mut().padding = padding;
         self
     }
 
@@ -327,7 +282,7 @@ impl LazyConv2d {
     /// let layer = LazyConv2d::new(6, 5).dilation(2);
     /// ```
     pub fn dilation(mut self, dilation: usize) -> Self {
-        self.layer.window_mut().dilation = dilation;
+        self.layer.spec_mut().dilation = dilation;
         self
     }
 
@@ -342,7 +297,7 @@ impl LazyConv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn groups(mut self, groups: usize) -> Self {
-        self.layer.window_mut().groups = groups;
+        self.layer.spec_mut().groups = groups;
         self
     }
 
@@ -380,7 +335,7 @@ mod tests {
         assert_eq!(
             message(&[3, 8, 8]),
             "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [3, 8, 8]\n\
-             It takes images: (batch, channels, height, width); add a dimension with unsqueeze(…)?"
+             Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)?"
         );
         assert!(message(&[1, 1, 8, 8]).ends_with("the channels, must be 3"));
         assert!(message(&[1, 3, 4, 8]).contains("must be at least 5"));

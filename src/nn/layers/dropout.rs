@@ -3,7 +3,7 @@
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Mode, Parameters};
-use crate::tensor::rand;
+use crate::ops;
 use candle_core::{Result, Tensor};
 
 /// Sets each element to 0 with probability `p` in training mode, and scales the others by
@@ -56,17 +56,11 @@ impl Dropout {
 
 impl Layer for Dropout {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        if !self.mode.is_training() || self.p == 0.0 {
-            return seen(self, input.clone());
-        }
-        if self.p == 1.0 {
-            return seen(self, input.mul(&input.zeros_like()?)?);
-        }
-        let keep = rand(input.shape(), input.device())?.ge(self.p)?;
-        let scale = keep
-            .to_dtype(input.dtype())?
-            .affine(1.0 / (1.0 - self.p), 0.0)?;
-        seen(self, input.mul(&scale)?)
+        let output = match self.mode.is_training() {
+            true => ops::dropout(input, self.p)?,
+            false => input.clone(),
+        };
+        seen(self, output)
     }
 }
 
