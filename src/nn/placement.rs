@@ -1,93 +1,87 @@
-//! Copies of a model that share nothing with it.
+//! Models moved to a device, and copied there.
 
-use crate::erased::Erased;
 use crate::nn::Parameter;
-use candle_core::{Device, Result, Tensor, TensorId};
+use crate::nn::visitor::VisitorMut;
+use crate::tensor::TensorExt;
+use candle_core::{Device, Result, Tensor, TensorId, Var};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-/// A model that can be copied to a device; `#[derive(Parameters)]` writes it, and
-/// [`replicate`](crate::nn::ParametersExt::replicate) calls it.
-#[diagnostic::on_unimplemented(
-    message = "Taper does not know how to copy `{Self}` to a device",
-    note = "write `#[derive(Parameters)]` above it if it is a part of the model",
-    note = "write `#[parameters(skip)]` above a field that can be cloned"
-)]
-pub trait Replicate: Sized {
-    /// A copy on the copier's device.
-    ///
-    /// # Errors
-    /// If the device has not enough memory.
-    ///
-    /// ```
-    /// use taper::nn::{Copier, Replicate};
-    /// use taper::prelude::*;
-    ///
-    /// let copy = Linear::new(3, 2)?.replicate_with(&mut Copier::new(&cpu()))?;
-    /// assert_eq!(copy.num_parameters(), 8);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self>;
+// The visitors are boxed so that a notebook's cell, which compiles these calls for its model, need not
+// compile how a visitor is dropped.
+
+/// Returns a visitor that moves what it visits to the device.
+pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
+    Box::new(Mover {
+        device: device.clone(),
+        tensors: HashMap::new(),
+    })
 }
 
-/// Copies parameters to a device, each once, so that what a model shares its copy shares too.
-pub struct Copier {
+/// Returns a visitor that replaces what it visits by copies on the device, so that a shallow copy shares
+/// nothing with its model.
+pub(super) fn copier(device: &Device) -> Box<dyn VisitorMut> {
+    Box::new(Copier {
+        device: device.clone(),
+        parameters: HashMap::new(),
+        tensors: HashMap::new(),
+    })
+}
+
+/// Moves tensors, each once: what a model shares stays shared.
+struct Mover {
     device: Device,
-    copied: Erased<HashMap<usize, Parameter>>,
-    /// Those of Candle's own layers.
-    tensors: Erased<HashMap<TensorId, Tensor>>,
+    tensors: HashMap<TensorId, Tensor>,
 }
 
-impl Copier {
-    /// One that copies to this device.
-    ///
-    /// ```
-    /// use taper::nn::Copier;
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(Copier::new(&cpu()).device().label(), "cpu");
-    /// ```
-    pub fn new(device: &Device) -> Self {
-        Self {
-            device: device.clone(),
-            copied: Erased::new(HashMap::new()),
-            tensors: Erased::new(HashMap::new()),
+impl VisitorMut for Mover {
+    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
+        parameter.move_to(&self.device)
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        if tensor.device().same_device(&self.device) {
+            return Ok(tensor.clone());
         }
-    }
-
-    /// Where the copies go.
-    ///
-    /// ```
-    /// use taper::nn::Copier;
-    /// use taper::prelude::*;
-    ///
-    /// assert!(Copier::new(&cpu()).device().is_cpu());
-    /// ```
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The copy of the parameter at this address, made by `copy` when it is first asked for.
-    pub(crate) fn copy_once(
-        &mut self,
-        address: usize,
-        copy: impl FnOnce(&Device) -> Result<Parameter>,
-    ) -> Result<Parameter> {
-        once(&mut self.copied, address, || copy(&self.device))
-    }
-
-    /// The same for a tensor, by what it is known by.
-    pub(crate) fn copy_tensor_once(
-        &mut self,
-        id: TensorId,
-        copy: impl FnOnce(&Device) -> Result<Tensor>,
-    ) -> Result<Tensor> {
-        once(&mut self.tensors, id, || copy(&self.device))
+        once(&mut self.tensors, tensor.id(), || {
+            copied(tensor, &self.device)
+        })
     }
 }
 
-/// What was made for this key, now or before.
+/// Copies tensors, each once: what a model shares its copy shares too.
+struct Copier {
+    device: Device,
+    /// The copies, by the address of the parameter that was copied.
+    parameters: HashMap<usize, Parameter>,
+    tensors: HashMap<TensorId, Tensor>,
+}
+
+impl VisitorMut for Copier {
+    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
+        let copy = || parameter.copy_to(&self.device);
+        *parameter = once(&mut self.parameters, parameter.address(), copy)?;
+        Ok(())
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        once(&mut self.tensors, tensor.id(), || {
+            copied(tensor, &self.device)
+        })
+    }
+}
+
+/// Returns a copy in memory of its own, which is a variable if the tensor is one.
+fn copied(tensor: &Tensor, device: &Device) -> Result<Tensor> {
+    let copy = tensor.detach().copy_to(device)?;
+    match tensor.is_variable() {
+        true => Ok(Var::from_tensor(&copy)?.as_tensor().clone()),
+        false => Ok(copy),
+    }
+}
+
+/// Returns what was made for this key, now or before.
 fn once<K: Eq + Hash, V: Clone>(
     made: &mut HashMap<K, V>,
     key: K,
@@ -138,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_shares_nothing_with_the_model_and_what_the_model_shares() -> Result<()> {
+    fn a_copy_shares_nothing_with_the_model_and_keeps_its_ties() -> Result<()> {
         let model = tied()?;
         let copy = model.replicate(&CPU)?;
         let names = |m: &Tied| state_of(m).into_iter().map(|e| e.name).collect::<Vec<_>>();
@@ -146,13 +140,13 @@ mod tests {
         assert!(!copy.mode.is_training() && copy.name == "tied" && copy.notes == [1, 2]);
 
         copy.first.set(&zeros(2, &CPU)?)?;
-        let numbers = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
+        let elements = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
         assert_eq!(
-            numbers(&copy.pair.1[0])?,
+            elements(&copy.pair.1[0])?,
             [0.0, 0.0],
             "tied in the copy as well"
         );
-        assert_eq!(numbers(&model.first)?, [1.0, 1.0]);
+        assert_eq!(elements(&model.first)?, [1.0, 1.0]);
 
         copy.net.forward(&ones((1, 3), &CPU)?)?;
         assert!(!model.parameter("net.0.weight")?.is_initialized());
@@ -160,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_goes_to_a_device_with_all_its_parts() -> Result<()> {
+    fn to_device_moves_every_part_of_a_model() -> Result<()> {
         let Ok(gpu) = crate::device::gpu(0) else {
             println!("skipped: there is no GPU");
             return Ok(());
