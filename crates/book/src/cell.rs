@@ -3,7 +3,7 @@
 use super::look::{Look, Shown};
 use super::{highlight, markdown};
 use serde_json::{Map, Value};
-use taper_notebook::gpu_outputs::Elsewhere;
+use taper_notebook::MachineOutputs;
 
 /// Begins the comment that is a figure's caption, on the first line of a code cell.
 const CAPTION: &str = "// Figure: ";
@@ -46,7 +46,7 @@ pub struct Outputs {
 
 impl Cell {
     /// From the document, which was checked to be a notebook, and from what lies beside it.
-    pub fn read(cell: &Value, elsewhere: Option<&Elsewhere>) -> Cell {
+    pub fn read(cell: &Value, elsewhere: Option<&MachineOutputs>) -> Cell {
         let mut source = text(&cell["source"]);
         let id = cell["id"].as_str().unwrap_or_default().to_owned();
         let kind = match cell["cell_type"].as_str() {
@@ -107,7 +107,7 @@ impl Cell {
 }
 
 /// What the cell showed elsewhere, if that is not what it shows here.
-fn others(run: &Elsewhere, id: &str, source: &str, here: &[Value]) -> Option<Outputs> {
+fn others(run: &MachineOutputs, id: &str, source: &str, here: &[Value]) -> Option<Outputs> {
     let there = run.outputs(id, source)?;
     (uncounted(there) != uncounted(here)).then(|| Outputs {
         machine: run.machine.clone(),

@@ -5,8 +5,7 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use taper_notebook::gpu_outputs::Elsewhere;
-use taper_notebook::run::notebook::Notebook;
+use taper_notebook::{MachineOutputs, Notebook};
 
 /// The chapters, in the order of the book.
 #[derive(Debug)]
@@ -92,7 +91,7 @@ impl Chapter {
         };
         let name = short(&file);
         let notebook = Notebook::read(&name, source.content.as_bytes().to_vec())?;
-        let elsewhere = Elsewhere::beside(&file)?;
+        let elsewhere = MachineOutputs::beside(&file)?;
         let cells = notebook.document["cells"].as_array().map(Vec::as_slice);
         let mut chapter = Chapter {
             place: place

@@ -1,47 +1,50 @@
-//! Ctrl-C: the first stops the cell, the run ends with exit code 130, and a file is whole.
+//! SIGINT and SIGTERM: the first interrupts the running cell, the run ends with exit code 130, and no
+//! file is left half written.
 
-use std::io::{PipeReader, Read};
-use std::os::fd::IntoRawFd;
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use taper_evaluator::evaluator::Interrupt;
 
-/// The first signal that came, 0 while none has.
+/// The first signal received, 0 before that.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 static COUNT: AtomicU32 = AtomicU32::new(0);
-/// The end of the pipe that the handler writes to.
-static WAKE: AtomicI32 = AtomicI32::new(-1);
+/// The end of the pipe to which the handler writes.
+static WAKE: OnceLock<PipeWriter> = OnceLock::new();
 
-/// What a signal stops at present.
+/// What a signal interrupts now.
 static TARGET: Mutex<Option<Arc<dyn Interrupt>>> = Mutex::new(None);
 
-/// The signal that asked this process to end, if one has.
-pub fn received() -> Option<i32> {
+/// Returns the signal that asked this process to end, if there was one.
+pub(crate) fn received() -> Option<i32> {
     Some(SIGNAL.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// From here on SIGINT and SIGTERM go to `target`, until the guard is dropped. A signal that came
-/// earlier reaches it at once.
-pub fn aim(target: Arc<dyn Interrupt>) -> Aim {
-    *TARGET.lock().expect("no panic while aiming") = Some(target);
+/// Sends SIGINT and SIGTERM to `target` until the guard is dropped. An earlier signal is sent at once.
+pub(crate) fn set_target(target: Arc<dyn Interrupt>) -> TargetGuard {
+    *lock_target() = Some(target);
     if received().is_some() {
         interrupt_target();
     }
-    Aim
+    TargetGuard
 }
 
-/// Takes the target away when dropped.
-pub struct Aim;
+/// Removes the target when dropped.
+pub(crate) struct TargetGuard;
 
-impl Drop for Aim {
+impl Drop for TargetGuard {
     fn drop(&mut self) {
-        *TARGET.lock().expect("no panic while aiming") = None;
+        *lock_target() = None;
     }
 }
 
-/// The target while a kernel starts, which takes up to minutes and cannot be asked to stop: nothing
-/// has been run and nothing is being written, so the process ends at once.
-pub struct EndProcess;
+fn lock_target() -> MutexGuard<'static, Option<Arc<dyn Interrupt>>> {
+    TARGET.lock().expect("no code panics with the lock")
+}
+
+/// Ends the process at once: the target during steps that can take minutes, cannot be interrupted and
+/// write nothing, such as the start of the kernel.
+pub(crate) struct EndProcess;
 
 impl Interrupt for EndProcess {
     fn interrupt(&self) {
@@ -50,59 +53,46 @@ impl Interrupt for EndProcess {
 }
 
 fn interrupt_target() {
-    let target = TARGET.lock().expect("no panic while aiming").clone();
+    let target = lock_target().clone();
     if let Some(target) = target {
         target.interrupt();
     }
 }
 
-/// Begins to take SIGINT and SIGTERM; further calls do nothing.
-pub fn listen() {
+/// Installs the handler of SIGINT and SIGTERM; further calls do nothing.
+pub(crate) fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
     LISTENING.get_or_init(|| {
-        // Without a pipe the signals keep their usual meaning: they end the process.
+        // Without a pipe the signals keep their default action: they end the process.
         let Ok((reader, writer)) = std::io::pipe() else {
             return;
         };
-        WAKE.store(writer.into_raw_fd(), Ordering::SeqCst);
+        let _ = WAKE.set(writer);
         std::thread::spawn(move || forward(reader));
         let handler = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
         for signal in [libc::SIGINT, libc::SIGTERM] {
-            // SAFETY: the handler does only what a signal handler may.
+            // SAFETY: `on_signal` has the signature of a handler and is async-signal-safe.
             unsafe { libc::signal(signal, handler) };
         }
     });
 }
 
-/// The handler. It may only store and write a byte; the rest happens in [`forward`]. The third
-/// signal is left to the system, for the case that nothing else helps.
+/// The handler, which may only use atomics and write a byte; the rest happens in [`forward`]. The
+/// second signal restores the default action, so that the third one ends the process.
+///
+/// Neither call fails, so errno is unchanged for the code that the signal interrupted.
 extern "C" fn on_signal(signal: libc::c_int) {
     let _ = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
-    // SAFETY: write and signal are async-signal-safe, and errno is put back for the code that the
-    // signal interrupted.
-    unsafe {
-        let errno = *errno();
-        if COUNT.fetch_add(1, Ordering::SeqCst) >= 1 {
-            libc::signal(signal, libc::SIG_DFL);
-        }
-        libc::write(WAKE.load(Ordering::SeqCst), [0u8].as_ptr().cast(), 1);
-        *self::errno() = errno;
+    if COUNT.fetch_add(1, Ordering::SeqCst) >= 1 {
+        // SAFETY: `signal` is async-signal-safe, and SIG_DFL is a valid action of both signals.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    if let Some(mut pipe) = WAKE.get() {
+        let _ = pipe.write(&[0]);
     }
 }
 
-#[cfg(target_os = "linux")]
-unsafe fn errno() -> *mut libc::c_int {
-    // SAFETY: always callable.
-    unsafe { libc::__errno_location() }
-}
-
-#[cfg(not(target_os = "linux"))]
-unsafe fn errno() -> *mut libc::c_int {
-    // SAFETY: always callable.
-    unsafe { libc::__error() }
-}
-
-/// Passes on each signal, on a thread of its own, where locks may be taken.
+/// Interrupts the target for each signal, on a thread of its own, where locking is allowed.
 fn forward(mut signals: PipeReader) {
     while signals.read_exact(&mut [0]).is_ok() {
         interrupt_target();

@@ -152,7 +152,7 @@ fn expected_errors() {
     )]);
     assert!(
         done.out
-            .contains("is tagged `raises-exception`, but no error came"),
+            .contains("is tagged `raises-exception`, but did not fail"),
         "{done:?}"
     );
     assert_eq!(done.code, Some(1));

@@ -1,112 +1,56 @@
-//! Several notebooks: one process for each, some at a time, the output of each printed whole.
+//! Runs several notebooks, each in a process of its own, because an evaluator is a whole compiler. The
+//! output of each process is printed when it has ended.
 
-use super::report::Console;
-use super::signals;
-use anyhow::Context;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
-use std::ffi::OsString;
+use super::summary::{Summary, Verdict};
+use super::task::{Assignment, Task};
+use crate::console::Console;
+use crate::error::{Error, Result};
+use crate::signals;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::unix::process::CommandExt;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use taper_evaluator::evaluator::Interrupt;
 
-/// One notebook's way through a command.
-#[derive(Debug)]
-pub struct Job {
-    /// The subcommand and its options.
-    pub command: Vec<OsString>,
-    pub notebook: PathBuf,
-}
-
-impl Job {
-    fn name(&self) -> String {
-        self.notebook.display().to_string()
-    }
-}
-
-/// What became of one notebook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
-    pub verdict: Verdict,
-    pub cells_compared: usize,
-}
-
-/// What became of one notebook, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    Passed,
-    Failed,
-    Skipped,
-    /// By this signal.
-    Interrupted(i32),
-}
-
-impl From<Verdict> for Summary {
-    fn from(verdict: Verdict) -> Self {
-        Summary {
-            verdict,
-            cells_compared: 0,
-        }
-    }
-}
-
-impl Summary {
-    /// Leaves the summary where the parent looks for it.
-    pub fn leave(&self, file: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_string(self)?;
-        std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
-    }
-}
-
-/// The exit code of all notebooks together.
-pub fn exit_code(summaries: &[Summary]) -> ExitCode {
-    let mut code = 0;
-    for summary in summaries {
-        match summary.verdict {
-            Verdict::Interrupted(signal) => return ExitCode::from(128 + signal as u8),
-            Verdict::Failed => code = 1,
-            Verdict::Passed | Verdict::Skipped => {}
-        }
-    }
-    match signals::received() {
-        Some(signal) => ExitCode::from(128 + signal as u8),
-        None => ExitCode::from(code),
-    }
-}
-
-/// Runs all jobs, `at_once` at a time, and prints the output of each when it has ended.
-pub fn run_all(jobs: &[Job], at_once: usize, console: &Console) -> anyhow::Result<Vec<Summary>> {
+/// Runs all notebooks, `jobs` at a time, and prints the output of each when it has ended.
+pub(super) fn run_all(
+    task: Task,
+    notebooks: &[PathBuf],
+    jobs: usize,
+    console: &Console,
+) -> Result<Vec<Summary>> {
     let workers = Arc::new(Workers::default());
-    let _aim = signals::aim(workers.clone());
+    let _target = signals::set_target(workers.clone());
     let next = AtomicUsize::new(0);
-    let (tell, news) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..at_once.min(jobs.len()) {
-            let (tell, next, workers) = (tell.clone(), &next, &workers);
+        for _ in 0..jobs.min(notebooks.len()) {
+            let (sender, next, workers) = (sender.clone(), &next, &workers);
             scope.spawn(move || {
                 while signals::received().is_none()
-                    && let Some(job) = jobs.get(next.fetch_add(1, Ordering::SeqCst))
+                    && let Some(notebook) = notebooks.get(next.fetch_add(1, Ordering::SeqCst))
                 {
-                    let _ = tell.send(News::Begun(job.name()));
-                    let ended = run_one(job, workers, console.has_colours());
-                    let _ = tell.send(News::Ended(job.name(), ended));
+                    let name = notebook.display().to_string();
+                    let _ = sender.send(Progress::Started(name.clone()));
+                    let ended = run_one(task, notebook, workers, console.has_colours());
+                    let _ = sender.send(Progress::Ended(name, ended));
                 }
             });
         }
-        drop(tell);
-        listen_to(news, jobs.len(), console)
+        drop(sender);
+        print_progress(receiver, notebooks.len(), console)
     })
 }
 
-enum News {
-    Begun(String),
-    Ended(String, anyhow::Result<Ended>),
+enum Progress {
+    Started(String),
+    Ended(String, io::Result<Ended>),
 }
 
 struct Ended {
@@ -115,31 +59,30 @@ struct Ended {
     err: Vec<u8>,
 }
 
-/// Prints what the workers' threads tell, in the order in which they tell it.
-fn listen_to(
-    news: mpsc::Receiver<News>,
+fn print_progress(
+    progress: mpsc::Receiver<Progress>,
     all: usize,
     console: &Console,
-) -> anyhow::Result<Vec<Summary>> {
+) -> Result<Vec<Summary>> {
     let mut running = BTreeSet::new();
     let mut summaries = Vec::new();
-    for one in news {
+    for one in progress {
         match one {
-            News::Begun(name) => {
-                running.insert(name);
+            Progress::Started(notebook) => {
+                running.insert(notebook);
             }
-            News::Ended(name, ended) => {
-                running.remove(&name);
-                let ended = ended.with_context(|| format!("{name}: cannot be run"))?;
+            Progress::Ended(notebook, ended) => {
+                running.remove(&notebook);
+                let ended = ended.map_err(|source| Error::Worker { notebook, source })?;
                 console.progress("");
                 console.pass_on(&ended.out, &ended.err);
                 summaries.push(ended.summary);
             }
         }
         let names: Vec<&str> = running.iter().map(String::as_str).collect();
+        let done = summaries.len();
         console.progress(&format!(
-            "{} of {all} done, running {}",
-            summaries.len(),
+            "{done} of {all} done, running {}",
             names.join(", ")
         ));
     }
@@ -147,15 +90,16 @@ fn listen_to(
     Ok(summaries)
 }
 
-fn run_one(job: &Job, workers: &Workers, colours: bool) -> anyhow::Result<Ended> {
-    // Files, not pipes: a process that the worker leaves behind would hold a pipe open for ever.
+fn run_one(task: Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {
+    // Files, not pipes: a process that the worker leaves behind would keep a pipe open for ever.
     let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    let result = tempfile::NamedTempFile::new()?;
-    let mut arguments = job.command.clone();
-    arguments.extend(["--worker-result".into(), result.path().into()]);
-    arguments.extend(["--".into(), job.notebook.clone().into()]);
-
-    let mut command = this_program(&arguments)?;
+    let summary = tempfile::NamedTempFile::new()?;
+    let assignment = Assignment {
+        task,
+        notebook: notebook.into(),
+        summary: summary.path().into(),
+    };
+    let mut command = this_program(&assignment.to_arguments())?;
     command
         .stdin(Stdio::null())
         .stdout(out.try_clone()?)
@@ -163,97 +107,88 @@ fn run_one(job: &Job, workers: &Workers, colours: bool) -> anyhow::Result<Ended>
     if colours {
         command.env("CLICOLOR_FORCE", "1");
     }
-    on_its_own(&mut command);
-    let mut child = command.spawn()?;
-    workers.add(child.id());
-    let status = child.wait();
-    workers.remove(child.id());
-    let status = status?;
+    isolate_signals(&mut command);
+    let status = workers.wait(command.spawn()?)?;
 
     let (out, mut err) = (read_all(&mut out)?, read_all(&mut err)?);
-    let left = std::fs::read_to_string(result.path())?;
-    let summary = serde_json::from_str(&left).unwrap_or_else(|_| {
-        // A worker that is interrupted before it has begun leaves nothing.
-        if let Some(signal) = signals::received() {
-            return Verdict::Interrupted(signal).into();
+    let written = std::fs::read(summary.path())?;
+    let summary = serde_json::from_slice(&written).unwrap_or_else(|_| {
+        // A worker that is interrupted before it starts the notebook writes no summary.
+        if signals::received().is_some() {
+            return Verdict::interrupted().into();
         }
-        err.extend(format!("{}: its process ended: {}\n", job.name(), why(status)).bytes());
+        let reason = describe(status);
+        err.extend(format!("{}: its process ended: {reason}\n", notebook.display()).bytes());
         Verdict::Failed.into()
     });
     Ok(Ended { summary, out, err })
 }
 
-/// The worker hears of Ctrl-C from its parent alone, once, not from the terminal as well; and it
-/// ends with its parent, even with one that was killed.
-fn on_its_own(command: &mut Command) {
+/// Moves the worker to a process group of its own, so that it receives Ctrl-C only once, from its
+/// parent and not from the terminal as well. On Linux it also ends with its parent.
+fn isolate_signals(command: &mut Command) {
     command.process_group(0);
     #[cfg(target_os = "linux")]
-    // SAFETY: prctl is a plain system call, fit for a process that has just been forked.
+    // SAFETY: the closure makes one system call, which is allowed between fork and exec.
     unsafe {
         command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
             Ok(())
         });
     }
 }
 
-fn read_all(file: &mut File) -> std::io::Result<Vec<u8>> {
+fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn why(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match status.signal() {
-        Some(libc::SIGKILL) => format!("{status}, perhaps for want of memory (try a smaller -j)"),
-        _ => status.to_string(),
+fn describe(status: ExitStatus) -> String {
+    if status.signal() == Some(Signal::KILL.as_raw()) {
+        return format!("{status}, perhaps because memory ran out (try a smaller -j)");
     }
+    status.to_string()
 }
 
-/// The processes that are running.
+/// The ids of the running processes.
 #[derive(Default)]
-struct Workers(Mutex<BTreeSet<u32>>);
+struct Workers(Mutex<HashSet<Pid>>);
 
 impl Workers {
-    fn add(&self, id: u32) {
-        let mut running = self.0.lock().expect("nothing panics with the lock");
-        running.insert(id);
-        // A signal between the last look and now has found nobody to pass it on to.
+    fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
+        let id = Pid::from_child(&child);
+        self.lock().insert(id);
+        // A signal that came before the insertion was not sent to this process.
         if signals::received().is_some() {
             interrupt(id);
         }
+        let status = child.wait();
+        self.lock().remove(&id);
+        status
     }
 
-    fn remove(&self, id: u32) {
-        self.0
-            .lock()
-            .expect("nothing panics with the lock")
-            .remove(&id);
+    fn lock(&self) -> MutexGuard<'_, HashSet<Pid>> {
+        self.0.lock().expect("no code panics with the lock")
     }
 }
 
 impl Interrupt for Workers {
     fn interrupt(&self) {
-        self.0
-            .lock()
-            .expect("nothing panics with the lock")
-            .iter()
-            .copied()
-            .for_each(interrupt);
+        self.lock().iter().copied().for_each(interrupt);
     }
 }
 
-fn interrupt(id: u32) {
-    // SAFETY: kill touches no memory of ours.
-    unsafe { libc::kill(id.cast_signed(), libc::SIGINT) };
+fn interrupt(id: Pid) {
+    let _ = kill_process(id, Signal::INT);
 }
 
-/// This program, with arguments.
+/// Returns a command that starts this program with these arguments.
 #[cfg(not(test))]
-fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
-    let mut command = Command::new(taper_host::process::program()?);
+fn this_program(arguments: &[std::ffi::OsString]) -> io::Result<Command> {
+    let program = taper_host::process::program().map_err(io::Error::other)?;
+    let mut command = Command::new(program);
     command.args(arguments);
     Ok(command)
 }

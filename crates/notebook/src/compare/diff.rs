@@ -1,80 +1,22 @@
-//! Two texts side by side: where they differ, shortly.
+//! A short unified diff of two texts.
+//!
+//! A general diff algorithm compares lines for equality, by their hashes. Here lines are equal within
+//! a tolerance, so only the common head and tail are left out.
 
-use super::numbers::{Tolerance, same_line};
+use super::numbers::same_line;
+use super::text::{differing, lines};
+use crate::document::tolerance::Tolerance;
 
-/// How many lines of each side are shown.
+/// How many lines of each side are printed.
 const SHOWN: usize = 8;
-/// How much of a long line is shown.
+/// How many characters of a long line are printed.
 const WIDTH: usize = 160;
 
-/// Lines of a text as they are compared: without colours, without spaces at their ends, without
-/// empty lines at the text's end.
-pub fn lines(text: &str) -> Vec<String> {
-    let text = without_ansi(text);
-    let mut lines: Vec<String> = text
-        .split('\n')
-        .map(|line| line.trim_end().into())
-        .collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    lines
-}
-
-/// Whether two texts are the same within the tolerance.
-pub fn same_text(stored: &str, now: &str, tolerance: Tolerance) -> bool {
+/// Returns a unified diff with one hunk, from the first to the last line that differs by more than
+/// the tolerance. Of a long hunk only the first lines are kept.
+pub(super) fn unified(stored: &str, now: &str, tolerance: Tolerance) -> Vec<String> {
     let (stored, now) = (lines(stored), lines(now));
-    stored.len() == now.len()
-        && stored
-            .iter()
-            .zip(&now)
-            .all(|(stored, now)| same_line(stored, now, tolerance))
-}
-
-/// The text without escape sequences that colour it or move a cursor.
-pub fn without_ansi(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\x1b') {
-        plain.push_str(&rest[..at]);
-        rest = behind_escape(&rest[at + 1..]);
-    }
-    plain + rest
-}
-
-fn behind_escape(rest: &str) -> &str {
-    if let Some(sequence) = rest.strip_prefix('[') {
-        let end = sequence.find(|c: char| ('@'..='~').contains(&c));
-        return end.map_or("", |end| &sequence[end + 1..]);
-    }
-    if let Some(command) = rest.strip_prefix(']') {
-        // A title or a link; it ends with BEL or with another escape sequence.
-        let end = command.find(['\x07', '\x1b']);
-        return end.map_or("", |end| {
-            command[end..]
-                .strip_prefix('\x07')
-                .unwrap_or(&command[end..])
-        });
-    }
-    let mut characters = rest.chars();
-    characters.next();
-    characters.as_str()
-}
-
-/// A short unified diff: what begins and ends alike is left out, and of a long rest the tail.
-/// Lines that differ only within the tolerance are alike.
-pub fn unified(stored: &str, now: &str, tolerance: Tolerance) -> Vec<String> {
-    let (stored, now) = (lines(stored), lines(now));
-    let alike = |(a, b): &(&String, &String)| same_line(a, b, tolerance);
-    let head = stored.iter().zip(&now).take_while(alike).count();
-    let tail = stored[head..]
-        .iter()
-        .rev()
-        .zip(now[head..].iter().rev())
-        .take_while(alike)
-        .count();
-    let old = &stored[head..stored.len() - tail];
-    let new = &now[head..now.len() - tail];
+    let (head, old, new) = differing(&stored, &now, |a, b| same_line(a, b, tolerance));
 
     let mut diff = vec!["--- stored".to_string(), "+++ now".to_string()];
     diff.push(format!(
@@ -87,7 +29,7 @@ pub fn unified(stored: &str, now: &str, tolerance: Tolerance) -> Vec<String> {
     if let Some(before) = head.checked_sub(1) {
         diff.push(format!(" {}", window(&stored[before], 0)));
     }
-    let apart = |index: usize| match (old.get(index), new.get(index)) {
+    let first_difference = |index: usize| match (old.get(index), new.get(index)) {
         (Some(old), Some(new)) => old
             .chars()
             .zip(new.chars())
@@ -97,7 +39,7 @@ pub fn unified(stored: &str, now: &str, tolerance: Tolerance) -> Vec<String> {
     };
     for (sign, side) in [('-', old), ('+', new)] {
         for (index, line) in side.iter().take(SHOWN).enumerate() {
-            diff.push(format!("{sign}{}", window(line, apart(index))));
+            diff.push(format!("{sign}{}", window(line, first_difference(index))));
         }
         if side.len() > SHOWN {
             diff.push(format!("{sign}… {} more lines", side.len() - SHOWN));
@@ -106,12 +48,12 @@ pub fn unified(stored: &str, now: &str, tolerance: Tolerance) -> Vec<String> {
     diff
 }
 
-/// The part of a long line around a place in it, counted in characters.
-fn window(line: &str, place: usize) -> String {
+/// Returns the part of a long line around a column, counted in characters.
+fn window(line: &str, column: usize) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_string();
     }
-    let from = place.saturating_sub(WIDTH / 3);
+    let from = column.saturating_sub(WIDTH / 3);
     let middle: String = line.chars().skip(from).take(WIDTH).collect();
     let before = if from > 0 { "…" } else { "" };
     let after = if from + WIDTH < line.chars().count() {
@@ -126,35 +68,8 @@ fn window(line: &str, place: usize) -> String {
 mod tests {
     use super::*;
 
-    fn same(stored: &str, now: &str) -> bool {
-        same_text(stored, now, Tolerance::default())
-    }
-
     #[test]
-    fn ends_of_lines_do_not_matter() {
-        assert!(same("a  \nb\t\n", "a\nb"));
-        assert!(same("a\r\nb", "a\nb\n\n"));
-        assert!(!same("a\n\nb", "a\nb"));
-        assert!(!same(" a", "a"));
-        assert!(same("", "\n"));
-    }
-
-    #[test]
-    fn colours_do_not_matter() {
-        assert!(same(
-            "\x1b[31mred\x1b[0m 1.0\x1b[1;38;5;9m!",
-            "red 1.0000001!"
-        ));
-        assert_eq!(
-            without_ansi("a\x1b]8;;http://x\x07link\x1b]8;;\x1b\\b"),
-            "alinkb"
-        );
-        assert_eq!(without_ansi("cut \x1b[3"), "cut ");
-        assert_eq!(without_ansi("cut \x1b"), "cut ");
-    }
-
-    #[test]
-    fn only_what_differs_is_shown() {
+    fn only_differing_lines_are_printed() {
         let diff = unified(
             "a\nloss 1.0\nb\nc",
             "a\nloss 1.0000001\nB\nc",
@@ -181,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_shown_where_it_differs() {
+    fn a_long_line_is_cut_around_its_first_difference() {
         let long = "x".repeat(1000);
         let diff = unified(
             &format!("{long}A"),

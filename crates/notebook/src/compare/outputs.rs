@@ -1,65 +1,71 @@
-//! Holds the outputs of a run against those in the file.
+//! Compares the outputs of a run with those in the file.
 //!
-//! Compared are: how many outputs there are and of which kind, text (stream, `text/*`, JavaScript)
-//! line by line with numbers within the tolerance, JSON value by value, and an error's name and
-//! message. Of an image, and of everything else that is no text, it only counts that it is there: two
-//! versions of a font or a compressor give other bytes for the same picture. SVG counts as an image.
+//! Compared are the number and kind of outputs, text (stream, `text/*`, JavaScript) line by line with
+//! numbers within the tolerance, JSON value by value, and an error's name and message. Of an image, as
+//! of all other binary data, only its presence counts: another version of a font or a compressor
+//! changes the bytes of the same image. SVG counts as an image.
 
-use super::diff::{lines, same_text, unified};
-use super::numbers::Tolerance;
+use super::diff::unified;
+use super::text::{differing, lines, same_text};
+use crate::document::tolerance::Tolerance;
 use jupyter_protocol::media::Media;
 use nbformat::v4::Output;
 use serde_json::{Map, Value};
 
-/// One output that is not what the file says.
+/// One output that differs from the file.
 #[derive(Debug, PartialEq)]
-pub struct Mismatch {
-    /// Which output of the cell, from 1.
-    pub number: usize,
-    /// What kind it is and what is wrong with it: `stdout differs`.
-    pub what: String,
-    /// The two values, as lines of a diff.
-    pub diff: Vec<String>,
+pub(crate) struct Mismatch {
+    /// The number of the output in the cell, from 1.
+    pub(crate) number: usize,
+    /// The kind of the output and how it differs: `stdout differs`.
+    pub(crate) what: String,
+    /// The lines of a diff of both values.
+    pub(crate) diff: Vec<String>,
 }
 
-/// All mismatches between the stored outputs of a cell and those of a run.
-pub fn compare(stored: &[Output], now: &[Output], tolerance: Tolerance) -> Vec<Mismatch> {
-    let (stored, now) = (facts(stored), facts(now));
-    let alike = |(a, b): &(&Fact, &Fact)| a.differences(b, tolerance).is_empty();
-    let head = stored.iter().zip(&now).take_while(alike).count();
-    let tail = stored[head..]
-        .iter()
-        .rev()
-        .zip(now[head..].iter().rev())
-        .take_while(alike)
-        .count();
-    let old = &stored[head..stored.len() - tail];
-    let new = &now[head..now.len() - tail];
+/// Returns all mismatches between the stored outputs of a cell and those of a run.
+pub(crate) fn compare(stored: &[Output], now: &[Output], tolerance: Tolerance) -> Vec<Mismatch> {
+    let (stored, now) = (comparable(stored), comparable(now));
+    let (head, old, new) = differing(&stored, &now, |a, b| a.differences(b, tolerance).is_empty());
     let mut mismatches = Vec::new();
     for index in 0..old.len().max(new.len()) {
         let number = head + index + 1;
-        let mut add = |(what, diff)| mismatches.push(Mismatch { number, what, diff });
-        match (old.get(index), new.get(index)) {
-            (Some(old), Some(new)) => {
-                old.differences(new, tolerance).into_iter().for_each(add);
-            }
-            (Some(old), None) => add((
-                format!("{} is missing", old.kind()),
-                unified(&old.text(), "", Tolerance::default()),
-            )),
-            (None, Some(new)) => add((
-                format!("{} is not in the file", new.kind()),
-                unified("", &new.text(), Tolerance::default()),
-            )),
+        let differences = match (old.get(index), new.get(index)) {
+            (Some(old), Some(new)) => old.differences(new, tolerance),
+            (Some(old), None) => vec![Difference {
+                what: format!("{} is missing", old.kind()),
+                stored: old.text(),
+                now: String::new(),
+                tolerance,
+            }],
+            (None, Some(new)) => vec![Difference {
+                what: format!("{} is not in the file", new.kind()),
+                stored: String::new(),
+                now: new.text(),
+                tolerance,
+            }],
             (None, None) => unreachable!("one of the sides is as long as the loop"),
-        }
+        };
+        mismatches.extend(differences.into_iter().map(|difference| Mismatch {
+            number,
+            diff: unified(&difference.stored, &difference.now, difference.tolerance),
+            what: difference.what,
+        }));
     }
     mismatches
 }
 
-/// An output without what does not count: execution counts, metadata, tracebacks.
+/// Two texts that are not equal within the tolerance.
+struct Difference {
+    what: String,
+    stored: String,
+    now: String,
+    tolerance: Tolerance,
+}
+
+/// The part of an output that is compared: no execution counts, metadata or tracebacks.
 #[derive(Debug)]
-enum Fact {
+enum Comparable {
     Stream {
         name: String,
         text: String,
@@ -73,45 +79,45 @@ enum Fact {
     },
 }
 
-/// The facts of a cell; adjacent texts of one stream are one, however they came in pieces.
-fn facts(outputs: &[Output]) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = Vec::new();
+/// Converts the outputs of a cell; adjacent texts of one stream become one.
+fn comparable(outputs: &[Output]) -> Vec<Comparable> {
+    let mut all: Vec<Comparable> = Vec::new();
     for output in outputs {
-        let fact = match output {
+        let one = match output {
             Output::Stream { name, text } => {
-                if let Some(Fact::Stream {
+                if let Some(Comparable::Stream {
                     name: last,
                     text: so_far,
-                }) = facts.last_mut()
+                }) = all.last_mut()
                     && last == name
                 {
                     so_far.push_str(&text.0);
                     continue;
                 }
-                Fact::Stream {
+                Comparable::Stream {
                     name: name.clone(),
                     text: text.0.clone(),
                 }
             }
-            Output::DisplayData(display) => Fact::Bundle {
+            Output::DisplayData(display) => Comparable::Bundle {
                 kind: "display",
                 data: bundle(&display.data),
             },
-            Output::ExecuteResult(result) => Fact::Bundle {
+            Output::ExecuteResult(result) => Comparable::Bundle {
                 kind: "result",
                 data: bundle(&result.data),
             },
-            Output::Error(error) => Fact::Error {
+            Output::Error(error) => Comparable::Error {
                 text: format!("{}: {}", error.ename, error.evalue),
             },
         };
-        facts.push(fact);
+        all.push(one);
     }
-    facts.retain(|fact| !matches!(fact, Fact::Stream { text, .. } if lines(text).is_empty()));
-    facts
+    all.retain(|one| !matches!(one, Comparable::Stream { text, .. } if lines(text).is_empty()));
+    all
 }
 
-/// A bundle by its mime types, each text in one piece.
+/// Returns the bundle by MIME type, each text as one string.
 fn bundle(media: &Media) -> Map<String, Value> {
     match serde_json::to_value(media) {
         Ok(Value::Object(map)) => map,
@@ -119,55 +125,62 @@ fn bundle(media: &Media) -> Map<String, Value> {
     }
 }
 
-type Difference = (String, Vec<String>);
-
-impl Fact {
+impl Comparable {
     fn kind(&self) -> String {
         match self {
-            Fact::Stream { name, .. } => name.clone(),
-            Fact::Bundle { kind, .. } => kind.to_string(),
-            Fact::Error { .. } => "error".into(),
+            Comparable::Stream { name, .. } => name.clone(),
+            Comparable::Bundle { kind, .. } => kind.to_string(),
+            Comparable::Error { .. } => "error".into(),
         }
     }
 
-    /// What a person would see of it.
+    /// Returns the text that represents the output in a diff.
     fn text(&self) -> String {
         match self {
-            Fact::Stream { text, .. } | Fact::Error { text } => text.clone(),
-            Fact::Bundle { data, .. } => match data.get("text/plain").and_then(Value::as_str) {
-                Some(text) => text.to_string(),
-                None => mime_types(data),
+            Comparable::Stream { text, .. } | Comparable::Error { text } => text.clone(),
+            Comparable::Bundle { data, .. } => match data.get("text/plain") {
+                Some(Value::String(text)) => text.clone(),
+                _ => mime_types(data),
             },
         }
     }
 
-    fn differences(&self, now: &Fact, tolerance: Tolerance) -> Vec<Difference> {
+    fn differences(&self, now: &Comparable, tolerance: Tolerance) -> Vec<Difference> {
         let (kind, new_kind) = (self.kind(), now.kind());
         if kind != new_kind {
-            let diff = unified(
-                &format!("({kind})\n{}", self.text()),
-                &format!("({new_kind})\n{}", now.text()),
-                Tolerance {
-                    rtol: 0.0,
-                    atol: 0.0,
-                },
-            );
-            return vec![(format!("{kind} has become {new_kind}"), diff)];
+            return vec![Difference {
+                what: format!("{kind} has become {new_kind}"),
+                stored: format!("({kind})\n{}", self.text()),
+                now: format!("({new_kind})\n{}", now.text()),
+                tolerance: Tolerance::EXACT,
+            }];
         }
         match (self, now) {
-            (Fact::Bundle { data: stored, .. }, Fact::Bundle { data: now, .. }) => {
+            (Comparable::Stream { text: stored, .. }, Comparable::Stream { text: now, .. })
+            | (Comparable::Error { text: stored }, Comparable::Error { text: now }) => {
+                Vec::from_iter(text_difference(&kind, stored, now, tolerance))
+            }
+            (Comparable::Bundle { data: stored, .. }, Comparable::Bundle { data: now, .. }) => {
                 bundle_differences(&kind, stored, now, tolerance)
             }
-            _ => text_difference(&kind, &self.text(), &now.text(), tolerance)
-                .into_iter()
-                .collect(),
+            // A file may hold a stream that is named like another kind.
+            _ => Vec::from_iter(text_difference(&kind, &self.text(), &now.text(), tolerance)),
         }
     }
 }
 
-fn text_difference(kind: &str, stored: &str, now: &str, tol: Tolerance) -> Option<Difference> {
-    let difference = || (format!("{kind} differs"), unified(stored, now, tol));
-    (!same_text(stored, now, tol)).then(difference)
+fn text_difference(
+    kind: &str,
+    stored: &str,
+    now: &str,
+    tolerance: Tolerance,
+) -> Option<Difference> {
+    (!same_text(stored, now, tolerance)).then(|| Difference {
+        what: format!("{kind} differs"),
+        stored: stored.to_owned(),
+        now: now.to_owned(),
+        tolerance,
+    })
 }
 
 fn bundle_differences(
@@ -178,23 +191,23 @@ fn bundle_differences(
 ) -> Vec<Difference> {
     let (types, new_types) = (mime_types(stored), mime_types(now));
     if types != new_types {
-        let diff = unified(&types, &new_types, Tolerance::default());
-        return vec![(format!("{kind} has other mime types"), diff)];
+        return vec![Difference {
+            what: format!("{kind} has other mime types"),
+            stored: types,
+            now: new_types,
+            tolerance,
+        }];
     }
     let differences = stored.iter().filter_map(|(mime, stored)| {
         let now = now.get(mime)?;
         let kind = format!("{kind}, {mime}");
-        if is_json(mime) {
-            let pretty = |value| serde_json::to_string_pretty(value).unwrap_or_default();
-            let difference = || {
-                (
-                    format!("{kind} differs"),
-                    unified(&pretty(stored), &pretty(now), tolerance),
-                )
-            };
-            return (!same_json(stored, now, tolerance)).then(difference);
-        }
         match (stored, now) {
+            _ if is_json(mime) => (!same_json(stored, now, tolerance)).then(|| Difference {
+                what: format!("{kind} differs"),
+                stored: format!("{stored:#}"),
+                now: format!("{now:#}"),
+                tolerance,
+            }),
             (Value::String(stored), Value::String(now)) if is_text(mime) => {
                 text_difference(&kind, stored, now, tolerance)
             }
@@ -204,7 +217,7 @@ fn bundle_differences(
     differences.collect()
 }
 
-/// One to a line, in the order of the alphabet.
+/// Lists the MIME types in alphabetical order, one per line.
 fn mime_types(data: &Map<String, Value>) -> String {
     let mut types: Vec<&str> = data.keys().map(String::as_str).collect();
     types.sort_unstable();

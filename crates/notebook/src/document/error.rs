@@ -1,127 +1,157 @@
 //! Why a file cannot be run as a notebook, and what to do about it.
 
-use std::fmt;
+use std::io;
 
-/// A notebook that cannot be run; shown as one line that says what and one that says what to do.
-#[derive(Debug, Clone, PartialEq)]
+/// A notebook that cannot be run: one line with the problem, one with the next step.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {problem}\n  {}", .problem.advice(.name))]
 pub struct NotebookError {
     /// The file as it was named on the command line.
     pub name: String,
+    /// What is wrong with the file.
     pub problem: Problem,
 }
 
 /// What is wrong with a notebook file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
+    /// No file has this name.
+    #[error("there is no such file")]
     Missing,
-    Directory,
-    Unreadable(String),
+    /// The name is that of a folder.
+    #[error("is a folder, not a notebook")]
+    Folder,
+    /// The file exists but reading it fails.
+    #[error("cannot be read: {0}")]
+    Unreadable(io::Error),
+    /// The file is not UTF-8 from this byte on.
+    #[error("is not text in UTF-8 (byte {offset}), so it is not a notebook")]
     NotUtf8 {
+        /// The first byte that is not UTF-8.
         offset: usize,
     },
+    /// The text is not JSON.
+    #[error("is not JSON: {error}")]
     NotJson {
-        line: usize,
-        column: usize,
-        what: String,
+        /// What the parser expected, with line and column.
+        error: serde_json::Error,
+        /// Whether the text holds the markers of a merge conflict.
         merge_conflict: bool,
     },
+    /// The JSON is not that of a notebook.
+    #[error("is JSON but not a notebook: it has no `{lacks}`")]
     NotANotebook {
+        /// The key that every notebook has.
         lacks: &'static str,
     },
+    /// The format is older than 4.
+    #[error("is a notebook in format {version}, from before Jupyter")]
     TooOld {
+        /// The major version of the format.
         version: i64,
     },
+    /// The format is newer than 4.5.
+    #[error("is a notebook in format {major}.{minor}; Taper reads up to 4.5")]
     TooNew {
+        /// The major version of the format.
         major: i64,
+        /// The minor version of the format.
         minor: i64,
     },
-    Invalid(String),
+    /// The document violates the notebook format.
+    #[error("is not a valid notebook: {0}")]
+    Invalid(InvalidDocument),
+    /// The notebook is written in another language.
+    #[error("is for the kernel `{kernel}` ({language}), not for Rust")]
     OtherKernel {
+        /// The kernel's name as JupyterLab shows it.
         kernel: String,
+        /// The language of the cells.
         language: String,
     },
-    BadTolerance(String),
+    /// The metadata `taper` holds no usable tolerance.
+    #[error("its metadata `taper` cannot be read: {0}")]
+    BadTolerance(#[from] BadTolerance),
 }
 
-impl std::error::Error for NotebookError {}
+/// How a document violates the notebook format.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidDocument {
+    /// A value has the wrong type, or a key is missing.
+    #[error("{0}")]
+    Json(serde_json::Error),
+    /// A rule of the format that no type expresses.
+    #[error("{0}")]
+    Rule(String),
+    /// The version that the parser found is not the one that was checked before.
+    #[error("it is not in format 4.5")]
+    Version,
+}
 
-impl fmt::Display for NotebookError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, advice) = self.problem.describe(&self.name);
-        write!(f, "{}: {what}\n  {advice}", self.name)
+/// What stands in the metadata `taper` in place of a tolerance.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadTolerance {
+    /// The metadata is not a JSON object.
+    #[error("it is {0}")]
+    NotAnObject(serde_json::Value),
+    /// A tolerance is not a number of at least 0.
+    #[error("`{key}` is {value}")]
+    NotANumber {
+        /// `rtol` or `atol`.
+        key: &'static str,
+        /// The value found.
+        value: serde_json::Value,
+    },
+}
+
+impl From<nbformat::NotebookError> for InvalidDocument {
+    fn from(error: nbformat::NotebookError) -> Self {
+        match error {
+            nbformat::NotebookError::JsonError(error) => InvalidDocument::Json(error),
+            nbformat::NotebookError::ValidationError(rule) => InvalidDocument::Rule(rule),
+            nbformat::NotebookError::UnsupportedVersion(..) => InvalidDocument::Version,
+        }
     }
 }
 
 const RESTORE: &str =
     "Restore it from version control or a checkpoint (File > Revert Notebook to Checkpoint).";
-const RESAVE: &str = "Open it in JupyterLab and save it: Jupyter repairs what it can.";
 
 impl Problem {
-    /// What is wrong, and what to do.
-    fn describe(&self, name: &str) -> (String, String) {
-        match self {
-            Problem::Missing => (
-                "there is no such file".into(),
-                "Check the path; it is taken from the current directory.".into(),
-            ),
-            Problem::Directory => (
-                "is a folder, not a notebook".into(),
-                format!(
-                    "Name the notebooks in it: {}/*.ipynb",
-                    name.trim_end_matches('/')
-                ),
-            ),
-            Problem::Unreadable(why) => (
-                format!("cannot be read: {why}"),
-                "Check its permissions.".into(),
-            ),
-            Problem::NotUtf8 { offset } => (
-                format!("is not text in UTF-8 (byte {offset}), so it is not a notebook"),
-                RESTORE.into(),
-            ),
-            Problem::NotJson { .. } => self.describe_json(),
-            Problem::NotANotebook { lacks } => (
-                format!("is JSON but not a notebook: it has no `{lacks}`"),
-                "Name a file that Jupyter has saved.".into(),
-            ),
-            Problem::TooOld { version } => (
-                format!("is a notebook in format {version}, from before Jupyter"),
-                format!("Convert it: jupyter nbconvert --to notebook --inplace {name}"),
-            ),
-            Problem::TooNew { major, minor } => (
-                format!("is a notebook in format {major}.{minor}; Taper reads up to 4.5"),
-                "Update Taper, or save it from a JupyterLab that writes 4.5.".into(),
-            ),
-            Problem::Invalid(why) => (format!("is not a valid notebook: {why}"), RESAVE.into()),
-            Problem::OtherKernel { kernel, language } => (
-                format!("is for the kernel `{kernel}` ({language}), not for Rust"),
-                "Choose the kernel \"Rust (Taper)\" in JupyterLab and save it, or run it with \
-                 `jupyter execute`."
-                    .into(),
-            ),
-            Problem::BadTolerance(why) => (
-                format!("its metadata `taper` cannot be read: {why}"),
-                "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6}}.".into(),
-            ),
-        }
-    }
-
-    fn describe_json(&self) -> (String, String) {
-        let Problem::NotJson {
-            line,
-            column,
-            what,
-            merge_conflict,
-        } = self
-        else {
-            unreachable!("called for NotJson alone");
+    /// Returns the next step for the user of the notebook `name`.
+    fn advice(&self, name: &str) -> String {
+        let advice = match self {
+            Problem::Missing => "Check the path; it is relative to the current directory.",
+            Problem::Folder => {
+                let folder = name.trim_end_matches('/');
+                return format!("Name the notebooks in it: {folder}/*.ipynb");
+            }
+            Problem::Unreadable(_) => "Check its permissions.",
+            Problem::NotJson {
+                merge_conflict: true,
+                ..
+            } => {
+                "It holds a merge conflict: resolve it (`nbdime mergetool` helps) or check out one side."
+            }
+            Problem::NotUtf8 { .. } | Problem::NotJson { .. } => RESTORE,
+            Problem::NotANotebook { .. } => "Name a file that Jupyter has saved.",
+            Problem::TooOld { .. } => {
+                return format!("Convert it: jupyter nbconvert --to notebook --inplace {name}");
+            }
+            Problem::TooNew { .. } => "Update Taper, or save it from a JupyterLab that writes 4.5.",
+            Problem::Invalid(_) => {
+                "Open it in JupyterLab and save it: Jupyter repairs what it can."
+            }
+            Problem::OtherKernel { .. } => {
+                "Choose the kernel \"Rust (Taper)\" in JupyterLab and save it, or run it with `jupyter execute`."
+            }
+            Problem::BadTolerance(_) => {
+                "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6}}."
+            }
         };
-        let what = format!("is not JSON at line {line}, column {column}: {what}");
-        let advice = if *merge_conflict {
-            "It holds a merge conflict: resolve it (`nbdime mergetool` helps) or check out one side."
-        } else {
-            RESTORE
-        };
-        (what, advice.into())
+        advice.to_owned()
     }
 }

@@ -1,7 +1,8 @@
 //! Reading and writing notebook files.
 
+use super::layout::{layout, name_kernel};
 use super::notebook::Notebook;
-use super::save::{Target, layout, name_kernel};
+use super::write::Target;
 use crate::testing::{Folder, code, load, notebook, stdout};
 use serde_json::{Value, json};
 use std::fs;
@@ -41,14 +42,14 @@ fn what_cannot_be_read() {
 
 #[test]
 fn what_is_not_json() {
-    assert!(refusal("").contains("not JSON at line 1, column 0: EOF"));
+    assert!(refusal("").contains("is not JSON: EOF while parsing a value at line 1 column 0"));
     let text = refusal("{\n \"cells\": [,]\n}");
     assert!(
-        text.contains("x.ipynb: is not JSON at line 2, column 12: expected value"),
+        text.contains("x.ipynb: is not JSON: expected value at line 2 column 12"),
         "{text}"
     );
     let conflict = refusal("{\n<<<<<<< HEAD\n \"cells\": []\n=======\n}");
-    assert!(conflict.contains("line 2, column 1") && conflict.contains("merge conflict"));
+    assert!(conflict.contains("line 2 column 1") && conflict.contains("merge conflict"));
 }
 
 #[test]
@@ -170,6 +171,7 @@ fn stored_outputs_that_jupyter_tools_leave() {
             .stored
             .as_ref()
             .unwrap_err()
+            .to_string()
             .starts_with("output 1 is not valid")
     );
 }

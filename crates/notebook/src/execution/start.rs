@@ -1,35 +1,37 @@
-//! One notebook's run, with an evaluator of its own.
+//! Runs one notebook with a new evaluator.
 
 use super::execute::{Execution, Purpose, execute, is_wanted};
-use super::notebook::Notebook;
-use super::report::Console;
-use super::{StartEvaluator, signals};
-use anyhow::Context;
+use crate::console::Console;
+use crate::document::notebook::Notebook;
+use crate::error::{AnyError, Error, Result};
+use crate::signals;
 use std::path::Path;
 use std::sync::Arc;
+use taper_evaluator::evaluator::Evaluator;
 
-/// Goes to the notebook's folder and executes its cells with a fresh evaluator, if there are any.
-pub fn execute_file(
+/// Starts an evaluator without variables. It is called after the current directory has become the
+/// notebook's folder, so that relative paths in cells mean the same as in Jupyter.
+pub type StartEvaluator = dyn Fn() -> std::result::Result<Box<dyn Evaluator>, AnyError>;
+
+/// Changes to the notebook's folder and executes its cells with a new evaluator, if there are any.
+pub(crate) fn execute_file(
     notebook: &Notebook,
     path: &Path,
     purpose: Purpose,
     start: &StartEvaluator,
     console: &Console,
-) -> anyhow::Result<Execution> {
+) -> Result<Execution> {
     if !notebook.cells.iter().any(|cell| is_wanted(cell, purpose)) {
-        return Ok(Execution::of_nothing(notebook));
+        return Ok(Execution::empty(notebook));
     }
-    let folder = std::path::absolute(path)?;
-    let folder = folder.parent().unwrap_or(Path::new("/"));
-    std::env::set_current_dir(folder)
-        .with_context(|| format!("cannot go to {}", folder.display()))?;
+    enter_folder_of(path)?;
     console.progress(&format!("{}: starting the kernel", notebook.name));
-    let starting = signals::aim(Arc::new(signals::EndProcess));
+    let starting = signals::set_target(Arc::new(signals::EndProcess));
     let started = start();
     drop(starting);
     console.progress("");
-    let mut evaluator = started?;
-    let _aim = signals::aim(evaluator.interrupter());
+    let mut evaluator = started.map_err(Error::Evaluator)?;
+    let _target = signals::set_target(evaluator.interrupter());
     let execution = execute(
         notebook,
         &mut *evaluator,
@@ -42,4 +44,10 @@ pub fn execute_file(
     );
     console.progress("");
     Ok(execution)
+}
+
+fn enter_folder_of(path: &Path) -> Result<()> {
+    let absolute = std::path::absolute(path).map_err(Error::file("find", path))?;
+    let folder = absolute.parent().unwrap_or(Path::new("/"));
+    std::env::set_current_dir(folder).map_err(Error::file("enter", folder))
 }

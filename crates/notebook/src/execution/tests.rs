@@ -1,8 +1,8 @@
 //! Running cells with the fake language, without the commands around.
 
 use super::execute::{CellRun, End, Execution, Purpose, execute, store};
-use super::notebook::Notebook;
-use super::save::layout;
+use crate::document::layout::layout;
+use crate::document::notebook::Notebook;
 use crate::testing::{Fake, Folder, code, load, notebook, stdout, tagged};
 use serde_json::{Value, json};
 use std::cell::Cell;
