@@ -96,7 +96,7 @@ pub enum Error {
         /// The text after the `=`.
         value: String,
         /// What the parser expected.
-        source: toml::de::Error,
+        source: Box<toml::de::Error>,
     },
     /// A manifest or a configuration file is not TOML.
     #[error("cannot parse {name}")]
@@ -104,7 +104,7 @@ pub enum Error {
         /// The file.
         name: String,
         /// What the parser expected.
-        source: toml::de::Error,
+        source: Box<toml::de::Error>,
     },
 }
 

@@ -288,4 +288,26 @@ mod tests {
         let meant = json!({ "source": "let a = ;", "metadata": { "tags": ["raises-exception"] } });
         assert_eq!(self::body(&[meant]), END);
     }
+
+    #[test]
+    fn every_cell_of_every_chapter_parses() {
+        let notebooks = concat!(env!("CARGO_MANIFEST_DIR"), "/../../notebooks");
+        let folders = [notebooks.to_owned(), format!("{notebooks}/solutions")];
+        let files = folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).expect(folder));
+        let files = files.map(|entry| entry.expect("an entry").path());
+        let mut chapters = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|end| end == "ipynb")) {
+            let program = Program::new("n", &Notebook::load(&file).expect("a notebook"));
+            let parses = |warning: &String| !warning.contains("does not parse");
+            assert!(
+                program.warnings.iter().all(parses),
+                "{:?}",
+                program.warnings
+            );
+            chapters += 1;
+        }
+        assert!(chapters > 0);
+    }
 }

@@ -70,7 +70,7 @@ fn manifest_of(programs: &BTreeMap<String, Program>, config: &str) -> Result<Str
                 .map_err(|source| Error::Dependency {
                     name: name.clone(),
                     value: value.clone(),
-                    source,
+                    source: Box::new(source),
                 })?;
         dependencies.extend(parsed.into_iter().map(|(_, value)| (name.clone(), value)));
     }
@@ -123,7 +123,7 @@ fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
 fn parse(text: &str, name: &str) -> Result<Table> {
     text.parse().map_err(|source| Error::Toml {
         name: name.to_owned(),
-        source,
+        source: Box::new(source),
     })
 }
 

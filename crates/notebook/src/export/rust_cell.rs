@@ -122,3 +122,27 @@ fn collect_imported(tree: &UseTree, parent: Option<&Ident>, names: &mut Vec<Stri
         UseTree::Rename(_) | UseTree::Glob(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_of(source: &str) -> Vec<String> {
+        let parsed = RustCell::parse(source).map_err(|(_, error)| error);
+        parsed.expect("Rust").names.into_iter().collect()
+    }
+
+    #[test]
+    fn a_use_introduces_its_leaves() {
+        let source = "use std::fmt::{self, Debug as D, Display as _}; use std::io::*;";
+        assert_eq!(names_of(source), ["D", "fmt"]);
+    }
+
+    #[test]
+    fn a_value_is_found_after_characters_of_several_bytes() {
+        let parsed =
+            RustCell::parse(":dep a = \"1\"\nlet é = \"ü\";\né // 损").map_err(|(_, error)| error);
+        let shown = parsed.expect("Rust").with_value_shown();
+        assert_eq!(shown, "let é = \"ü\";\nshow_value!(é); // 损");
+    }
+}
