@@ -58,7 +58,7 @@ pub use commands::run::{Destination, RunOptions, run};
 pub use commands::task::WORKER_ARGUMENT;
 pub use commands::test::test;
 pub use commands::worker::run_worker;
-pub use document::error::{BadTolerance, InvalidDocument, NotebookError, Problem};
+pub use document::error::{InvalidDocument, NotebookError, Problem};
 pub use document::notebook::Notebook;
 pub use error::{AnyError, Error};
 pub use execution::start::StartEvaluator;

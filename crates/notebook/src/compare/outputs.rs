@@ -6,7 +6,7 @@
 //! changes the bytes of the same image. SVG counts as an image.
 
 use super::diff::unified;
-use super::text::{differing, lines, same_text};
+use super::text::{differing, is_blank, same_text};
 use crate::document::tolerance::Tolerance;
 use jupyter_protocol::media::Media;
 use nbformat::v4::Output;
@@ -113,7 +113,7 @@ fn comparable(outputs: &[Output]) -> Vec<Comparable> {
         };
         all.push(one);
     }
-    all.retain(|one| !matches!(one, Comparable::Stream { text, .. } if lines(text).is_empty()));
+    all.retain(|one| !matches!(one, Comparable::Stream { text, .. } if is_blank(text)));
     all
 }
 

@@ -2,18 +2,26 @@
 
 use super::numbers::same_line;
 use crate::document::tolerance::Tolerance;
+use std::borrow::Cow;
 
 /// Returns the lines to compare: without colours, trailing spaces and trailing empty lines.
-pub(super) fn lines(text: &str) -> Vec<String> {
-    let text = without_ansi(text);
-    let mut lines: Vec<String> = text
-        .split('\n')
-        .map(|line| line.trim_end().into())
-        .collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
+pub(super) fn lines(text: &str) -> Vec<Cow<'_, str>> {
+    let mut lines: Vec<_> = text.split('\n').map(clean).collect();
+    let end = lines.iter().rposition(|line| !line.is_empty());
+    lines.truncate(end.map_or(0, |last| last + 1));
     lines
+}
+
+/// Returns whether a text has no line to compare.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.split('\n').all(|line| clean(line).is_empty())
+}
+
+fn clean(line: &str) -> Cow<'_, str> {
+    if line.contains('\x1b') {
+        return without_ansi(line).trim_end().to_owned().into();
+    }
+    line.trim_end().into()
 }
 
 /// Splits off the common head and tail of two lists; returns the length of the head and the rests.
@@ -36,12 +44,18 @@ pub(super) fn differing<'a, T>(
 
 /// Returns whether two texts are equal within the tolerance.
 pub(super) fn same_text(stored: &str, now: &str, tolerance: Tolerance) -> bool {
-    let (stored, now) = (lines(stored), lines(now));
-    stored.len() == now.len()
-        && stored
-            .iter()
-            .zip(&now)
-            .all(|(stored, now)| same_line(stored, now, tolerance))
+    // Line by line: of two long outputs, only the lines up to the first difference are read.
+    let (mut stored, mut now) = (stored.split('\n'), now.split('\n'));
+    loop {
+        let same = match (stored.next(), now.next()) {
+            (None, None) => return true,
+            (Some(stored), Some(now)) => same_line(&clean(stored), &clean(now), tolerance),
+            (Some(rest), None) | (None, Some(rest)) => clean(rest).is_empty(),
+        };
+        if !same {
+            return false;
+        }
+    }
 }
 
 /// Removes the escape sequences that set colours or move the cursor.

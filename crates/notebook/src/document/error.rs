@@ -22,6 +22,9 @@ pub enum Problem {
     /// The name is that of a folder.
     #[error("is a folder, not a notebook")]
     Folder,
+    /// The name is that of a pipe or a device, which may have no end.
+    #[error("is a pipe or a device, not a notebook")]
+    SpecialFile,
     /// The file exists but reading it fails.
     #[error("cannot be read: {0}")]
     Unreadable(io::Error),
@@ -71,8 +74,13 @@ pub enum Problem {
         language: String,
     },
     /// The metadata `taper` holds no usable tolerance.
-    #[error("its metadata `taper` cannot be read: {0}")]
-    BadTolerance(#[from] BadTolerance),
+    #[error("its metadata `taper` cannot be read: `{key}` is {value}")]
+    BadTolerance {
+        /// `taper`, `rtol` or `atol`.
+        key: &'static str,
+        /// The value found.
+        value: serde_json::Value,
+    },
 }
 
 /// How a document violates the notebook format.
@@ -88,23 +96,6 @@ pub enum InvalidDocument {
     /// The version that the parser found is not the one that was checked before.
     #[error("it is not in format 4.5")]
     Version,
-}
-
-/// What stands in the metadata `taper` in place of a tolerance.
-#[derive(Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BadTolerance {
-    /// The metadata is not a JSON object.
-    #[error("it is {0}")]
-    NotAnObject(serde_json::Value),
-    /// A tolerance is not a number of at least 0.
-    #[error("`{key}` is {value}")]
-    NotANumber {
-        /// `rtol` or `atol`.
-        key: &'static str,
-        /// The value found.
-        value: serde_json::Value,
-    },
 }
 
 impl From<nbformat::NotebookError> for InvalidDocument {
@@ -129,6 +120,7 @@ impl Problem {
                 let folder = name.trim_end_matches('/');
                 return format!("Name the notebooks in it: {folder}/*.ipynb");
             }
+            Problem::SpecialFile => "Save its content to a file, and name that.",
             Problem::Unreadable(_) => "Check its permissions.",
             Problem::NotJson {
                 merge_conflict: true,
@@ -148,7 +140,7 @@ impl Problem {
             Problem::OtherKernel { .. } => {
                 "Choose the kernel \"Rust (Taper)\" in JupyterLab and save it, or run it with `jupyter execute`."
             }
-            Problem::BadTolerance(_) => {
+            Problem::BadTolerance { .. } => {
                 "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6}}."
             }
         };

@@ -62,16 +62,9 @@ impl Notebook {
     /// Fails if the file cannot be read or is not a notebook for Rust.
     pub fn load(path: &Path) -> Result<Notebook, NotebookError> {
         let name = path.display().to_string();
-        match std::fs::read(path) {
+        match read_file(path) {
             Ok(bytes) => Notebook::read(&name, bytes),
-            Err(error) => {
-                let problem = match error.kind() {
-                    io::ErrorKind::NotFound => Problem::Missing,
-                    io::ErrorKind::IsADirectory => Problem::Folder,
-                    _ => Problem::Unreadable(error),
-                };
-                Err(NotebookError { name, problem })
-            }
+            Err(problem) => Err(NotebookError { name, problem }),
         }
     }
 
@@ -104,6 +97,22 @@ impl Notebook {
             original,
         })
     }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
+    let problem = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::Missing,
+        _ => Problem::Unreadable(error),
+    };
+    // Before the file is opened: opening a pipe waits for its writer.
+    let kind = std::fs::metadata(path).map_err(problem)?.file_type();
+    if kind.is_dir() {
+        return Err(Problem::Folder);
+    }
+    if !kind.is_file() {
+        return Err(Problem::SpecialFile);
+    }
+    std::fs::read(path).map_err(problem)
 }
 
 fn parse_json(text: &str) -> Result<Value, Problem> {

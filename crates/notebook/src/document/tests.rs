@@ -283,3 +283,27 @@ fn the_same_content_is_not_written_again() {
     assert!(!target.has_changed_since(b"same"));
     assert!(target.has_changed_since(b"other"));
 }
+
+#[test]
+fn pipes_and_devices_are_refused_before_they_are_opened() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe.ipynb");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [pipe.as_path(), std::path::Path::new("/dev/full")] {
+        let message = Notebook::load(path).unwrap_err().to_string();
+        assert!(message.contains("is a pipe or a device"), "{message}");
+        let message = Target::new(path).unwrap_err().to_string();
+        assert!(message.contains("it is a pipe or a device"), "{message}");
+    }
+}
+
+#[test]
+fn a_read_only_file_is_not_replaced() {
+    let folder = Folder::new();
+    let path = folder.write_text("x.ipynb", "old");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let error = Target::new(&path).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    assert!(error.to_string().contains("read-only"), "{error}");
+}

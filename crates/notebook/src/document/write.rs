@@ -21,11 +21,8 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(path)?,
             Err(error) => return Err(error),
         };
-        if path.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "it is a folder, not a file",
-            ));
+        if let Ok(old) = fs::metadata(&path) {
+            refuse_to_replace(&old)?;
         }
         let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
         tempfile::tempfile_in(&folder)?;
@@ -59,6 +56,23 @@ impl Target {
     pub(crate) fn has_changed_since(&self, original: &[u8]) -> bool {
         fs::read(&self.path).map_or(true, |bytes| bytes != original)
     }
+}
+
+fn refuse_to_replace(old: &fs::Metadata) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied};
+    let (kind, why) = if old.is_dir() {
+        (IsADirectory, "it is a folder, not a file")
+    } else if !old.is_file() {
+        (InvalidInput, "it is a pipe or a device, not a file")
+    } else if old.permissions().readonly() {
+        (
+            PermissionDenied,
+            "the file is read-only (`chmod u+w` allows writing)",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(kind, why))
 }
 
 /// A temporary file with the permissions of any new file (tempfile's own are for secrets).
