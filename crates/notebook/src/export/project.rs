@@ -202,3 +202,61 @@ fn write(path: &Path, text: &str) -> Result<()> {
         .and_then(|target| target.write(text))
         .map_err(Error::file("write", path))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_holds_the_program_and_a_copy_of_taper() {
+        let home = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let config =
+            "[profile.dev.package.ctx]\nopt-level = 0\n[profile.dev.package.taper]\nopt-level = 3";
+        let program = Program {
+            source: "fn main() {}\n".into(),
+            dependencies: BTreeMap::from([("rand".into(), "{ version = \"0.9\" }".into())]),
+            warnings: Vec::new(),
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |program| {
+            let programs = BTreeMap::from([("gpus".to_owned(), program)]);
+            write_project(folder.path(), home, config, &programs)
+        };
+        write(program).expect("it is written");
+
+        let source = fs::read_to_string(folder.path().join("src/bin/gpus.rs"));
+        assert_eq!(source.expect("the program"), "fn main() {}\n");
+        let manifest = read_manifest(folder.path()).expect("a manifest");
+        assert_eq!(
+            manifest["dependencies"]["taper"]["path"].as_str(),
+            Some("taper")
+        );
+        assert_eq!(
+            manifest["dependencies"]["rand"]["version"].as_str(),
+            Some("0.9")
+        );
+        let packages = manifest["profile"]["dev"]["package"].as_table();
+        assert!(packages.is_some_and(|of| of.contains_key("taper") && !of.contains_key("ctx")));
+        let copied = read_manifest(&folder.path().join("taper")).expect("a manifest");
+        assert!(copied["package"]["version"].is_str());
+
+        let wrong = Program {
+            source: String::new(),
+            dependencies: BTreeMap::from([("rand".into(), "0.9.0".into())]),
+            warnings: Vec::new(),
+        };
+        let error = write(wrong).expect_err("not a version");
+        assert!(
+            error.to_string().starts_with("`:dep rand = 0.9.0` is not"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_folder_with_other_files_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("mine.txt"), "").expect("it is written");
+        let error = write_project(folder.path(), Path::new("/"), "", &BTreeMap::new());
+        assert!(matches!(error, Err(Error::NotAnExport { .. })));
+    }
+}
