@@ -91,7 +91,7 @@ fn print_progress(
 }
 
 fn run_one(task: Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {
-    // Files, not pipes: a process that the worker leaves behind would keep a pipe open for ever.
+    // Files, not pipes: a process that the worker leaves behind would keep a pipe open indefinitely.
     let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let summary = tempfile::NamedTempFile::new()?;
     let assignment = Assignment {
