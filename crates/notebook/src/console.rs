@@ -4,7 +4,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// Standard output and standard error. Text is dropped without a panic once nobody reads them.
+/// Standard output and standard error. Text is dropped without a panic once their reader is gone.
 #[derive(Debug)]
 pub(crate) struct Console {
     out_colours: bool,

@@ -12,7 +12,7 @@
 //!    [`WORKER_ARGUMENT`], calls [`run_worker`], and leaves a summary in a file. The parent prints the
 //!    output of each process when it has ended (`commands/workers.rs`; `commands/task.rs` writes and parses
 //!    the command line between the two).
-//! 2. [`Notebook`] reads a file (`document/notebook.rs`). A file that is not a notebook for Rust gives a
+//! 2. [`Notebook`] reads a file (`document/notebook.rs`). A file that is not a notebook for Rust is a
 //!    [`NotebookError`], which says what was found and what to do. Tags, comments and tolerances of the
 //!    cells are read here (`document/tags.rs`, `document/tolerance.rs`).
 //! 3. `execution/start.rs` changes to the notebook's folder and starts the evaluator;

@@ -1,4 +1,4 @@
-//! Compares lines whose numbers may differ in their last digits.
+//! Compares lines in which a number may differ in its last digits.
 
 use crate::document::tolerance::Tolerance;
 
@@ -33,7 +33,7 @@ fn same_number(stored: &str, now: &str, tolerance: Tolerance) -> bool {
     }
 }
 
-/// A line, split into its numbers and the text before, between and after them.
+/// A line, split into each number and the text before, between and after.
 struct Pieces<'a> {
     text: Vec<&'a str>,
     numbers: Vec<&'a str>,

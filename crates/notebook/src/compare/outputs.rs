@@ -1,7 +1,7 @@
 //! Compares the outputs of a run with those in the file.
 //!
 //! Compared are the number and kind of outputs, text (stream, `text/*`, JavaScript) line by line with
-//! numbers within the tolerance, JSON value by value, and an error's name and message. Of an image, as
+//! each number within the tolerance, JSON value by value, and an error's name and message. Of an image, as
 //! of all other binary data, only its presence counts: another version of a font or a compressor
 //! changes the bytes of the same image. SVG counts as an image.
 

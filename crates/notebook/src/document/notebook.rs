@@ -135,7 +135,7 @@ fn check_format(document: &Value) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a notebook that names another language; one that names none is accepted.
+/// Refuses a notebook that names another language; a notebook without a language is accepted.
 fn check_kernel(metadata: &Value) -> Result<(), Problem> {
     let text = |pointer: &str| metadata.pointer(pointer).and_then(Value::as_str);
     let kernel = text("/kernelspec/name");
@@ -177,7 +177,7 @@ fn upgrade(document: &mut Value) -> Option<String> {
     }
 }
 
-/// Gives an id to each cell without one. The id is derived from the cell's position, so that two
+/// Adds an id to each cell without one. The id is derived from the cell's position, so that two
 /// people who upgrade the same file get the same ids and no merge conflict.
 fn name_cells(cells: &mut [Value]) -> usize {
     let id = |cell: &Value| Some(cell.get("id")?.as_str()?.to_string()).filter(|id| !id.is_empty());

@@ -267,7 +267,7 @@ fn a_write_that_fails_leaves_the_old_file() {
     assert_eq!(left.len(), 2, "no temporary file stays behind");
     assert!(
         Target::new(&folder.path("sub/x.ipynb")).is_err(),
-        "a folder is no target"
+        "a folder is not a target"
     );
     assert!(Target::new(&folder.path("nowhere/x.ipynb")).is_err());
 }

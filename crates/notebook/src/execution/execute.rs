@@ -172,7 +172,7 @@ fn gather(
     cells
 }
 
-/// Keeps the outputs; there is nobody to ask for input.
+/// Keeps the outputs; a request for input fails, because the run is not interactive.
 struct Recorder<'a>(&'a mut Outputs);
 
 impl Front for Recorder<'_> {

@@ -127,7 +127,7 @@ fn tags_decide_what_runs() {
     assert_eq!(
         unexpected(&tested),
         [3],
-        "a test wants the error that the tag names"
+        "a test expects the error that the tag names"
     );
     let (ran, document) = after(&cells, RUN);
     assert_eq!(
