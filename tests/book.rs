@@ -363,9 +363,7 @@ fn a_person_reads_every_page() {
     let mut visit = script("book_visit.py");
     visit.args(["--tabs", "every.html"]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
-    visit.args(
-        notebooks.iter().map(|notebook| page_of(notebook)),
-    );
+    visit.args(notebooks.iter().map(|notebook| page_of(notebook)));
     visit.arg("how-taper-works.html");
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());
@@ -405,7 +403,7 @@ fn what_is_wrong_with_a_notebook_ends_the_build() {
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
     let what =
-        "error: notebooks/missing.ipynb: is not JSON at line 1, column 11: EOF while parsing";
+        "error: notebooks/missing.ipynb: is not JSON: EOF while parsing a list at line 1 column 11";
     assert!(said.stderr.contains(what), "{}", said.all());
 
     let mut dead = notebook_of(&[]);

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use taper_host::home;
-use taper_notebook::export::program::Program;
-use taper_notebook::export::project;
-use taper_notebook::run::notebook::Notebook;
+use taper_notebook::{Notebook, Program, write_project};
 use taper_session::workspace::CARGO_CONFIG;
 
 /// Make notebooks a plain cargo project, to run them where there is no Jupyter.
@@ -34,14 +32,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             name = with_folder(path, &name)?;
         }
         let program = Program::new(&name, &Notebook::load(path)?);
-        for command in &program.left_out {
-            eprintln!("{}: left out, it is no Rust: {command}", path.display());
+        for warning in &program.warnings {
+            eprintln!("{}: {warning}", path.display());
         }
         if programs.insert(name.clone(), program).is_some() {
             bail!("two notebooks are called {name}\nExport them into two folders");
         }
     }
-    project::write(&arguments.to, &home::folder(), CARGO_CONFIG, &programs)?;
+    write_project(&arguments.to, &home::folder(), CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
     let name = programs.keys().next().context("no notebook")?;
     println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");

@@ -1,58 +1,11 @@
-//! Text that is the same but for the last digits of its numbers.
+//! Compares lines in which a number may differ in its last digits.
 
-use super::problem::Problem;
-use serde_json::Value;
+use crate::document::tolerance::Tolerance;
 
-/// How far a number may be from the stored one: `|now - stored| <= atol + rtol * |stored|`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tolerance {
-    pub rtol: f64,
-    pub atol: f64,
-}
-
-impl Default for Tolerance {
-    fn default() -> Self {
-        Tolerance {
-            rtol: 1e-5,
-            atol: 1e-8,
-        }
-    }
-}
-
-impl Tolerance {
-    /// Reads the metadata key `taper`; what it does not say comes from `outer`.
-    pub fn read(taper: Option<&Value>, outer: Tolerance) -> Result<Tolerance, Problem> {
-        let read = |key: &str, outer: f64| match taper.and_then(|taper| taper.get(key)) {
-            None => Ok(outer),
-            Some(value) => value
-                .as_f64()
-                .filter(|number| *number >= 0.0)
-                .ok_or_else(|| Problem::BadTolerance(format!("`{key}` is {value}"))),
-        };
-        if let Some(taper) = taper.filter(|taper| !taper.is_object()) {
-            return Err(Problem::BadTolerance(format!("it is {taper}")));
-        }
-        Ok(Tolerance {
-            rtol: read("rtol", outer.rtol)?,
-            atol: read("atol", outer.atol)?,
-        })
-    }
-
-    /// Whether `now` is near enough to `stored`. Not-a-number equals itself here, and an infinity
-    /// only the same infinity.
-    pub fn allows(self, stored: f64, now: f64) -> bool {
-        if stored == now || (stored.is_nan() && now.is_nan()) {
-            return true;
-        }
-        let apart = (now - stored).abs();
-        apart.is_finite() && apart <= self.atol + self.rtol * stored.abs()
-    }
-}
-
-/// Whether two lines say the same. Numbers may differ by the tolerance, whole numbers may not:
-/// they count things. Spaces beside a number do not matter, because a column is padded to its
-/// widest number.
-pub fn same_line(stored: &str, now: &str, tolerance: Tolerance) -> bool {
+/// Returns whether two lines are equal. Floating-point numbers may differ by the tolerance; integers
+/// may not, because they count things. Spaces beside a number do not matter, because a column is
+/// padded to its widest number.
+pub(super) fn same_line(stored: &str, now: &str, tolerance: Tolerance) -> bool {
     if stored == now {
         return true;
     }
@@ -80,7 +33,7 @@ fn same_number(stored: &str, now: &str, tolerance: Tolerance) -> bool {
     }
 }
 
-/// A line, cut into its numbers and the text before, between and behind them.
+/// A line, split into each number and the text before, between and after.
 struct Pieces<'a> {
     text: Vec<&'a str>,
     numbers: Vec<&'a str>,
@@ -108,7 +61,7 @@ impl<'a> Pieces<'a> {
         pieces
     }
 
-    /// Only the spaces beside a number go; those that indent a text stay.
+    /// Removes only the spaces beside a number, not those that indent a text.
     fn push_text(&mut self, text: &'a str) {
         self.text.push(if self.numbers.is_empty() {
             text
@@ -122,10 +75,10 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The length of the number that begins at `at`, 0 where none does.
+/// Returns the length of the number that begins at `at`, or 0 if none does.
 ///
-/// A number does not stand inside a word: `cell2`, `2nd`, `1.2.3` and `0xff` are text. A unit may
-/// follow directly behind a fraction: `1.5ms`, `2.0f32`.
+/// A number is not part of a word: `cell2`, `2nd`, `1.2.3` and `0xff` are text. A unit may follow
+/// directly after a floating-point number: `1.5ms`, `2.0f32`.
 fn number_at(line: &str, at: usize) -> usize {
     let rest = &line.as_bytes()[at..];
     let after_word = at > 0 && is_word(line.as_bytes()[at - 1]);
@@ -146,10 +99,10 @@ fn number_at(line: &str, at: usize) -> usize {
             .count()
     };
     let mut length = sign + digits(sign);
-    let mut whole = true;
+    let mut is_integer = true;
     if rest.get(length) == Some(&b'.') && digits(length + 1) > 0 {
         length += 1 + digits(length + 1);
-        whole = false;
+        is_integer = false;
     }
     if length == sign {
         return 0;
@@ -159,20 +112,20 @@ fn number_at(line: &str, at: usize) -> usize {
         let exponent = digits(length + 1 + sign);
         if exponent > 0 {
             length += 1 + sign + exponent;
-            whole = false;
+            is_integer = false;
         }
     }
-    let goes_on = match (rest.get(length), rest.get(length + 1)) {
+    let continues = match (rest.get(length), rest.get(length + 1)) {
         (Some(b'.'), Some(next)) => is_word(*next),
-        (Some(next), _) if !whole => *next == b'_' || next.is_ascii_digit(),
+        (Some(next), _) if !is_integer => *next == b'_' || next.is_ascii_digit(),
         (Some(next), _) => is_word(*next),
         (None, _) => false,
     };
-    if goes_on { 0 } else { length }
+    if continues { 0 } else { length }
 }
 
-/// The length of what must be passed over as a whole: a word with the dots inside it, or else one
-/// character. Only ASCII makes words: in `损失0.5` the number is a number.
+/// Returns the length of what is skipped as a whole: a word with the dots inside it, or else one
+/// character. Words consist of ASCII characters: in `损失0.5` the number is a number.
 fn word_at(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let is_word_at = |at: usize| bytes.get(at).is_some_and(|byte| is_word(*byte));
@@ -192,7 +145,6 @@ fn word_at(rest: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn same(stored: &str, now: &str) -> bool {
         same_line(stored, now, Tolerance::default())
@@ -210,7 +162,7 @@ mod tests {
             "exactly the absolute tolerance"
         );
         assert!(!same("loss 0.0", "loss 1.1e-8"));
-        assert!(same("1e-3", "0.001"), "the same number, written otherwise");
+        assert!(same("1e-3", "0.001"), "the same number in another notation");
         assert!(same("1.5E+03", "1500.0"));
         assert!(!same("1e-3", "1e-4"));
         assert!(same("x=-2.50000001;", "x=-2.5;"));
@@ -232,24 +184,27 @@ mod tests {
         assert!(same("-0.0", "0.0"));
         assert!(
             same("[-0.0000, 1.0]", "[ 0.0000, 1.0]"),
-            "the sign's place is a space"
+            "a space in place of the sign"
         );
         assert!(same("-0", "0"));
         assert!(!same("banana", "banNaN"));
     }
 
     #[test]
-    fn whole_numbers_are_exact() {
+    fn integers_are_exact() {
         assert!(
             !same("100000 samples", "100001 samples"),
             "within 1e-5, yet another count"
         );
         assert!(
             !same("9007199254740993", "9007199254740992"),
-            "beyond what an f64 can tell"
+            "more digits than an f64 has"
         );
         assert!(same("epoch 3", "epoch 3"));
-        assert!(same("3", "3.0000001"), "one of them is a fraction");
+        assert!(
+            same("3", "3.0000001"),
+            "one of them is a floating-point number"
+        );
         assert!(!same("12:30:45", "12:30:46"));
         assert!(!same("1,234", "1,235"));
     }
@@ -270,7 +225,7 @@ mod tests {
         }
         assert!(
             same("took 1.500001s", "took 1.500002s"),
-            "a unit behind a fraction"
+            "a unit after a floating-point number"
         );
         assert!(!same("took 1.5s", "took 1.5ms"));
         assert!(same("损失0.500001", "损失0.500002"));
@@ -304,33 +259,5 @@ mod tests {
             assert!(same(odd, odd) && !same(odd, "other"), "{odd}");
             Pieces::of(odd);
         }
-    }
-
-    #[test]
-    fn reading_a_tolerance() {
-        let outer = Tolerance {
-            rtol: 1e-3,
-            atol: 1e-6,
-        };
-        let read = |value: Value| Tolerance::read(Some(&value), outer);
-        assert_eq!(Tolerance::read(None, outer), Ok(outer));
-        assert_eq!(read(json!({})), Ok(outer));
-        assert_eq!(
-            read(json!({"rtol": 0.5})),
-            Ok(Tolerance {
-                rtol: 0.5,
-                atol: 1e-6
-            })
-        );
-        assert_eq!(
-            read(json!({"atol": 1})),
-            Ok(Tolerance {
-                rtol: 1e-3,
-                atol: 1.0
-            })
-        );
-        assert!(read(json!({"rtol": "1e-3"})).is_err());
-        assert!(read(json!({"rtol": -1})).is_err());
-        assert!(read(json!(3)).is_err());
     }
 }

@@ -1,79 +1,15 @@
-//! Writing a notebook: the bytes that Python's nbformat would write, and all of them or none.
+//! The text of a notebook file, byte for byte as Python's nbformat writes it.
 
 use super::notebook::Notebook;
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Map, Value, json};
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
-/// Where a notebook is to be written.
-#[derive(Debug)]
-pub struct Target {
-    path: PathBuf,
-    folder: PathBuf,
-}
-
-impl Target {
-    /// Settles the place now, before the current directory changes, and makes sure that the folder
-    /// takes files: better to hear of it before an hour of training than after.
-    pub fn new(path: &Path) -> io::Result<Target> {
-        let path = match fs::canonicalize(path) {
-            // The file behind a symbolic link is replaced, not the link.
-            Ok(path) => path,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(path)?,
-            Err(error) => return Err(error),
-        };
-        if path.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "it is a folder",
-            ));
-        }
-        let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
-        tempfile::tempfile_in(&folder)?;
-        Ok(Target { path, folder })
-    }
-
-    /// Writes beside the old file and renames over it, so that whoever looks finds the old one or
-    /// the new one, whole, whatever happens meanwhile.
-    pub fn write(&self, text: &str) -> io::Result<()> {
-        if fs::read(&self.path).is_ok_and(|old| old == text.as_bytes()) {
-            return Ok(());
-        }
-        let mut file = new_file(&self.folder)?;
-        file.write_all(text.as_bytes())?;
-        if let Ok(old) = fs::metadata(&self.path) {
-            file.as_file().set_permissions(old.permissions())?;
-        }
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
-        // The rename itself reaches the disk with its folder; not all file systems allow this.
-        let _ = fs::File::open(&self.folder).and_then(|folder| folder.sync_all());
-        Ok(())
-    }
-
-    /// Whether somebody has changed the file since these bytes were read from it.
-    pub fn has_changed_since(&self, original: &[u8]) -> bool {
-        fs::read(&self.path).map_or(true, |bytes| bytes != original)
-    }
-}
-
-/// A temporary file with the permissions of any new file (tempfile's own are for secrets).
-fn new_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new()
-        .prefix(".taper-")
-        .suffix(".tmp")
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-}
-
-/// The text of a notebook file as Python's nbformat lays it out: keys sorted, an indent of one,
-/// texts as lists of lines. `nbformat::serialize_notebook` writes the same for a notebook that its
-/// types hold completely; this one takes any document, so nothing in it is lost.
-pub fn layout(notebook: &Notebook) -> String {
+/// Serialises a notebook with sorted keys, an indent of one and texts as lists of lines.
+///
+/// `nbformat::serialize_notebook` writes the same for a notebook that its types can hold; this
+/// function takes any document, so that nothing is lost.
+pub(crate) fn layout(notebook: &Notebook) -> String {
     let mut document = notebook.document.clone();
     split_lines(&mut document);
     strip_transient(&mut document);
@@ -88,8 +24,8 @@ pub fn layout(notebook: &Notebook) -> String {
     text
 }
 
-/// Sorts the keys by hand: with serde_json's feature `preserve_order` they are not sorted by
-/// themselves, and any crate of the build may switch it on.
+/// Sorts the keys explicitly: serde_json does not sort them with its feature `preserve_order`, which
+/// any crate of the build may enable.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -107,7 +43,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// What JupyterLab and nbformat keep in memory only.
+/// Removes what JupyterLab and nbformat keep only in memory.
 fn strip_transient(document: &mut Value) {
     let remove = |value: Option<&mut Value>, keys: &[&str]| {
         if let Some(Value::Object(map)) = value {
@@ -152,7 +88,7 @@ fn is_text(mime: &str) -> bool {
     mime.starts_with("text/") || ["application/javascript", "image/svg+xml"].contains(&mime)
 }
 
-/// Turns a text, or one in pieces, into its lines.
+/// Splits a text, or the concatenation of a list of texts, into its lines.
 fn split(value: Option<&mut Value>) {
     let Some(value) = value else { return };
     let text = match &*value {
@@ -163,7 +99,7 @@ fn split(value: Option<&mut Value>) {
     *value = python_lines(&text).into();
 }
 
-/// Python's `splitlines(True)`, which knows more ends of lines than Rust's `lines`.
+/// Splits like Python's `splitlines(True)`, which knows more line endings than Rust's `lines`.
 fn python_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut from = 0;
@@ -188,8 +124,8 @@ fn items(list: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
     list.and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// Names the kernel in a notebook that names none, and the language, as a front would.
-pub fn name_kernel(document: &mut Value) {
+/// Sets the language, and the kernel where none is set, as JupyterLab would.
+pub(crate) fn name_kernel(document: &mut Value) {
     if !document["metadata"].is_object() {
         document["metadata"] = Value::Object(Map::new());
     }

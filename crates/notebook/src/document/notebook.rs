@@ -1,67 +1,80 @@
-//! A notebook file, read: its code cells, and the document around them that must not change.
+//! Reads a notebook file: its code cells, and the document around them, which must not change.
 //!
-//! `nbformat` reads and checks it. The document is kept beside its view, as the JSON that it is,
-//! because the view has no room for everything that Jupyter allows (attachments of a raw cell,
+//! `nbformat` parses and validates it. The document is kept beside the parsed cells as plain JSON,
+//! because `nbformat`'s types cannot hold everything that Jupyter allows (attachments of a raw cell,
 //! outputs of an unknown kind, foreign fields), and all of that must survive a run.
 
-use super::numbers::Tolerance;
-use super::problem::{NotebookError, Problem};
+use super::error::{InvalidDocument, NotebookError, Problem};
 use super::tags::Tags;
+use super::tolerance::Tolerance;
 use jupyter_protocol::media::{Media, MediaType};
 use nbformat::v4;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
-/// A notebook, ready to be run.
+/// A notebook, parsed.
 #[derive(Debug)]
 pub struct Notebook {
     /// The file as it was named on the command line.
-    pub name: String,
-    /// Its code cells, in order.
-    pub cells: Vec<CodeCell>,
-    /// What had to be brought up to format 4.5 while reading, if anything.
-    pub upgraded: Option<String>,
-    /// The whole file in format 4.5.
+    pub(crate) name: String,
+    /// The code cells, in order.
+    pub(crate) cells: Vec<CodeCell>,
+    /// What was converted to format 4.5 while reading, if anything.
+    pub(crate) upgraded: Option<String>,
+    /// The whole file in format 4.5, as JSON.
     pub document: Value,
-    /// The bytes as they were read.
-    pub original: Vec<u8>,
+    /// The bytes of the file.
+    pub(crate) original: Vec<u8>,
 }
 
 /// One code cell.
 #[derive(Debug)]
-pub struct CodeCell {
-    /// Its place among all cells of the document, from 0.
-    pub position: usize,
-    pub id: String,
-    pub source: String,
-    pub tags: Tags,
-    pub tolerance: Tolerance,
+pub(crate) struct CodeCell {
+    /// The index among all cells of the document.
+    pub(crate) position: usize,
+    pub(crate) id: String,
+    pub(crate) source: String,
+    pub(crate) tags: Tags,
+    pub(crate) tolerance: Tolerance,
     /// The outputs in the file; an error where one of them is not a valid output.
-    pub stored: Result<Vec<v4::Output>, String>,
+    pub(crate) stored: Result<Vec<v4::Output>, InvalidOutputs>,
+}
+
+/// Why the outputs in the file cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidOutputs {
+    #[error("`outputs` is not a list")]
+    NotAList,
+    #[error("output {number} is not valid: {error}")]
+    Output {
+        number: usize,
+        error: serde_json::Error,
+    },
 }
 
 impl Notebook {
-    /// Reads a notebook; the error names it as `path` does.
+    /// Reads the notebook in the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or is not a notebook for Rust.
     pub fn load(path: &Path) -> Result<Notebook, NotebookError> {
         let name = path.display().to_string();
-        let read = || {
-            let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Problem::Missing,
-                _ if path.is_dir() => Problem::Directory,
-                _ => Problem::Unreadable(error.to_string()),
-            })?;
-            Notebook::parse(&name, bytes)
-        };
-        read().map_err(|problem| NotebookError {
-            name: name.clone(),
-            problem,
-        })
+        match read_file(path) {
+            Ok(bytes) => Notebook::read(&name, bytes),
+            Err(problem) => Err(NotebookError { name, problem }),
+        }
     }
 
-    /// Reads a notebook from its text; the error calls it `name`.
-    pub fn read(name: &str, original: Vec<u8>) -> Result<Notebook, NotebookError> {
-        Notebook::parse(name, original).map_err(|problem| NotebookError {
+    /// Reads a notebook from the bytes of its file; `name` is what errors call it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are not a notebook for Rust.
+    pub fn read(name: &str, bytes: Vec<u8>) -> Result<Notebook, NotebookError> {
+        Notebook::parse(name, bytes).map_err(|problem| NotebookError {
             name: name.to_owned(),
             problem,
         })
@@ -86,20 +99,30 @@ impl Notebook {
     }
 }
 
+fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
+    let problem = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::Missing,
+        _ => Problem::Unreadable(error),
+    };
+    // Before the file is opened: opening a pipe waits for its writer.
+    let kind = std::fs::metadata(path).map_err(problem)?.file_type();
+    if kind.is_dir() {
+        return Err(Problem::Folder);
+    }
+    if !kind.is_file() {
+        return Err(Problem::SpecialFile);
+    }
+    std::fs::read(path).map_err(problem)
+}
+
 fn parse_json(text: &str) -> Result<Value, Problem> {
-    serde_json::from_str(text).map_err(|error| {
-        let what = error.to_string();
-        let what = what.split(" at line ").next().unwrap_or_default();
-        Problem::NotJson {
-            line: error.line(),
-            column: error.column(),
-            what: what.to_string(),
-            merge_conflict: text.lines().any(|line| line.starts_with("<<<<<<<")),
-        }
+    serde_json::from_str(text).map_err(|error| Problem::NotJson {
+        error,
+        merge_conflict: text.lines().any(|line| line.starts_with("<<<<<<<")),
     })
 }
 
-/// Looks at the version before anything else, because everything else depends on it.
+/// Checks the version first, because everything else depends on it.
 fn check_format(document: &Value) -> Result<(), Problem> {
     let number = |key| document.get(key).and_then(Value::as_i64);
     let major = number("nbformat").ok_or(Problem::NotANotebook { lacks: "nbformat" })?;
@@ -112,7 +135,7 @@ fn check_format(document: &Value) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a notebook that says it is in another language; one that says nothing is taken.
+/// Refuses a notebook that names another language; a notebook without a language is accepted.
 fn check_kernel(metadata: &Value) -> Result<(), Problem> {
     let text = |pointer: &str| metadata.pointer(pointer).and_then(Value::as_str);
     let kernel = text("/kernelspec/name");
@@ -136,7 +159,7 @@ fn check_kernel(metadata: &Value) -> Result<(), Problem> {
     })
 }
 
-/// Brings the document to format 4.5; says what it did where it did something.
+/// Converts the document to format 4.5; returns what was changed, if anything.
 fn upgrade(document: &mut Value) -> Option<String> {
     let minor = document["nbformat_minor"].as_i64().unwrap_or(0);
     let fresh = name_cells(document["cells"].as_array_mut()?);
@@ -154,8 +177,8 @@ fn upgrade(document: &mut Value) -> Option<String> {
     }
 }
 
-/// Gives an id to each cell without one. It comes from the cell's place, so the same file always
-/// gets the same ids and two people who upgrade it do not conflict.
+/// Adds an id to each cell without one. The id is derived from the cell's position, so that two
+/// people who upgrade the same file get the same ids and no merge conflict.
 fn name_cells(cells: &mut [Value]) -> usize {
     let id = |cell: &Value| Some(cell.get("id")?.as_str()?.to_string()).filter(|id| !id.is_empty());
     let mut taken: HashSet<String> = cells.iter().filter_map(id).collect();
@@ -174,23 +197,21 @@ fn name_cells(cells: &mut [Value]) -> usize {
     fresh
 }
 
-/// Reads the document through `nbformat`. Outputs are read one by one afterwards: `nbformat` drops
-/// those it does not know with a warning, here a run does not mind and a test names them.
+/// Parses the document with `nbformat`. Outputs are parsed one by one afterwards: `nbformat` drops
+/// unknown ones with a warning, whereas `taper run` keeps them and `taper test` reports them.
 fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
     let outputs = replace_outputs(document, Vec::new());
     let text = document.to_string();
     replace_outputs(document, outputs.clone());
 
-    let parsed = nbformat::parse_notebook(&text).map_err(|error| {
-        let why = error.to_string();
-        Problem::Invalid(why.trim_start_matches("JSON parsing error: ").to_string())
-    })?;
-    let nbformat::Notebook::V4(view) = parsed else {
-        return Err(Problem::Invalid("it is not in format 4.5".into()));
+    let parsed = nbformat::parse_notebook(&text).map_err(|error| Problem::Invalid(error.into()))?;
+    let nbformat::Notebook::V4(parsed) = parsed else {
+        return Err(Problem::Invalid(InvalidDocument::Version));
     };
-    let everywhere = Tolerance::read(view.metadata.additional.get("taper"), Tolerance::default())?;
+    let of_notebook = parsed.metadata.additional.get("taper");
+    let of_notebook = Tolerance::read(of_notebook, Tolerance::default())?;
     let mut cells = Vec::new();
-    for (position, (cell, outputs)) in view.cells.iter().zip(outputs).enumerate() {
+    for (position, (cell, outputs)) in parsed.cells.iter().zip(outputs).enumerate() {
         let v4::Cell::Code {
             id,
             metadata,
@@ -205,7 +226,7 @@ fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
             position,
             id: id.to_string(),
             tags: Tags::read(metadata.tags.as_deref().unwrap_or_default(), &source),
-            tolerance: Tolerance::read(metadata.additional.get("taper"), everywhere)?,
+            tolerance: Tolerance::read(metadata.additional.get("taper"), of_notebook)?,
             stored: read_outputs(outputs.unwrap_or_default()),
             source,
         });
@@ -213,8 +234,7 @@ fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
     Ok(cells)
 }
 
-/// Puts other lists in place of each cell's outputs (an empty one where `new` has none) and
-/// returns those that were there.
+/// Replaces each cell's outputs (by an empty list where `new` has none) and returns the old ones.
 fn replace_outputs(document: &mut Value, new: Vec<Option<Value>>) -> Vec<Option<Value>> {
     let mut new = new.into_iter();
     let cells = document["cells"]
@@ -231,21 +251,20 @@ fn replace_outputs(document: &mut Value, new: Vec<Option<Value>>) -> Vec<Option<
         .collect()
 }
 
-fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>, String> {
+fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>, InvalidOutputs> {
     let Value::Array(outputs) = outputs else {
-        return Err("`outputs` is not a list".into());
+        return Err(InvalidOutputs::NotAList);
     };
-    outputs
-        .into_iter()
-        .enumerate()
-        .map(|(index, output)| {
-            read_output(output).map_err(|why| format!("output {} is not valid: {why}", index + 1))
+    (1..)
+        .zip(outputs)
+        .map(|(number, output)| {
+            read_output(output).map_err(|error| InvalidOutputs::Output { number, error })
         })
         .collect()
 }
 
-/// Reads one output. Its data is set apart as the JSON that it is: as typed media, fields of some
-/// kinds would be lost. Tools that clean notebooks leave a null count, which `nbformat` refuses.
+/// Parses one output. Its data stays plain JSON, because typed media would lose fields of some
+/// kinds. Tools that clean notebooks leave a count of `null`, which `nbformat` refuses.
 fn read_output(mut output: Value) -> Result<v4::Output, serde_json::Error> {
     let mut data = Map::new();
     if let Value::Object(fields) = &mut output {
@@ -266,7 +285,7 @@ fn read_output(mut output: Value) -> Result<v4::Output, serde_json::Error> {
     Ok(output)
 }
 
-/// A bundle as `nbformat` holds it, each value untouched.
-pub fn media(bundle: Map<String, Value>) -> Media {
+/// Converts a MIME bundle to `nbformat`'s type, with each value untouched.
+pub(crate) fn media(bundle: Map<String, Value>) -> Media {
     Media::new(bundle.into_iter().map(MediaType::Other).collect())
 }

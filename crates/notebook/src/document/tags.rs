@@ -1,23 +1,23 @@
-//! What a cell's tags and comments ask of the runner, in the words that Jupyter users know.
+//! A cell's tags and comments that control its execution, as nbclient and nbval define them.
 
-/// How a cell is to be treated.
+/// How a cell is executed and compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tags {
-    /// `skip-execution` (nbclient): never run.
-    pub skip: bool,
-    /// `nbval-skip`, `NBVAL_SKIP`: not run by a test.
-    pub skip_in_test: bool,
-    /// `raises-exception` (nbclient), `nbval-raises-exception`, `NBVAL_RAISES_EXCEPTION`: the cell
-    /// is meant to fail.
-    pub raises: bool,
-    /// `nbval-ignore-output`, `NBVAL_IGNORE_OUTPUT`: run, its outputs not compared.
-    pub ignore_output: bool,
+pub(crate) struct Tags {
+    /// `skip-execution` (nbclient): is never run.
+    pub(crate) skip: bool,
+    /// `nbval-skip`, `NBVAL_SKIP`: is not run by a test.
+    pub(crate) skip_in_test: bool,
+    /// `raises-exception` (nbclient), `nbval-raises-exception`, `NBVAL_RAISES_EXCEPTION`: is expected
+    /// to fail.
+    pub(crate) raises: bool,
+    /// `nbval-ignore-output`, `NBVAL_IGNORE_OUTPUT`: is run, and its outputs are not compared.
+    pub(crate) ignore_output: bool,
 }
 
 impl Tags {
-    /// Reads a cell's tags, then the comment lines that nbval knows: `// NBVAL_SKIP` and so on,
-    /// alone on their line. What comes later wins.
-    pub fn read(tags: &[String], source: &str) -> Tags {
+    /// Reads a cell's tags, then nbval's comments, each alone on its line: `// NBVAL_SKIP` and so on.
+    /// A later one overrides an earlier one.
+    pub(crate) fn read(tags: &[String], source: &str) -> Tags {
         let comments = source
             .lines()
             .filter_map(|line| line.trim().strip_prefix("//"))
@@ -42,7 +42,7 @@ impl Tags {
     }
 }
 
-/// nbval takes `NBVAL_SKIP` and `nbval-skip` for the same.
+/// Converts `NBVAL_SKIP` to `nbval-skip`, which means the same.
 fn normal(tag: &str) -> String {
     if tag.starts_with("NBVAL_") {
         tag.to_ascii_lowercase().replace('_', "-")
@@ -78,7 +78,7 @@ mod tests {
         assert!(tags(&[], "//NBVAL_SKIP").skip_in_test);
         assert!(tags(&[], "  // NBVAL_RAISES_EXCEPTION").raises);
         assert!(!tags(&["nbval-ignore-output"], "// NBVAL_CHECK_OUTPUT").ignore_output);
-        let said = tags(&[], "// about NBVAL_SKIP\nlet s = \"NBVAL_SKIP\";");
-        assert_eq!(said, Tags::default());
+        let unchanged = tags(&[], "// about NBVAL_SKIP\nlet s = \"NBVAL_SKIP\";");
+        assert_eq!(unchanged, Tags::default());
     }
 }

@@ -1,8 +1,8 @@
 //! Running cells with the fake language, without the commands around.
 
 use super::execute::{CellRun, End, Execution, Purpose, execute, store};
-use super::notebook::Notebook;
-use super::save::layout;
+use crate::document::layout::layout;
+use crate::document::notebook::Notebook;
 use crate::testing::{Fake, Folder, code, load, notebook, stdout, tagged};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -127,7 +127,7 @@ fn tags_decide_what_runs() {
     assert_eq!(
         unexpected(&tested),
         [3],
-        "a test wants the error that the tag names"
+        "a test expects the error that the tag names"
     );
     let (ran, document) = after(&cells, RUN);
     assert_eq!(

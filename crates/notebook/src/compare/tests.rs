@@ -1,8 +1,8 @@
 //! Comparing outputs with stored ones.
 
-use super::compare::compare;
-use super::notebook::media;
-use super::numbers::Tolerance;
+use super::outputs::compare;
+use crate::document::notebook::media;
+use crate::document::tolerance::Tolerance;
 use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
 use serde_json::{Map, Value, json};
 
@@ -129,18 +129,18 @@ fn missing_and_extra_outputs() {
 
 #[test]
 fn images_by_presence_and_html_as_text() {
-    let picture = |svg: &str, html: &str| {
+    let image = |svg: &str, html: &str| {
         display(json!({"image/svg+xml": svg, "image/png": svg, "text/html": html}))
     };
-    let stored = picture("<svg/>", "<b>1.0</b>\n");
+    let stored = image("<svg/>", "<b>1.0</b>\n");
     let same = found(
         std::slice::from_ref(&stored),
-        &[picture("<svg></svg>", "<b>1.000001</b>")],
+        &[image("<svg></svg>", "<b>1.000001</b>")],
     );
     assert_eq!(same, nothing());
     let other = found(
         std::slice::from_ref(&stored),
-        &[picture("<svg/>", "<i>1.0</i>")],
+        &[image("<svg/>", "<i>1.0</i>")],
     );
     assert_eq!(other, ["1 display, text/html differs"]);
     let mime = found(&[stored], &[display(json!({"text/html": "<b>1.0</b>"}))]);

@@ -1,21 +1,20 @@
-//! What the commands print, and how: colours only on a terminal, one line for progress.
+//! The terminal: colours only where they are wanted, one line for progress.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// The two streams of the command. What cannot be written, because nobody reads any more, is lost
-/// without a panic.
+/// Standard output and standard error. Text is dropped without a panic once their reader is gone.
 #[derive(Debug)]
-pub struct Console {
+pub(crate) struct Console {
     out_colours: bool,
     err_colours: bool,
     progress: bool,
 }
 
-/// How a piece of text is meant.
+/// The meaning of a piece of text, shown as its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub(crate) enum Tone {
     Good,
     Bad,
     Quiet,
@@ -23,9 +22,9 @@ pub enum Tone {
 }
 
 impl Console {
-    /// The console of this process. `NO_COLOR` and `CLICOLOR_FORCE` are heeded; the latter is how
-    /// a worker hears that its parent writes to a terminal.
-    pub fn new() -> Console {
+    /// Creates the console of this process. It respects `NO_COLOR`, and `CLICOLOR_FORCE`, by which a
+    /// worker knows that its parent writes to a terminal.
+    pub(crate) fn new() -> Console {
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let colours = |terminal| !set("NO_COLOR") && (terminal || set("CLICOLOR_FORCE"));
         Console {
@@ -35,48 +34,48 @@ impl Console {
         }
     }
 
-    /// Whether a worker whose output this console prints should use colours.
-    pub fn has_colours(&self) -> bool {
+    /// Returns whether a worker whose output this console prints should use colours.
+    pub(crate) fn has_colours(&self) -> bool {
         self.out_colours && self.err_colours
     }
 
-    /// A line of the command's result.
-    pub fn say(&self, line: &str) {
+    /// Prints a line of the result to standard output.
+    pub(crate) fn say(&self, line: &str) {
         let _ = writeln!(io::stdout(), "{line}");
     }
 
-    /// A line about what went wrong or what to know.
-    pub fn warn(&self, line: &str) {
+    /// Prints a warning or an error to standard error.
+    pub(crate) fn warn(&self, line: &str) {
         let _ = writeln!(io::stderr(), "{line}");
     }
 
-    /// Prints bytes as they are, the result's and the warnings'.
-    pub fn pass_on(&self, out: &[u8], err: &[u8]) {
+    /// Prints a worker's output unchanged.
+    pub(crate) fn pass_on(&self, out: &[u8], err: &[u8]) {
         let _ = io::stderr().write_all(err);
         let _ = io::stdout()
             .write_all(out)
             .and_then(|()| io::stdout().flush());
     }
 
-    /// Shows what is going on at present; an empty line takes it away.
-    pub fn progress(&self, line: &str) {
+    /// Shows the current step on a terminal; an empty line removes it.
+    pub(crate) fn progress(&self, line: &str) {
         if self.progress {
             let _ = write!(io::stderr(), "\r\x1b[2K{line}").and_then(|()| io::stderr().flush());
         }
     }
 
-    /// A piece of a line for [`say`](Self::say).
-    pub fn out(&self, tone: Tone, text: &str) -> String {
+    /// Colours text for [`say`](Self::say).
+    pub(crate) fn out(&self, tone: Tone, text: &str) -> String {
         paint(self.out_colours, tone, text)
     }
 
-    /// A piece of a line for [`warn`](Self::warn).
-    pub fn err(&self, tone: Tone, text: &str) -> String {
+    /// Colours text for [`warn`](Self::warn).
+    pub(crate) fn err(&self, tone: Tone, text: &str) -> String {
         paint(self.err_colours, tone, text)
     }
 
-    /// A line of a diff, for [`say`](Self::say).
-    pub fn diff_line(&self, line: &str) -> String {
+    /// Colours a line of a diff for [`say`](Self::say).
+    pub(crate) fn diff_line(&self, line: &str) -> String {
         match line.as_bytes().first() {
             Some(b'-') => self.out(Tone::Bad, line),
             Some(b'+') => self.out(Tone::Good, line),
@@ -100,13 +99,13 @@ fn paint(colours: bool, tone: Tone, text: &str) -> String {
     }
 }
 
-/// `1 cell`, `2 cells`.
-pub fn count(number: usize, noun: &str) -> String {
+/// Returns `1 cell`, `2 cells`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A duration as people read it.
-pub fn seconds(time: Duration) -> String {
+/// Returns a duration in seconds, or in minutes and seconds.
+pub(crate) fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_numbers() {
+    fn counts_and_durations() {
         assert_eq!(count(0, "error"), "0 errors");
         assert_eq!(count(1, "cell"), "1 cell");
         assert_eq!(seconds(Duration::from_millis(12_340)), "12.3 s");

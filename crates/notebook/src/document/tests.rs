@@ -1,7 +1,8 @@
 //! Reading and writing notebook files.
 
+use super::layout::{layout, name_kernel};
 use super::notebook::Notebook;
-use super::save::{Target, layout, name_kernel};
+use super::write::Target;
 use crate::testing::{Folder, code, load, notebook, stdout};
 use serde_json::{Value, json};
 use std::fs;
@@ -41,14 +42,14 @@ fn what_cannot_be_read() {
 
 #[test]
 fn what_is_not_json() {
-    assert!(refusal("").contains("not JSON at line 1, column 0: EOF"));
+    assert!(refusal("").contains("is not JSON: EOF while parsing a value at line 1 column 0"));
     let text = refusal("{\n \"cells\": [,]\n}");
     assert!(
-        text.contains("x.ipynb: is not JSON at line 2, column 12: expected value"),
+        text.contains("x.ipynb: is not JSON: expected value at line 2 column 12"),
         "{text}"
     );
     let conflict = refusal("{\n<<<<<<< HEAD\n \"cells\": []\n=======\n}");
-    assert!(conflict.contains("line 2, column 1") && conflict.contains("merge conflict"));
+    assert!(conflict.contains("line 2 column 1") && conflict.contains("merge conflict"));
 }
 
 #[test]
@@ -170,6 +171,7 @@ fn stored_outputs_that_jupyter_tools_leave() {
             .stored
             .as_ref()
             .unwrap_err()
+            .to_string()
             .starts_with("output 1 is not valid")
     );
 }
@@ -265,7 +267,7 @@ fn a_write_that_fails_leaves_the_old_file() {
     assert_eq!(left.len(), 2, "no temporary file stays behind");
     assert!(
         Target::new(&folder.path("sub/x.ipynb")).is_err(),
-        "a folder is no target"
+        "a folder is not a target"
     );
     assert!(Target::new(&folder.path("nowhere/x.ipynb")).is_err());
 }
@@ -280,4 +282,28 @@ fn the_same_content_is_not_written_again() {
     assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
     assert!(!target.has_changed_since(b"same"));
     assert!(target.has_changed_since(b"other"));
+}
+
+#[test]
+fn pipes_and_devices_are_refused_before_they_are_opened() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe.ipynb");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [pipe.as_path(), std::path::Path::new("/dev/full")] {
+        let message = Notebook::load(path).unwrap_err().to_string();
+        assert!(message.contains("is a pipe or a device"), "{message}");
+        let message = Target::new(path).unwrap_err().to_string();
+        assert!(message.contains("it is a pipe or a device"), "{message}");
+    }
+}
+
+#[test]
+fn a_read_only_file_is_not_replaced() {
+    let folder = Folder::new();
+    let path = folder.write_text("x.ipynb", "old");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let error = Target::new(&path).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    assert!(error.to_string().contains("read-only"), "{error}");
 }

@@ -1,65 +1,66 @@
-//! Runs the cells of a notebook, in order, and puts what they showed into its document.
+//! Runs the cells of a notebook in order and stores their outputs in its document.
 
-use super::notebook::{CodeCell, Notebook};
 use super::outputs::Outputs;
+use crate::document::layout::name_kernel;
+use crate::document::notebook::{CodeCell, Notebook};
 use nbformat::v4::Output;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::{Evaluator, Front};
 use taper_evaluator::event::{CellError, Event};
 
-/// Who asks for the run.
+/// What a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// The outputs are wanted.
+pub(crate) enum Purpose {
+    /// `taper run`: the outputs are kept.
     Run { allow_errors: bool },
-    /// The outputs are to be compared with the stored ones.
+    /// `taper test`: the outputs are compared with the stored ones.
     Test,
 }
 
-/// A notebook's run.
+/// The result of a run.
 #[derive(Debug)]
-pub struct Execution {
+pub(crate) struct Execution {
     /// One entry for each code cell.
-    pub cells: Vec<CellRun>,
-    pub end: End,
-    pub took: Duration,
+    pub(crate) cells: Vec<CellRun>,
+    pub(crate) end: End,
+    pub(crate) took: Duration,
 }
 
 /// How the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// At the last cell.
+pub(crate) enum End {
+    /// After the last cell.
     Finished,
-    /// At the first cell that failed: its index among the code cells.
+    /// After the first cell that failed: its index among the code cells.
     Failed(usize),
-    /// Because somebody wanted it to.
+    /// Because of a signal.
     Interrupted,
 }
 
-/// What became of one cell.
+/// The result of one cell.
 #[derive(Debug)]
-pub enum CellRun {
-    /// Not run: its tags say so, or it comes after the end.
+pub(crate) enum CellRun {
+    /// Not run, because of its tags or because the run ended before it.
     Untouched,
-    /// Nothing in it but spaces.
+    /// Only white space.
     Empty,
     Ran(Ran),
 }
 
-/// A cell that has been run.
+/// A cell that was run.
 #[derive(Debug)]
-pub struct Ran {
-    pub execution_count: usize,
-    pub outputs: Vec<Output>,
-    pub error: Option<CellError>,
-    /// Whether the error, or its absence, is against what the cell's tags say.
-    pub unexpected: bool,
+pub(crate) struct Ran {
+    pub(crate) execution_count: usize,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) error: Option<CellError>,
+    /// Whether the error, or its absence, contradicts the cell's tags.
+    pub(crate) unexpected: bool,
 }
 
 impl Execution {
-    /// The run of a notebook in which no cell is to be run.
-    pub fn of_nothing(notebook: &Notebook) -> Execution {
+    /// Returns the result for a notebook in which no cell is to be run.
+    pub(crate) fn empty(notebook: &Notebook) -> Execution {
         let purpose = Purpose::Run { allow_errors: true };
         let cells = gather(notebook, purpose, Vec::new(), Vec::new(), End::Finished);
         Execution {
@@ -69,8 +70,8 @@ impl Execution {
         }
     }
 
-    /// The cells that were run.
-    pub fn ran(&self) -> impl Iterator<Item = (usize, &Ran)> {
+    /// Iterates over the cells that were run, with their indices among the code cells.
+    pub(crate) fn ran(&self) -> impl Iterator<Item = (usize, &Ran)> {
         self.cells
             .iter()
             .enumerate()
@@ -81,8 +82,8 @@ impl Execution {
     }
 }
 
-/// Whether a run would run this cell.
-pub fn is_wanted(cell: &CodeCell, purpose: Purpose) -> bool {
+/// Returns whether a run for this purpose executes the cell.
+pub(crate) fn is_wanted(cell: &CodeCell, purpose: Purpose) -> bool {
     let skipped = cell.tags.skip || (purpose == Purpose::Test && cell.tags.skip_in_test);
     !skipped && !is_empty(cell)
 }
@@ -91,16 +92,16 @@ fn is_empty(cell: &CodeCell) -> bool {
     cell.source.trim().is_empty()
 }
 
-/// Runs the cells until one fails, or until `stop` says so; `progress` hears before each cell how
-/// many have been looked at.
-pub fn execute(
+/// Runs the cells until one fails or `stop` returns true; calls `progress` before each cell with its
+/// index.
+pub(crate) fn execute(
     notebook: &Notebook,
     evaluator: &mut dyn Evaluator,
     purpose: Purpose,
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(usize),
 ) -> Execution {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut outputs = Outputs::default();
     let mut errors = Vec::new();
     let mut end = End::Finished;
@@ -134,11 +135,11 @@ pub fn execute(
     Execution {
         cells,
         end,
-        took: begun.elapsed(),
+        took: started.elapsed(),
     }
 }
 
-/// Brings together what the loop has kept apart: outputs are final only after the last cell.
+/// Joins errors and outputs: outputs are final only after the last cell.
 fn gather(
     notebook: &Notebook,
     purpose: Purpose,
@@ -158,7 +159,7 @@ fn gather(
         let raises = notebook.cells[index].tags.raises;
         let unexpected = match purpose {
             Purpose::Test => error.is_some() != raises,
-            // As in Jupyter: the tag allows an error, it does not ask for one.
+            // As in Jupyter: the tag allows an error but does not require one.
             Purpose::Run { .. } => error.is_some() && !raises,
         };
         cells[index] = CellRun::Ran(Ran {
@@ -171,7 +172,7 @@ fn gather(
     cells
 }
 
-/// The evaluator's front: keeps the outputs and has nobody to ask for input.
+/// Keeps the outputs; a request for input fails, because the run is not interactive.
 struct Recorder<'a>(&'a mut Outputs);
 
 impl Front for Recorder<'_> {
@@ -184,8 +185,8 @@ impl Front for Recorder<'_> {
     }
 }
 
-/// Puts the outputs of a run into the notebook's document, and takes away what is stale.
-pub fn store(notebook: &mut Notebook, execution: &Execution) {
+/// Stores the outputs of a run in the notebook's document and removes stale ones.
+pub(crate) fn store(notebook: &mut Notebook, execution: &Execution) {
     for (cell, run) in notebook.cells.iter().zip(&execution.cells) {
         let (count, outputs) = match run {
             CellRun::Untouched => continue,
@@ -196,10 +197,10 @@ pub fn store(notebook: &mut Notebook, execution: &Execution) {
         stored["execution_count"] = count;
         stored["outputs"] = outputs;
         if let Some(metadata) = stored["metadata"].as_object_mut() {
-            // When each cell ran, as JupyterLab and a classic extension note it.
+            // The times at which JupyterLab and a classic extension ran the cell.
             metadata.remove("execution");
             metadata.remove("ExecuteTime");
         }
     }
-    super::save::name_kernel(&mut notebook.document);
+    name_kernel(&mut notebook.document);
 }

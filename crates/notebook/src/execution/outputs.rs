@@ -1,13 +1,12 @@
 //! The outputs of a notebook while it runs, as Jupyter would keep them.
 
-use super::notebook::media;
+use crate::document::notebook::media;
 use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
 use taper_evaluator::event::Event;
 
-/// The outputs of all cells. They belong together because an update of a display reaches every
-/// output that carries its id, in whichever cell that is.
+/// The outputs of all cells: an update of a display changes every output with its id, in any cell.
 #[derive(Debug, Default)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     cells: Vec<CellOutputs>,
 }
 
@@ -15,7 +14,7 @@ pub struct Outputs {
 struct CellOutputs {
     execution_count: usize,
     shown: Vec<Shown>,
-    /// A clear that waits for the next output, so that a picture is replaced without a flicker.
+    /// A clear that waits for the next output, so that a figure is replaced without flicker.
     clear_waits: bool,
 }
 
@@ -26,16 +25,16 @@ struct Shown {
 }
 
 impl Outputs {
-    /// Begins the next cell; the events from here on are its own.
-    pub fn begin_cell(&mut self, execution_count: usize) {
+    /// Begins the next cell, to which the following events belong.
+    pub(crate) fn begin_cell(&mut self, execution_count: usize) {
         self.cells.push(CellOutputs {
             execution_count,
             ..CellOutputs::default()
         });
     }
 
-    /// Takes one event of the current cell.
-    pub fn event(&mut self, event: Event) {
+    /// Adds one event of the current cell.
+    pub(crate) fn event(&mut self, event: Event) {
         if let Event::UpdateDisplay {
             data,
             metadata,
@@ -54,8 +53,8 @@ impl Outputs {
         }
     }
 
-    /// The outputs in their final state, one list for each cell begun.
-    pub fn finish(self) -> Vec<Vec<Output>> {
+    /// Returns the final outputs, one list for each cell begun.
+    pub(crate) fn finish(self) -> Vec<Vec<Output>> {
         self.cells
             .into_iter()
             .map(|cell| {
@@ -151,7 +150,7 @@ impl CellOutputs {
     }
 }
 
-/// A stream's text as JupyterLab saves it: what a carriage return has overwritten is gone.
+/// Removes the text that a carriage return has overwritten, as JupyterLab does when it saves.
 fn settle(output: Output) -> Output {
     match output {
         Output::Stream { name, text } if text.0.contains('\r') => {
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_reaches_all_displays_of_its_id_in_all_cells() {
+    fn an_update_changes_all_displays_with_its_id() {
         let cells = after(vec![
             vec![
                 display("old", Some("board")),
@@ -333,7 +332,7 @@ mod tests {
         assert_eq!(
             cells[6],
             json!([shown(&["still"])]),
-            "an update is no new output"
+            "an update is not a new output"
         );
     }
 

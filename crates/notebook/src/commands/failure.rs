@@ -1,27 +1,36 @@
-//! A failed cell, told to the person at the terminal.
+//! The report of a failed cell.
 
-use super::diff::without_ansi;
-use super::execute::Ran;
-use super::notebook::{CodeCell, Notebook};
+use crate::compare::text::without_ansi;
+use crate::document::notebook::{CodeCell, Notebook};
+use crate::execution::execute::Ran;
 use taper_evaluator::event::{CellError, Location};
 
-/// How a cell is named: by the number in its brackets and by its id.
-pub fn place(notebook: &Notebook, cell: &CodeCell, ran: &Ran) -> String {
-    format!(
-        "{}: cell [{}] (id {})",
-        notebook.name, ran.execution_count, cell.id
-    )
+/// Returns the notebook's name, the cell's execution count and its id.
+pub(super) fn place(notebook: &Notebook, cell: &CodeCell, ran: &Ran) -> String {
+    place_of_line(notebook, cell, ran, None)
 }
 
-/// Where a cell failed, the line of its source, and the error.
-pub fn describe(notebook: &Notebook, cell: &CodeCell, ran: &Ran, error: &CellError) -> Vec<String> {
-    let at = error.location.map_or(String::new(), |location| {
+fn place_of_line(
+    notebook: &Notebook,
+    cell: &CodeCell,
+    ran: &Ran,
+    location: Option<Location>,
+) -> String {
+    let line = location.map_or(String::new(), |location| {
         format!(", line {}", location.line)
     });
-    let mut lines = vec![format!(
-        "{}: cell [{}]{at} (id {})",
-        notebook.name, ran.execution_count, cell.id
-    )];
+    let (name, count, id) = (&notebook.name, ran.execution_count, &cell.id);
+    format!("{name}: cell [{count}]{line} (id {id})")
+}
+
+/// Returns the place of the failure, the line of the source, and the error.
+pub(super) fn describe(
+    notebook: &Notebook,
+    cell: &CodeCell,
+    ran: &Ran,
+    error: &CellError,
+) -> Vec<String> {
+    let mut lines = vec![place_of_line(notebook, cell, ran, error.location)];
     if let Some(location) = error.location {
         lines.extend(source_line(&cell.source, location));
     }
@@ -29,14 +38,14 @@ pub fn describe(notebook: &Notebook, cell: &CodeCell, ran: &Ran, error: &CellErr
     lines
 }
 
-/// The line that failed, and a caret under the column where that is known.
+/// Returns the line that failed, and a caret under the column if that is known.
 fn source_line(source: &str, location: Location) -> Vec<String> {
     let Some(line) = source.lines().nth(location.line.saturating_sub(1)) else {
         return Vec::new();
     };
     let mut lines = vec![format!("    {line}")];
     if let Some(column) = location.column {
-        // Tabs stay tabs, so that the caret stands under its character.
+        // Tabs stay tabs, so that the caret is under its character.
         let before = line.chars().take(column.saturating_sub(1));
         let indent: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         lines.push(format!("    {indent}^"));
@@ -44,7 +53,7 @@ fn source_line(source: &str, location: Location) -> Vec<String> {
     lines
 }
 
-/// The error's name and message, and its traceback where that says more.
+/// Returns the error's name and message, and its traceback if that contains more.
 fn message(error: &CellError) -> Vec<String> {
     let trace = without_ansi(&error.traceback.join("\n"));
     let summary = format!("{}: {}", error.name, error.message);
@@ -74,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stands_under_its_character() {
+    fn the_caret_is_under_its_character() {
         let at = |line, column| source_line("let a = 1;\n\tlet é = b;", Location { line, column });
         assert_eq!(at(2, Some(10)), ["    \tlet é = b;", "    \t        ^"]);
         assert_eq!(at(1, None), ["    let a = 1;"]);
@@ -83,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_traceback_is_shown_where_it_says_more() {
+    fn a_traceback_is_shown_if_it_contains_more() {
         assert_eq!(message(&error("no `b`", &[])), ["CompileError: no `b`"]);
         assert_eq!(
             message(&error("no `b`", &["\x1b[31mno `b`\x1b[0m"])),
