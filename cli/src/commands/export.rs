@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use taper_host::home;
+use taper_host::checkout;
 use taper_notebook::export::program::Program;
 use taper_notebook::export::project;
 use taper_notebook::run::notebook::Notebook;
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             bail!("two notebooks are called {name}\nExport them into two folders");
         }
     }
-    project::write(&arguments.to, &home::folder(), CARGO_CONFIG, &programs)?;
+    project::write(&arguments.to, &checkout::folder(), CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
     let name = programs.keys().next().context("no notebook")?;
     println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");

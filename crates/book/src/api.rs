@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 use taper_host::cache;
-use taper_host::home;
+use taper_host::checkout;
 use taper_host::lock::Lock;
 use taper_host::progress::{Progress, duration};
 
@@ -117,7 +117,7 @@ pub fn document(sources: String, progress: &mut dyn Progress) -> Result<()> {
 /// Runs `cargo doc`, gives the folder of its pages. It begins in an empty one: the pages of other
 /// packages, among them our own program of the same name, are not part of the book.
 fn rustdoc() -> Result<PathBuf> {
-    let home = home::folder();
+    let home = checkout::folder();
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| home.join("target"), PathBuf::from);
     let pages = target.join("doc");

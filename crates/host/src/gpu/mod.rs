@@ -2,11 +2,11 @@
 //!
 //! 1. [`smi`] asks the driver for cards and versions.
 //! 2. [`mod@toolkit`] finds a CUDA toolkit that fits, or installs one from PyPI.
-//! 3. [`prepared`] makes of it what the crates below Candle look for, with libraries that stand in
+//! 3. [`build_environment`] makes of it what the crates below Candle look for, with libraries that stand in
 //!    for the driver's and CUDA's ([`shims`]).
 //! 4. [`mod@settings`] keeps what was decided, for every start until the next set-up.
 
-pub mod prepared;
+pub mod build_environment;
 pub mod settings;
 mod shims;
 pub mod smi;
@@ -147,7 +147,7 @@ fn cuda(
     home: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Settings> {
-    let environment = prepared::prepare(toolkit, capability, home, progress)?;
+    let environment = build_environment::prepare(toolkit, capability, home, progress)?;
     let card = match driver {
         Some(driver) => format!("{}, driver {}", driver.names(), driver.version),
         None => "no card is here".to_owned(),
