@@ -33,7 +33,10 @@ pub fn install(data_folder: &Path) -> Result<()> {
     let folder = data_folder.join("kernels").join(NAME);
     cache::make(&folder)?;
     let text = serde_json::to_string_pretty(&spec)? + "\n";
-    cache::write_atomically(&folder.join("kernel.json"), text.as_bytes())
+    Ok(cache::write_atomically(
+        &folder.join("kernel.json"),
+        text.as_bytes(),
+    )?)
 }
 
 /// The program that a kernelspec in this data folder starts, if there is one.

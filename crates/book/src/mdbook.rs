@@ -37,7 +37,7 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
          This takes about four minutes on two cores, once."
     ));
     let (work, root) = (folder.join("target"), folder.join("root"));
-    let mut cargo = process::guarded("cargo")?;
+    let mut cargo = process::supervised("cargo")?;
     cargo
         .args([
             "install",

@@ -12,9 +12,12 @@ pub mod cache;
 pub mod checkout;
 pub mod checks;
 pub mod digest;
+pub mod error;
 pub mod gpu;
 pub mod lock;
 pub mod process;
 pub mod progress;
 pub mod python;
 pub mod toolchain;
+
+pub use error::Error;

@@ -1,6 +1,6 @@
 //! The Rust on the PATH. It is asked once per process: each question costs a tenth of a second.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -21,9 +21,9 @@ pub fn host() -> Result<&'static str> {
     line("host: ")
 }
 
-fn line(begin: &str) -> Result<&'static str> {
+fn line(begin: &'static str) -> Result<&'static str> {
     let found = version()?.lines().find_map(|line| line.strip_prefix(begin));
-    found.with_context(|| format!("`rustc -vV` names no {begin}"))
+    found.ok_or(Error::NoVersionLine(begin))
 }
 
 /// The folder in which it is installed.
@@ -50,15 +50,15 @@ fn once(
 }
 
 fn ask(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("rustc").args(arguments).output().context(
-        "rustc is not on the PATH: install Rust from https://rustup.rs, then open a new terminal",
-    )?;
+    let output = Command::new("rustc")
+        .args(arguments)
+        .output()
+        .map_err(Error::NoCompiler)?;
     if !output.status.success() {
-        bail!(
-            "`rustc {}` failed:\n{}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        return Err(Error::Failed {
+            command: format!("rustc {}", arguments.join(" ")),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

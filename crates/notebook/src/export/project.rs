@@ -36,7 +36,8 @@ pub fn write(
             .status();
     }
     // Last: where it is, the rest is.
-    cache::write_atomically(&manifest, manifest_of(programs, config)?.as_bytes())
+    let text = manifest_of(programs, config)?;
+    Ok(cache::write_atomically(&manifest, text.as_bytes())?)
 }
 
 fn refuse_what_is_not_ours(folder: &Path, manifest: &Path) -> Result<()> {
