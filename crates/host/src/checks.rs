@@ -5,13 +5,14 @@ use crate::error::{Context, Error, Result};
 use crate::lock::Lock;
 use crate::progress::Progress;
 use crate::toolchain;
+use crate::version::{self, Version};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use crate::error::{NO_C_COMPILER, OLD_COMPILER};
 
-/// The oldest compiler that works, as major and minor version.
-const OLDEST_COMPILER: (u32, u32) = (1, 95);
+/// The oldest compiler that works.
+const OLDEST_COMPILER: Version = (1, 95);
 
 /// The bytes that an image needs.
 const DISK_NEEDED: u64 = 2 << 30;
@@ -27,20 +28,12 @@ pub fn before_building(folder: &Path, begun: bool) -> Result<()> {
 /// Checks that Rust is installed and new enough.
 pub fn compiler() -> Result<()> {
     let release = toolchain::release()?;
-    match is_old(release) {
+    match version::parse(release).is_some_and(|release| release < OLDEST_COMPILER) {
         true => Err(Error::OldCompiler {
             found: release.to_owned(),
             needed: OLDEST_COMPILER,
         }),
         false => Ok(()),
-    }
-}
-
-fn is_old(release: &str) -> bool {
-    let mut numbers = release.split(['.', '-']).map(|n| n.parse::<u32>().ok());
-    match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(major), Some(minor)) => (major, minor) < OLDEST_COMPILER,
-        _ => false,
     }
 }
 
@@ -113,18 +106,4 @@ pub fn disk(folder: &Path, begun: bool) -> Result<()> {
         });
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert!(is_old("1.94.1"));
-        assert!(is_old("1.9.0"));
-        assert!(!is_old("1.95.0"));
-        assert!(!is_old("1.100.0-nightly"));
-        assert!(!is_old("unknown"));
-    }
 }

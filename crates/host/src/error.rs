@@ -1,5 +1,6 @@
 //! What can go wrong on a machine, and what to do about it.
 
+use crate::version::Version;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -84,8 +85,8 @@ pub enum Error {
     OldCompiler {
         /// Its release.
         found: String,
-        /// The oldest release that works, as major and minor version.
-        needed: (u32, u32),
+        /// The oldest release that works.
+        needed: Version,
     },
     /// A line is missing in what `rustc -vV` prints.
     #[error("`rustc -vV` prints no line that begins with `{0}`")]
@@ -125,7 +126,7 @@ pub enum Error {
         /// The first that is too old, with its version.
         found: Option<String>,
         /// The oldest version that works.
-        needed: (u32, u32),
+        needed: Version,
     },
     /// Packages could not be installed.
     #[error("{advice}\n{output}")]
@@ -187,8 +188,8 @@ pub enum NoToolkit {
         names: String,
         /// The compute capability of the oldest.
         capability: String,
-        /// The newest CUDA that the driver supports, as major and minor version.
-        cuda: (u32, u32),
+        /// The newest CUDA that the driver supports.
+        cuda: Version,
     },
     /// The driver does not support CUDA 13.
     #[error(
@@ -199,8 +200,8 @@ pub enum NoToolkit {
     OldDriver {
         /// The driver's version.
         driver: String,
-        /// The newest CUDA that the driver supports, as major and minor version.
-        cuda: (u32, u32),
+        /// The newest CUDA that the driver supports.
+        cuda: Version,
     },
 }
 

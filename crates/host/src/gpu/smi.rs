@@ -4,11 +4,9 @@
 //! a user can run `nvidia-smi` to see what Taper sees.
 
 use crate::error::Error;
+use crate::version::{self, Version};
 use std::fmt;
 use std::process::{Command, Output};
-
-/// A version, as major and minor number.
-pub type Version = (u32, u32);
 
 /// The driver's answer.
 #[derive(Debug)]
@@ -72,7 +70,7 @@ impl std::str::FromStr for Capability {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let (major, minor) = version(text)
+        let (major, minor) = version::parse(text)
             .filter(|(major, minor)| (3..100).contains(major) && *minor < 10)
             .ok_or_else(|| Error::Capability(text.to_owned()))?;
         Ok(Self { major, minor })
@@ -157,7 +155,7 @@ fn card(line: &str) -> Option<(String, Card)> {
 /// container in which some of the driver's libraries are not mounted, the version is N/A.
 fn cuda_of_table(table: &str) -> Option<Version> {
     let (_, rest) = table.split_once("CUDA Version")?;
-    version(rest.trim_start_matches([':', ' ']))
+    version::parse(rest.trim_start_matches([':', ' ']))
 }
 
 /// Returns the CUDA version that NVIDIA's release notes list for a branch of the driver.
@@ -176,13 +174,6 @@ fn cuda_of_driver(driver: &str) -> Option<Version> {
     let branch: u32 = driver.split('.').next()?.parse().ok()?;
     let known = BRANCHES.into_iter().find(|(first, _)| branch >= *first);
     known.map(|(_, cuda)| cuda)
-}
-
-/// Reads the version with which a text begins, as in `13.0, V13.0.88`.
-pub(super) fn version(text: &str) -> Option<Version> {
-    let (major, rest) = text.split_once('.')?;
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    Some((major.trim().parse().ok()?, rest[..digits].parse().ok()?))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! CUDA's compiler and libraries: the system's, or wheels from PyPI.
 
-use super::smi::{Capability, Driver, Version, version};
+use super::smi::{Capability, Driver};
 use crate::error::{Error, NoToolkit, Result};
 use crate::progress::Progress;
 use crate::python::environment::{Environment, Packages};
+use crate::version::{self, Version};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -145,7 +146,7 @@ pub(super) fn library(folder: &Path, begin: &str) -> Option<PathBuf> {
 /// Reads the version from nvcc's `Cuda compilation tools, release 13.0, V13.0.88`.
 fn release(output: &str) -> Option<Version> {
     let (_, rest) = output.split_once("release ")?;
-    version(rest)
+    version::parse(rest)
 }
 
 #[cfg(test)]

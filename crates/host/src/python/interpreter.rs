@@ -1,11 +1,12 @@
 //! Finds a Python that can create an environment.
 
 use crate::error::{Error, Result};
+use crate::version::{self, Version};
 use std::path::PathBuf;
 use std::process::Command;
 
 /// The oldest Python that the pinned packages run on.
-const OLDEST: (u32, u32) = (3, 10);
+const OLDEST: Version = (3, 10);
 
 const NAMES: [&str; 6] = [
     "python3",
@@ -31,7 +32,7 @@ pub fn find() -> Result<Python> {
     let names = named.iter().map(String::as_str).chain(NAMES);
     let mut too_old = None;
     for python in names.filter_map(ask) {
-        if is_new_enough(&python.version) {
+        if version::parse(&python.version) >= Some(OLDEST) {
             return Ok(python);
         }
         too_old.get_or_insert(python);
@@ -49,22 +50,4 @@ fn ask(name: &str) -> Option<Python> {
         program: PathBuf::from(name),
         version: String::from_utf8_lossy(&output.stdout).trim().to_owned(),
     })
-}
-
-fn is_new_enough(version: &str) -> bool {
-    let mut numbers = version.split('.').map(|n| n.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= OLDEST
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert!(is_new_enough("3.10.0"));
-        assert!(is_new_enough("3.13.1"));
-        assert!(!is_new_enough("3.9.18"));
-        assert!(!is_new_enough("2.7.18"));
-    }
 }
