@@ -10,7 +10,7 @@
 //! locked. A function jumps through its slot in a table; while the slot is empty, the call goes to
 //! `resolve`, which keeps all registers that may hold arguments.
 
-use super::toolkit::{Toolkit, library};
+use super::toolkit::{self, Toolkit};
 use crate::cache;
 use crate::checks;
 use crate::error::{Context, Error, Result};
@@ -36,55 +36,43 @@ struct Library {
 }
 
 const LIBRARIES: [Library; 6] = [
-    Library {
-        name: "cuda",
-        module: "driver",
-        prefix: "cu",
-        file: "libcuda.so.1",
-        absent: 34, // CUDA_ERROR_STUB_LIBRARY
-        older: 801, // CUDA_ERROR_NOT_SUPPORTED
-    },
-    Library {
-        name: "cublas",
-        module: "cublas",
-        prefix: "cublas",
-        file: "libcublas.so.13",
-        absent: 1, // CUBLAS_STATUS_NOT_INITIALIZED
-        older: 15, // CUBLAS_STATUS_NOT_SUPPORTED
-    },
-    Library {
-        name: "cublasLt",
-        module: "cublaslt",
-        prefix: "cublasLt",
-        file: "libcublasLt.so.13",
-        absent: 1,
-        older: 15,
-    },
-    Library {
-        name: "curand",
-        module: "curand",
-        prefix: "curand",
-        file: "libcurand.so.10",
-        absent: 203, // CURAND_STATUS_INITIALIZATION_FAILED
-        older: 203,
-    },
-    Library {
-        name: "nvrtc",
-        module: "nvrtc",
-        prefix: "nvrtc",
-        file: "libnvrtc.so.13",
-        absent: 11, // NVRTC_ERROR_INTERNAL_ERROR
-        older: 11,
-    },
-    Library {
-        name: "cudnn",
-        module: "cudnn",
-        prefix: "cudnn",
-        file: "libcudnn.so.9",
-        absent: 1001, // CUDNN_STATUS_NOT_INITIALIZED
-        older: 3000,  // CUDNN_STATUS_NOT_SUPPORTED
-    },
+    // CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_NOT_SUPPORTED
+    library("cuda", "driver", "cu", "libcuda.so.1", 34, 801),
+    // CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_NOT_SUPPORTED
+    library("cublas", "cublas", "cublas", "libcublas.so.13", 1, 15),
+    library(
+        "cublasLt",
+        "cublaslt",
+        "cublasLt",
+        "libcublasLt.so.13",
+        1,
+        15,
+    ),
+    // CURAND_STATUS_INITIALIZATION_FAILED
+    library("curand", "curand", "curand", "libcurand.so.10", 203, 203),
+    // NVRTC_ERROR_INTERNAL_ERROR
+    library("nvrtc", "nvrtc", "nvrtc", "libnvrtc.so.13", 11, 11),
+    // CUDNN_STATUS_NOT_INITIALIZED, CUDNN_STATUS_NOT_SUPPORTED
+    library("cudnn", "cudnn", "cudnn", "libcudnn.so.9", 1001, 3000),
 ];
+
+const fn library(
+    name: &'static str,
+    module: &'static str,
+    prefix: &'static str,
+    file: &'static str,
+    absent: u32,
+    older: u32,
+) -> Library {
+    Library {
+        name,
+        module,
+        prefix,
+        file,
+        absent,
+        older,
+    }
+}
 
 /// Paths of drivers that the dynamic linker does not search: WSL, containers, NixOS.
 const DRIVERS: [&str; 3] = [
@@ -149,7 +137,7 @@ fn candidates(wanted: &Library, toolkit: &Toolkit) -> Vec<String> {
         let first = std::iter::once(wanted.file);
         return first.chain(DRIVERS).map(str::to_owned).collect();
     }
-    let own = library(&toolkit.libraries, &format!("lib{}.so.", wanted.name));
+    let own = toolkit::find_library(&toolkit.libraries, &format!("lib{}.so.", wanted.name));
     // The bare name too: the program may run on another machine.
     let name = own.as_deref().and_then(Path::file_name).map(Path::new);
     let paths = own.as_deref().into_iter().chain(name);
@@ -231,14 +219,7 @@ mod tests {
     fn calls_reach_the_library_or_return_an_error_if_it_is_missing() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-        let library = Library {
-            name: "real",
-            module: "",
-            prefix: "real",
-            file: "",
-            absent: 34,
-            older: 801,
-        };
+        let library = library("real", "", "real", "", 34, 801);
         let functions = ["realGetErrorString", "realNewer", "realSum"];
         let files = [at("nowhere.so"), at("libreal.so")];
         let shim = source(&library, &functions, &files);

@@ -129,11 +129,13 @@ fn has_libraries(folder: &Path) -> bool {
         "libcurand.so.",
         "libnvrtc.so.",
     ];
-    needed.iter().all(|name| library(folder, name).is_some())
+    needed
+        .iter()
+        .all(|name| find_library(folder, name).is_some())
 }
 
 /// Returns the library whose name begins like this and ends with one number.
-pub(super) fn library(folder: &Path, begin: &str) -> Option<PathBuf> {
+pub(super) fn find_library(folder: &Path, begin: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_it = |name: &String| {
