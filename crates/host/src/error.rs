@@ -26,7 +26,7 @@ pub enum Error {
     NoCacheFolder,
     /// A folder could not be created.
     #[error(
-        "cannot create the folder {folder}: choose one that you may write to (TAPER_CACHE names Taper's cache)"
+        "cannot create the folder {folder}: choose a folder in which you may write (TAPER_CACHE names Taper's cache)"
     )]
     CreateFolder {
         /// The folder.

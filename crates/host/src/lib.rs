@@ -30,7 +30,7 @@
 //! # The files, from the bottom up
 //!
 //! - [`error`]: the crate's errors, and [`error::describe`], which prints one with its causes;
-//! - [`digest`]: digests as text; [`version`]: versions as numbers; [`progress`]: how a long step reports to the user;
+//! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long step reports to the user;
 //! - [`cache`], [`checkout`]: the folder of what Taper can build again, and the folder with its sources;
 //! - [`lock`], [`process`]: one writer at a time, and programs that do not outlive us;
 //! - [`toolchain`], [`python`], [`gpu`]: what the machine has installed, or what we install in the cache;

@@ -19,10 +19,10 @@ use smi::{Answer, Capability, Driver};
 use std::path::Path;
 use toolkit::Toolkit;
 
-/// The device for which the user of set-up wants `taper` to be compiled.
+/// The device for which `taper` is compiled, as requested by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The GPU if there is one that works, else the CPU.
+    /// A GPU that works, else the CPU.
     Automatic,
     /// The CPU.
     Cpu,

@@ -100,8 +100,8 @@ pub(super) fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result
     link_runtime(toolkit, folder)
 }
 
-/// The compiled kernels call no function of CUDA's runtime; one that does gets the static runtime, which
-/// finds the driver by itself.
+/// The compiled kernels call no function of CUDA's runtime; a kernel that does gets the static runtime,
+/// which finds the driver by itself.
 fn link_runtime(toolkit: &Toolkit, folder: &Path) -> Result<()> {
     let real = toolkit.libraries.join("libcudart_static.a");
     if real.exists() {

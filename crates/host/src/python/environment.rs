@@ -39,7 +39,7 @@ impl Environment {
         Ok(complete.then_some(Environment { folder }))
     }
 
-    /// Returns the environment with these packages. One that does not exist or is not complete is created;
+    /// Returns the environment with these packages. If it does not exist or is not complete, it is created;
     /// `configure` is called with its folder when all packages are installed.
     pub fn ensure<E: From<Error>>(
         packages: &Packages,
