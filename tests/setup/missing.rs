@@ -40,7 +40,7 @@ fn what_is_missing_is_named_before_anything_long_begins_and_nothing_else_is_need
     let without_rust = |arguments| place.taper(arguments).env("PATH", &none).run();
     without_rust(["setup"])
         .fails()
-        .says("rustc is not on the PATH")
+        .says("Rust was not found")
         .says("https://rustup.rs");
     without_rust(["doctor"])
         .fails()

@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use taper_host::home;
+use taper_host::checkout;
 use taper_notebook::{Notebook, Program, write_project};
 use taper_session::workspace::CARGO_CONFIG;
 
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             bail!("two notebooks are called {name}\nExport them into two folders");
         }
     }
-    write_project(&arguments.to, &home::folder(), CARGO_CONFIG, &programs)?;
+    write_project(&arguments.to, &checkout::folder(), CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
     let name = programs.keys().next().context("no notebook")?;
     println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");
