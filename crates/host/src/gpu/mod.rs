@@ -108,7 +108,7 @@ fn cuda(
     checkout: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Settings> {
-    let toolkit = toolkit(driver, progress)?;
+    let toolkit = find_toolkit(driver, progress)?;
     let capability = capability
         .or(driver.map(Driver::capability))
         .unwrap_or(CAPABILITY_WITHOUT_GPU);
@@ -125,7 +125,7 @@ fn cuda(
 }
 
 /// Returns a toolkit that fits: the system's, which costs nothing, or the wheels.
-fn toolkit(driver: Option<&Driver>, progress: &mut dyn Progress) -> Result<Toolkit> {
+fn find_toolkit(driver: Option<&Driver>, progress: &mut dyn Progress) -> Result<Toolkit> {
     // The shim libraries are written for this platform only.
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(NoToolkit::Platform.into());
