@@ -54,3 +54,21 @@ fn a_cell_that_was_interrupted_before_it_began_stops_as_well() {
     assert!(began.elapsed() < Duration::from_secs(60));
     assert_eq!(session.run("stopping_b"), [value("41")]);
 }
+
+/// The compiler is ended, the cell never begins, and nothing is lost.
+#[test]
+fn an_interrupt_ends_a_long_compilation() {
+    let mut session = session();
+    session.run("let stopping_c = 42;");
+    let code = "#[allow(long_running_const_eval)]\n\
+         const STOPPING: u64 = { let mut i = 0; while i < 20_000_000_000_u64 { i += 1; } i };\n\
+         println!(\"{STOPPING}\");";
+    let began = Instant::now();
+    let after = Duration::from_millis(1500);
+    let request = json!({ "code": code, "interrupt_after": after.as_millis() as u64 });
+    let ran = session.run_with(request, |_| {});
+    let took = began.elapsed() - after;
+    assert_eq!(ran, [error("Interrupted", KEPT, 0, &[])]);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(session.run("stopping_c"), [value("42")]);
+}

@@ -77,7 +77,7 @@ fn search_folders(printed: &str, has_library: &dyn Fn(&Path) -> bool) -> Vec<Pat
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(line.unwrap_or_default()) {
         let folder = folder.canonicalize().unwrap_or(folder);
-        if has_library(&folder) && !found.contains(&folder) {
+        if folder.is_absolute() && has_library(&folder) && !found.contains(&folder) {
             found.push(folder);
         }
     }

@@ -19,10 +19,13 @@
 //! rustc says is passed on as cargo would ([`messages`]). Before each call of cargo, the versions that the
 //! image has are kept ([`versions`]).
 //!
+//! An interrupt ends the whole of it ([`group`]).
+//!
 //! Whatever must be right rather than quick is passed on to the real ones ([`tools`]).
 
 mod cell;
 mod environment;
+mod group;
 mod library;
 mod linker;
 mod messages;
@@ -35,6 +38,7 @@ mod variables;
 mod versions;
 
 pub use environment::{enter, path_is_real, prepare};
+pub use group::Compilation;
 pub use library::show as show_library;
 pub use stand_in::StandIn;
 pub use variables::{VARIABLES, cargo_home, leave, leave_with_toolchain};

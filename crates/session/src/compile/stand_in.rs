@@ -1,6 +1,6 @@
 //! This program under the names of cargo, rustup and the wrapper of rustc.
 
-use super::{cell, metadata, recorder, tools, variables, versions};
+use super::{cell, group, metadata, recorder, tools, variables, versions};
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -18,6 +18,9 @@ pub enum StandIn {
     /// cargo calls it in place of rustc.
     Recorder,
 }
+
+/// How a shell reports a program that was interrupted.
+const STOPPED: u8 = 130;
 
 impl StandIn {
     /// The program under whose name this process was started.
@@ -46,7 +49,11 @@ fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
         versions::keep(&session);
     }
     if let Some(build) = cell::Build::asked(arguments) {
-        return build.run();
+        let folder = variables::session().context("a session has a folder")?;
+        return match group::lead(&folder)? {
+            Some(_leader) => build.run(),
+            None => Ok(ExitCode::from(STOPPED)),
+        };
     }
     if arguments.iter().any(|argument| argument == "metadata") {
         return seen_metadata(arguments);

@@ -1,5 +1,6 @@
 //! Stops a running cell: politely first, by ending its process if it does not listen.
 
+use crate::compile::Compilation;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ pub enum Stopped {
 }
 
 pub struct Interrupter {
+    compilation: Compilation,
     target: Arc<Target>,
     cell: Arc<Mutex<Cell>>,
 }
@@ -33,8 +35,9 @@ struct Cell {
 }
 
 impl Interrupter {
-    pub fn new(process: Arc<Mutex<Child>>) -> Self {
+    pub fn new(process: Arc<Mutex<Child>>, compilation: Compilation) -> Self {
         Interrupter {
+            compilation,
             target: Arc::new(Target {
                 relay: process,
                 instead: Mutex::default(),
@@ -54,12 +57,14 @@ impl Interrupter {
         cell.number += 1;
         cell.running = true;
         cell.stopped = None;
+        self.compilation.allow();
     }
 
     /// Says whether, and how, the cell was stopped.
     pub fn end_cell(&self) -> Option<Stopped> {
         let mut cell = self.cell.lock().expect("no panic while locked");
         cell.running = false;
+        self.compilation.allow();
         cell.stopped.take()
     }
 }
@@ -68,6 +73,11 @@ impl Interrupt for Interrupter {
     fn interrupt(&self) {
         let mut cell = self.cell.lock().expect("no panic while locked");
         if !cell.running {
+            return;
+        }
+        if self.compilation.stop() {
+            // The cell has not begun, and does not begin any more.
+            cell.stopped = Some(Stopped::Politely);
             return;
         }
         if cell.stopped.is_some() {

@@ -17,6 +17,7 @@ mod shell;
 mod signatures;
 mod tokens;
 
+use crate::compile::Compilation;
 use crate::workspace::WorkFolder;
 use anyhow::Result;
 use dependencies::Network;
@@ -81,7 +82,10 @@ impl Session {
     /// Starts a session in which `use taper::prelude::*` already holds.
     pub fn start(start: &Start) -> Result<Session> {
         let engine = Engine::start(start.work, start.library.as_deref())?;
-        let interrupter = Arc::new(Interrupter::new(engine.process()));
+        let interrupter = Arc::new(Interrupter::new(
+            engine.process(),
+            Compilation::new(start.work.parent().unwrap_or(start.work)),
+        ));
         let loaded = LoadedCrate::new(start.taper.clone(), start.features.clone());
         let mut session = Session {
             engine,

@@ -1,0 +1,144 @@
+//! The processes that compile a cell, as a group that can be stopped.
+//!
+//! evcxr waits for cargo, and nothing can ask it to stop waiting. So the program in cargo's place leads a
+//! process group, and keeps a file with the group's number locked as long as it runs. An interrupt ends that
+//! group: evcxr sees a compilation that failed, the cell never begins, and the variables live on. Until the
+//! next cell nothing else is compiled, for evcxr may try more than once.
+
+use rustix::process::{Pid, Signal, getpid, kill_process_group, setpgid};
+use std::fs::File;
+use std::io::{Read, Result, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use taper_host::process::when_parent_ends;
+
+/// Locked while a cell is compiled; holds the number of the process group.
+const RUNNING: &str = "compiling";
+/// Is there from an interrupt until the next cell.
+const STOPPED: &str = "compilation-stopped";
+/// How long a group may take to write its number after it has locked the file.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The compilation in a session's folder, as the session sees it.
+pub struct Compilation {
+    folder: PathBuf,
+}
+
+impl Compilation {
+    /// That of the session in `folder`.
+    pub fn new(folder: &Path) -> Compilation {
+        Compilation {
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// From now on cells are compiled again.
+    pub fn allow(&self) {
+        let _ = std::fs::remove_file(self.folder.join(STOPPED));
+    }
+
+    /// Compiles nothing more until [`Self::allow`]. Returns whether a compilation was ended.
+    pub fn stop(&self) -> bool {
+        let _ = std::fs::write(self.folder.join(STOPPED), "");
+        let asked = Instant::now();
+        while let Some(mut file) = self.locked() {
+            let mut text = String::new();
+            let _ = file.read_to_string(&mut text);
+            if let Some(group) = text.trim().parse().ok().and_then(Pid::from_raw) {
+                return kill_process_group(group, Signal::KILL).is_ok();
+            }
+            if asked.elapsed() > PATIENCE {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        false
+    }
+
+    /// The file, if a process holds its lock.
+    fn locked(&self) -> Option<File> {
+        let file = File::open(self.folder.join(RUNNING)).ok()?;
+        match file.try_lock_shared() {
+            Err(std::fs::TryLockError::WouldBlock) => Some(file),
+            _ => None,
+        }
+    }
+}
+
+/// This process as the leader of a compilation, until it is dropped.
+pub struct Leader(#[expect(dead_code, reason = "it holds the lock")] File);
+
+/// Makes this process and those that it starts the compilation of the session in `folder`. `None`: it was
+/// stopped.
+pub fn lead(folder: &Path) -> Result<Option<Leader>> {
+    let is_stopped = || folder.join(STOPPED).exists();
+    if is_stopped() {
+        return Ok(None);
+    }
+    setpgid(None, None)?;
+    when_parent_ends(|| {
+        let _ = kill_process_group(getpid(), Signal::KILL);
+    });
+    let mut file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(folder.join(RUNNING))?;
+    file.lock()?;
+    file.set_len(0)?;
+    write!(file, "{}", std::process::id())?;
+    // An interrupt may have come before the file was locked.
+    Ok((!is_stopped()).then_some(Leader(file)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_stop_ends_the_group_that_holds_the_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let compilation = Compilation::new(folder.path());
+        assert!(!compilation.stop(), "nothing is compiled");
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .process_group(0)
+            .spawn()
+            .expect("it starts");
+        let mut file = File::create(folder.path().join(RUNNING)).expect("a file");
+        file.lock().expect("it is free");
+        write!(file, "{}", child.id()).expect("it is written");
+        assert!(compilation.stop());
+        assert!(!child.wait().expect("it ends").success());
+    }
+
+    #[test]
+    fn a_number_without_a_lock_is_nobodys() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .process_group(0)
+            .spawn()
+            .expect("it starts");
+        std::fs::write(folder.path().join(RUNNING), child.id().to_string()).expect("a file");
+        assert!(!Compilation::new(folder.path()).stop());
+        assert!(
+            child.try_wait().expect("it is asked").is_none(),
+            "it runs on"
+        );
+        child.kill().expect("it ends");
+        child.wait().expect("it ends");
+    }
+
+    #[test]
+    fn nothing_is_compiled_after_a_stop() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let compilation = Compilation::new(folder.path());
+        compilation.stop();
+        assert!(lead(folder.path()).expect("a folder").is_none());
+        compilation.allow();
+        assert!(!folder.path().join(STOPPED).exists());
+    }
+}
