@@ -1,6 +1,7 @@
 //! Minibatches of a data set.
 
 mod batches;
+mod plan;
 #[cfg(test)]
 mod tests;
 
@@ -9,8 +10,9 @@ pub use batches::Batches;
 use super::{Batch, Dataset};
 use crate::error;
 use crate::notebook::Show;
-use crate::tensor::{draw_seed, permutation, with_seed};
+use crate::tensor::{draw_seed, permutation};
 use candle_core::{Device, Result};
+use plan::Plan;
 use std::fmt;
 use std::sync::Arc;
 
@@ -224,30 +226,6 @@ impl DataLoader {
             seed,
             device: self.device.clone(),
         })
-    }
-}
-
-/// The order of one loop, from which any thread makes the same batches.
-struct Plan {
-    dataset: Arc<dyn Dataset>,
-    order: Vec<usize>,
-    batch_size: usize,
-    num_batches: usize,
-    seed: u64,
-    device: Option<Device>,
-}
-
-impl Plan {
-    fn batch(&self, number: usize) -> Result<Batch> {
-        let start = number * self.batch_size;
-        let end = (start + self.batch_size).min(self.order.len());
-        let batch = with_seed(self.seed.wrapping_add(number as u64), || {
-            self.dataset.get(&self.order[start..end])
-        })?;
-        match &self.device {
-            None => Ok(batch),
-            Some(device) => batch.to_device(device),
-        }
     }
 }
 

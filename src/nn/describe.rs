@@ -3,8 +3,8 @@
 use crate::nn::visitor::Visitor;
 use std::fmt::Debug;
 
-/// Returns the description of the model that `visit` walks through; empty if it is not a model, as a
-/// number or a list of numbers.
+/// Returns the description of the model that `visit` walks through. It is empty for a value that is
+/// not a model, such as an integer or a `Vec<f64>`.
 pub(super) fn text(visit: &dyn Fn(&mut dyn Visitor)) -> String {
     let mut description = Description {
         open: vec![Level::default()],

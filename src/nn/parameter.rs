@@ -182,7 +182,7 @@ impl Parameter {
         }
         self.init(values.device(), |device| values.to_device(device))?;
         let var = self.var()?;
-        // A copy, because Candle refuses values that lie in the variable's own memory.
+        // Candle refuses values that share memory with the variable, so they are copied first.
         var.set(&values.to_device(var.device())?.force_contiguous()?)
     }
 

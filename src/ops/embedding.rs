@@ -9,8 +9,8 @@ use std::fmt::Display;
 /// Returns the rows of `weight` `(tokens, length)` for token indices `(…)`: `(…, length)`.
 ///
 /// # Errors
-/// If the indices are not integers, are on another device, or one is out of range. On a GPU a row of
-/// NaN stands for an index out of range.
+/// If the indices are not integers, are on another device, or are out of range. On a GPU, an index
+/// out of range is not an error: its row of the result is filled with NaN.
 pub(crate) fn embedding(caller: &dyn Display, tokens: &Tensor, weight: &Tensor) -> Result<Tensor> {
     if !matches!(tokens.dtype(), DType::I64 | DType::U32 | DType::U8) {
         return Err(explain(

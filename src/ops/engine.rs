@@ -4,7 +4,7 @@
 //!
 //! 1. [`autograd::has_kernel`] decides whether the kernels can compute with the given tensors.
 //! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
-//! 3. [`CpuView`] gives the kernel the elements of an input as a slice.
+//! 3. [`CpuView`] borrows the elements of an input as a slice.
 //! 4. [`threads`] runs the kernel's tasks on all cores. [`vec_by_chunks`] and [`shared_slice`] let
 //!    the tasks write disjoint parts of the output; [`scratch`] lends each task temporary memory.
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops

@@ -20,7 +20,7 @@ use std::fmt::Display;
 /// elements, the first gets the gradient.
 ///
 /// # Errors
-/// If the settings are invalid, or `x` are no images that are large enough.
+/// If the settings are invalid, or `x` does not have four dimensions, or its images are too small.
 pub(crate) fn max_pool2d(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     spec.check(caller, x)?;
     match suits_kernel(x) {

@@ -1,10 +1,13 @@
-//! A chart with two axes: its data, and how it becomes an image and a text.
+//! A chart with two axes: how its data become an image and a text.
 //!
 //! [`Chart::draw`] shows who does what: plotters lays out the plot area, maps data to coordinates and
 //! draws grid, axes, ticks and their labels; this module chooses the ticks and draws series and legend.
 
 mod legend;
 mod series;
+mod spec;
+
+pub(super) use spec::{Chart, Series, Style};
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
@@ -14,85 +17,21 @@ use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{FONT, centred, text_width};
 use crate::notebook::MimeBundle;
-use plotters::chart::{ChartBuilder, ChartContext};
-use plotters::coord::cartesian::Cartesian2d;
+use plotters::chart::ChartBuilder;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::style::{Color, IntoFont};
-use series::DrawnSeries;
+use series::{Context, DrawnSeries};
+use spec::{ROW, row_height};
 use std::convert::Infallible;
 use std::fmt::Write;
 
-/// A data series: its points in the order in which a line connects them.
-#[derive(Clone, Debug)]
-pub(super) struct Series {
-    pub(super) label: String,
-    pub(super) points: Vec<(f64, f64)>,
-    pub(super) style: Style,
-}
-
-/// How the points of a series are drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Style {
-    Line,
-    /// A line with a marker on every point.
-    LineWithMarkers,
-    Markers,
-    /// Bars that stand on 0. `width` and `offset`, from a point to the middle of its bar, are in the
-    /// units of the x axis.
-    Bars {
-        offset: f64,
-        width: f64,
-    },
-}
-
-impl Series {
-    /// Creates a series that is drawn as a line.
-    pub(super) fn new(label: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Series {
-            label: label.into(),
-            points,
-            style: Style::Line,
-        }
-    }
-
-    fn is_bars(&self) -> bool {
-        matches!(self.style, Style::Bars { .. })
-    }
-}
-
-/// The data and the labels of a chart. The size is in CSS pixels, 96 to the inch.
-#[derive(Clone, Debug)]
-pub(super) struct Chart {
-    pub(super) title: String,
-    pub(super) x: AxisSpec,
-    pub(super) y: AxisSpec,
-    pub(super) series: Vec<Series>,
-    pub(super) size: (u32, u32),
-}
-
 /// Upper left and lower right corner of a rectangle.
 type Area = (Point, Point);
-type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
 
 /// The length of a tick. This and everything below is in plotters' units.
 const TICK: i32 = 3 * UNIT;
 /// The margin behind the right end of the x axis.
 const END: i32 = 12 * UNIT;
-/// The height of a row of text.
-const ROW: i32 = 15 * UNIT;
-
-impl Default for Chart {
-    /// Creates an empty chart, 350 by 250 pixels.
-    fn default() -> Self {
-        Chart {
-            title: String::new(),
-            x: AxisSpec::default(),
-            y: AxisSpec::default(),
-            series: Vec::new(),
-            size: (350, 250),
-        }
-    }
-}
 
 impl Chart {
     /// Returns the chart as SVG and as text.
@@ -246,15 +185,6 @@ impl Chart {
         let limits = (lowest * 1.05, highest * 1.05);
         (only_bars && limits.0 < limits.1).then_some(limits)
     }
-
-    fn title_height(&self) -> i32 {
-        row_height(&self.title)
-    }
-}
-
-/// Returns the height of a row of text, or 0 if there is no text.
-fn row_height(text: &str) -> i32 {
-    if text.is_empty() { 0 } else { ROW }
 }
 
 fn middle(((left, top), (right, bottom)): Area) -> Point {

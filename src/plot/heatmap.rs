@@ -1,8 +1,10 @@
 //! Heat maps: a matrix drawn as colours.
 
 mod layout;
+mod spec;
 
-use super::colormap::color;
+pub use spec::Heatmap;
+
 use super::number::short;
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
@@ -12,33 +14,7 @@ use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display};
 use candle_core::Tensor;
 use layout::HeatmapLayout;
-use plotters::style::RGBColor;
 use std::path::Path;
-
-/// A heat map: a matrix whose values are drawn as colours, from dark blue for the lowest to yellow for
-/// the highest. Returned by [`heatmap`] and [`confusion_matrix`].
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let map: Heatmap = heatmap(&eye(8, &cpu())?).title("attention").xlabel("keys");
-/// assert_eq!(map.show_text(), "attention: a heat map of 8 by 8, from 0 to 1");
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a figure is shown as the value of a cell, or by .show()"]
-pub struct Heatmap {
-    rows: usize,
-    columns: usize,
-    values: Vec<f64>,
-    title: String,
-    xlabel: String,
-    ylabel: String,
-    row_names: Vec<String>,
-    column_names: Vec<String>,
-    annotated: bool,
-    problem: Option<String>,
-}
 
 /// Draws a matrix, `(rows, columns)`, of any type and on any device. The first row is at the top.
 ///
@@ -130,25 +106,6 @@ fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Re
 }
 
 impl Heatmap {
-    fn new(found: Result<(usize, usize, Vec<f64>)>) -> Self {
-        let (found, problem) = match found {
-            Ok(found) => (found, None),
-            Err(error) => ((0, 0, Vec::new()), Some(error.to_string())),
-        };
-        Heatmap {
-            rows: found.0,
-            columns: found.1,
-            values: found.2,
-            title: String::new(),
-            xlabel: String::new(),
-            ylabel: String::new(),
-            row_names: Vec::new(),
-            column_names: Vec::new(),
-            annotated: false,
-            problem,
-        }
-    }
-
     /// Sets the title, above the heat map.
     ///
     /// ```
@@ -278,32 +235,6 @@ impl Heatmap {
     /// ```
     pub fn show(&self) {
         display(&self.show_bundle());
-    }
-
-    /// Returns the lowest and the highest value.
-    fn range(&self) -> (f64, f64) {
-        let finite = || {
-            self.values
-                .iter()
-                .copied()
-                .filter(|value| value.is_finite())
-        };
-        let low = finite().fold(f64::INFINITY, f64::min);
-        let high = finite().fold(f64::NEG_INFINITY, f64::max);
-        if low <= high { (low, high) } else { (0.0, 0.0) }
-    }
-
-    /// Returns the colour of each value.
-    fn colors(&self) -> Vec<RGBColor> {
-        let (low, high) = self.range();
-        let part = |value: f64| match high > low {
-            true => (value - low) / (high - low),
-            false => value * 0.0 + 0.5,
-        };
-        self.values
-            .iter()
-            .map(|&value| color(part(value)))
-            .collect()
     }
 }
 

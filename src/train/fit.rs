@@ -1,18 +1,63 @@
-//! The training loop.
+//! Training a model: [`Trainer::fit`] and its loop.
 
 use super::module::Model;
 use super::parallel::{self, Gradients};
 use super::recorder::{Fetched, Metric, Recorder, collect};
-use super::{Epoch, EpochEnd, Flow, Interval, Trainer, checkpoint};
+use super::{Epoch, EpochEnd, Flow, History, Interval, Module, Trainer, checkpoint};
 use crate::data::{Batch, DataLoader, DataModule};
 use crate::device::explain_gpu;
 use crate::error;
 use crate::nn::ParametersExt;
 use crate::notebook::{check_interrupt, progress};
 use crate::optim::{Optimizer, clip_gradients};
+use crate::plot::ProgressBoard;
 use crate::tensor::with_seed;
 use candle_core::Result;
 use std::time::{Duration, Instant};
+
+impl Trainer {
+    /// Trains the model, and leaves it as `model.eval()` does, on the first device.
+    ///
+    /// # Errors
+    /// If there are fewer GPUs than asked for, data or model fail, the loss is not finite (the
+    /// message says at which step), or the user stops it. Model and [`history`](Self::history) are
+    /// then as they were at that moment.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    /// # struct Points;
+    /// # impl DataModule for Points {
+    /// #     fn train_dataloader(&self) -> Result<DataLoader> {
+    /// #         let data = TensorDataset::new(ones((4, 2), &cpu())?, tensor(&[0, 1, 1, 1], &cpu())?)?;
+    /// #         Ok(DataLoader::new(data))
+    /// #     }
+    /// # }
+    /// # let data = Points;
+    ///
+    /// let mut model = Classifier::new(LazyLinear::new(2), 0.5);
+    /// let mut trainer = Trainer::new(3);
+    /// let history = trainer.fit(&mut model, &data)?;
+    /// assert_eq!(history.epochs.len(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fit<M: Module>(&mut self, model: &mut M, data: &impl DataModule) -> Result<History> {
+        self.fit_model(model, data)
+    }
+
+    fn fit_model(&mut self, model: &mut dyn Model, data: &dyn DataModule) -> Result<History> {
+        self.history = History::default();
+        self.board = ProgressBoard::new()
+            .xlabel("epoch")
+            .xlim(0, self.max_epochs as f64);
+        let done = Fit::new(self, model, data).and_then(|mut fit| fit.run());
+        model.set_training(false);
+        let mut told = Ok(());
+        for callback in &mut self.callbacks {
+            told = told.and(callback.on_fit_end());
+        }
+        done.and(told).map(|()| self.history.clone())
+    }
+}
 
 /// The loss that a step was made for, whatever the model plots.
 const STEP_LOSS: &str = "step_loss";

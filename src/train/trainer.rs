@@ -1,9 +1,8 @@
 //! The settings of a training, and its results.
 
-use super::fit::Fit;
 use super::module::Model;
 use super::{Callback, History, Module, split_and_load};
-use crate::data::{Batch, DataModule};
+use crate::data::Batch;
 use crate::device::{DeviceExt, gpu, num_gpus};
 use crate::error;
 use crate::nn::{Parameter, ParametersExt};
@@ -210,48 +209,6 @@ impl Trainer {
     pub fn resume_from(mut self, path: impl AsRef<Path>) -> Self {
         self.resume_from = Some(path.as_ref().to_owned());
         self
-    }
-
-    /// Trains the model, and leaves it as `model.eval()` does, on the first device.
-    ///
-    /// # Errors
-    /// If there are fewer GPUs than asked for, data or model fail, the loss is not finite (the
-    /// message says at which step), or the user stops it. Model and [`history`](Self::history) are
-    /// then as they were at that moment.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    /// # struct Points;
-    /// # impl DataModule for Points {
-    /// #     fn train_dataloader(&self) -> Result<DataLoader> {
-    /// #         let data = TensorDataset::new(ones((4, 2), &cpu())?, tensor(&[0, 1, 1, 1], &cpu())?)?;
-    /// #         Ok(DataLoader::new(data))
-    /// #     }
-    /// # }
-    /// # let data = Points;
-    ///
-    /// let mut model = Classifier::new(LazyLinear::new(2), 0.5);
-    /// let mut trainer = Trainer::new(3);
-    /// let history = trainer.fit(&mut model, &data)?;
-    /// assert_eq!(history.epochs.len(), 3);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn fit<M: Module>(&mut self, model: &mut M, data: &impl DataModule) -> Result<History> {
-        self.fit_model(model, data)
-    }
-
-    fn fit_model(&mut self, model: &mut dyn Model, data: &dyn DataModule) -> Result<History> {
-        self.history = History::default();
-        self.board = ProgressBoard::new()
-            .xlabel("epoch")
-            .xlim(0, self.max_epochs as f64);
-        let done = Fit::new(self, model, data).and_then(|mut fit| fit.run());
-        model.set_training(false);
-        let mut told = Ok(());
-        for callback in &mut self.callbacks {
-            told = told.and(callback.on_fit_end());
-        }
-        done.and(told).map(|()| self.history.clone())
     }
 
     /// Takes up the history of a checkpoint, and draws its curves.

@@ -1,6 +1,6 @@
 //! One loop through a loader.
 
-use super::Plan;
+use super::plan::Plan;
 use crate::data::Batch;
 use crate::error;
 use crate::notebook::check_interrupt;

@@ -118,7 +118,8 @@ impl<T: Element> Chunk<'_, T> {
         let start = self.first + (channel * to.height + self.rows.start) * to.width;
         let bias = self.bias.map_or(T::ZERO, |bias| bias[channel]);
         for run in runs {
-            // SAFETY: a run lies in the chunk's rows of the channel, which only this task accesses.
+            // SAFETY: each run is within the chunk's rows of the channel, and no other task accesses
+            // these rows.
             let y = unsafe { y.part(start + run.to, run.count) };
             for (y, sum) in y.iter_mut().zip(&sums[run.from..]) {
                 y.write(*sum + bias);

@@ -1,6 +1,6 @@
 //! The C library's settings for freed memory.
 
-/// Tells the C library to keep what one training step frees for the next step.
+/// Makes the C library keep the memory that one training step frees, for use by the next step.
 ///
 /// By default it returns large blocks to the system at once, and each step then waits for newly
 /// zeroed pages: a seventh of the time of a step of a small network. A limit that the environment

@@ -20,7 +20,7 @@ impl<T> Copy for SharedSlice<'_, T> {}
 // SAFETY: like `&mut [T]`, it may move to another thread if `T` may. Its only access to the memory
 // is `part`, whose callers promise that parts in use do not overlap.
 unsafe impl<T: Send> Send for SharedSlice<'_, T> {}
-// SAFETY: as for `Send`: a shared reference gives no other access than `part`.
+// SAFETY: as for `Send`: through a shared reference, too, `part` is the only access to the memory.
 unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
 
 impl<'a, T> SharedSlice<'a, T> {

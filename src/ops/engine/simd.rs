@@ -23,8 +23,8 @@ pub(in crate::ops) enum Level {
 }
 
 impl Level {
-    /// Returns the best level of this processor, or the lower one that `TAPER_SIMD` names: `baseline`
-    /// or `avx2`. It is determined once per process: neither can change.
+    /// Returns the best level of this processor, or a lower level if `TAPER_SIMD` names it:
+    /// `baseline` or `avx2`. The level is determined once per process.
     pub(in crate::ops) fn get() -> Level {
         static LEVEL: LazyLock<Level> = LazyLock::new(|| {
             let wanted = std::env::var("TAPER_SIMD").unwrap_or_default();

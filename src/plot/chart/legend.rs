@@ -1,6 +1,6 @@
 //! The legend of a chart. It stands above the plot area, where it never hides a line.
 
-use super::{Chart, ROW};
+use super::spec::{Chart, ROW};
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Point;
 use crate::plot::render::palette::INK;

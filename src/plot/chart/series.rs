@@ -1,17 +1,22 @@
 //! The lines, markers and bars of a chart, in the coordinates of the scene.
 
-use super::{Chart, Context, Series, Style};
-use crate::plot::axis::Scale;
+use super::spec::{Chart, Series, Style};
+use crate::plot::axis::{Axis, Scale};
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::{Point, decimate};
 use crate::plot::render::palette::{self, Stroke};
 use crate::plot::render::scene::Scene;
+use plotters::chart::ChartContext;
+use plotters::coord::cartesian::Cartesian2d;
 use std::collections::{BTreeMap, HashSet};
 
 /// The approximate number of line points, and of markers, that are drawn in all: more would make a
 /// figure too large for a notebook without looking different.
 const MAX_POINTS: usize = 16_000;
 const MAX_MARKERS: usize = 5_000;
+
+/// The part of plotters that maps data to the coordinates of the scene.
+pub(super) type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
 
 /// A series in the coordinates of the scene.
 pub(super) struct DrawnSeries {

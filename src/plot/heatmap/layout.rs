@@ -1,6 +1,6 @@
 //! The layout of a heat map, and how its parts are drawn.
 
-use super::Heatmap;
+use super::spec::Heatmap;
 use crate::image::RgbImage;
 use crate::notebook::Show;
 use crate::plot::axis::{Axis, AxisSpec};

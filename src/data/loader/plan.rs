@@ -1,0 +1,30 @@
+//! The plan of one loop through a loader: the order of the examples, and how each batch is made.
+
+use crate::data::{Batch, Dataset};
+use crate::tensor::with_seed;
+use candle_core::{Device, Result};
+use std::sync::Arc;
+
+/// The order of one loop, from which any thread makes the same batches.
+pub(super) struct Plan {
+    pub(super) dataset: Arc<dyn Dataset>,
+    pub(super) order: Vec<usize>,
+    pub(super) batch_size: usize,
+    pub(super) num_batches: usize,
+    pub(super) seed: u64,
+    pub(super) device: Option<Device>,
+}
+
+impl Plan {
+    pub(super) fn batch(&self, number: usize) -> Result<Batch> {
+        let start = number * self.batch_size;
+        let end = (start + self.batch_size).min(self.order.len());
+        let batch = with_seed(self.seed.wrapping_add(number as u64), || {
+            self.dataset.get(&self.order[start..end])
+        })?;
+        match &self.device {
+            None => Ok(batch),
+            Some(device) => batch.to_device(device),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The values and the labels of a heat map.
+
+use crate::error::Result;
+use crate::plot::colormap::color;
+use plotters::style::RGBColor;
+
+/// A heat map: a matrix whose values are drawn as colours, from dark blue for the lowest to yellow for
+/// the highest. Returned by [`heatmap`](super::heatmap) and
+/// [`confusion_matrix`](super::confusion_matrix).
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let map: Heatmap = heatmap(&eye(8, &cpu())?).title("attention").xlabel("keys");
+/// assert_eq!(map.show_text(), "attention: a heat map of 8 by 8, from 0 to 1");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a figure is shown as the value of a cell, or by .show()"]
+pub struct Heatmap {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) values: Vec<f64>,
+    pub(super) title: String,
+    pub(super) xlabel: String,
+    pub(super) ylabel: String,
+    pub(super) row_names: Vec<String>,
+    pub(super) column_names: Vec<String>,
+    pub(super) annotated: bool,
+    pub(super) problem: Option<String>,
+}
+
+impl Heatmap {
+    pub(super) fn new(found: Result<(usize, usize, Vec<f64>)>) -> Self {
+        let (found, problem) = match found {
+            Ok(found) => (found, None),
+            Err(error) => ((0, 0, Vec::new()), Some(error.to_string())),
+        };
+        Heatmap {
+            rows: found.0,
+            columns: found.1,
+            values: found.2,
+            title: String::new(),
+            xlabel: String::new(),
+            ylabel: String::new(),
+            row_names: Vec::new(),
+            column_names: Vec::new(),
+            annotated: false,
+            problem,
+        }
+    }
+
+    /// Returns the lowest and the highest value.
+    pub(super) fn range(&self) -> (f64, f64) {
+        let finite = || {
+            self.values
+                .iter()
+                .copied()
+                .filter(|value| value.is_finite())
+        };
+        let low = finite().fold(f64::INFINITY, f64::min);
+        let high = finite().fold(f64::NEG_INFINITY, f64::max);
+        if low <= high { (low, high) } else { (0.0, 0.0) }
+    }
+
+    /// Returns the colour of each value.
+    pub(super) fn colors(&self) -> Vec<RGBColor> {
+        let (low, high) = self.range();
+        let part = |value: f64| match high > low {
+            true => (value - low) / (high - low),
+            false => value * 0.0 + 0.5,
+        };
+        self.values
+            .iter()
+            .map(|&value| color(part(value)))
+            .collect()
+    }
+}
