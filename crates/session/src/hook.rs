@@ -1,7 +1,7 @@
 //! The processes of a session that are our own program.
 
 use crate::compile::StandIn;
-use crate::{image, relay, warm};
+use crate::{first_cell, image, relay};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
         relay::RELAY_ARGUMENT => relay::process::run(),
         relay::CELLS_ARGUMENT => relay::cells::run(),
         process::GUARD_ARGUMENT => Some(process::guard()),
-        image::WARM_ARGUMENT => Some(warm::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),
+        image::WARM_ARGUMENT => Some(first_cell::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),
         _ => None,
     }
 }

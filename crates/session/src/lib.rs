@@ -11,12 +11,12 @@
 //! Nothing here knows of Jupyter or of notebook files.
 
 mod compile;
+mod first_cell;
 mod hook;
 pub mod image;
 mod relay;
 mod session;
 mod start;
-mod warm;
 pub mod workspace;
 
 pub use compile::{cargo_home, path_is_real};

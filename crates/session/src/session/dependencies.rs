@@ -110,7 +110,7 @@ impl<'a> LiveLine<'a> {
 
     fn finish(&mut self) {
         if !self.id.is_empty() {
-            let text = format!("Compiled in {}.", duration(self.begun.elapsed()));
+            let text = format!("SourceMap in {}.", duration(self.begun.elapsed()));
             self.show(&text);
         }
     }

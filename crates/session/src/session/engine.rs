@@ -1,8 +1,8 @@
 //! evcxr behind a small interface. No other file names it.
 
-use super::diagnostics::read::{Told, read};
+use super::diagnostics::rustc::{Told, read};
 use super::diagnostics::{Diagnostic, EngineError, Label};
-use super::location::Compiled;
+use super::source_map::SourceMap;
 use crate::relay;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
@@ -99,7 +99,7 @@ impl Engine {
         let result = self.evaluate(code, listen);
         result.map(bundle_of).map_err(|error| {
             let source = self.last_source();
-            to_engine_error(error, &Compiled::new(&source, code))
+            to_engine_error(error, &SourceMap::new(&source, code))
         })
     }
 
@@ -272,7 +272,7 @@ fn bundle_of(outputs: EvalOutputs) -> MimeBundle {
         .collect()
 }
 
-fn to_engine_error(error: evcxr::Error, compiled: &Compiled) -> EngineError {
+fn to_engine_error(error: evcxr::Error, compiled: &SourceMap) -> EngineError {
     match error {
         evcxr::Error::CompilationErrors(errors) => {
             let diagnostics = errors.iter().map(|error| to_diagnostic(error, compiled));
@@ -284,7 +284,7 @@ fn to_engine_error(error: evcxr::Error, compiled: &Compiled) -> EngineError {
     }
 }
 
-fn to_diagnostic(error: &evcxr::CompilationError, compiled: &Compiled) -> Diagnostic {
+fn to_diagnostic(error: &evcxr::CompilationError, compiled: &SourceMap) -> Diagnostic {
     let labels = error.spanned_messages().iter().filter_map(|m| {
         let span = m.span?;
         Some(Label {

@@ -4,17 +4,17 @@
 //! [`relay`](crate::relay) is what evcxr runs the cells in.
 
 mod completeness;
+mod completions;
 mod dependencies;
 mod diagnostics;
-mod documented;
+mod doc_comments;
 mod engine;
 mod interrupt;
-mod loaded;
-mod location;
 mod names;
+mod preloaded;
 mod redefinition;
 mod shell;
-mod signatures;
+mod source_map;
 mod tokens;
 
 use crate::workspace::WorkFolder;
@@ -23,10 +23,10 @@ use dependencies::Network;
 use diagnostics::failure::{Failure, failed};
 use engine::{Engine, Signal};
 use interrupt::{Interrupter, Stopped};
-use loaded::LoadedCrate;
-use location::Compiled;
 use names::{Names, Outcome};
+use preloaded::PreloadedCrate;
 use serde_json::Map;
+use source_map::SourceMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ const WARMING: [&str; 2] = [
 /// One evcxr context and the process in which its cells run.
 pub struct Session {
     engine: Engine,
-    loaded: LoadedCrate,
+    preloaded: PreloadedCrate,
     types: redefinition::Types,
     names: Names,
     interrupter: Arc<Interrupter>,
@@ -82,10 +82,10 @@ impl Session {
     pub fn start(start: &Start) -> Result<Session> {
         let engine = Engine::start(start.work, start.library.as_deref())?;
         let interrupter = Arc::new(Interrupter::new(engine.process()));
-        let loaded = LoadedCrate::new(start.taper.clone(), start.features.clone());
+        let preloaded = PreloadedCrate::new(start.taper.clone(), start.features.clone());
         let mut session = Session {
             engine,
-            loaded,
+            preloaded,
             types: redefinition::Types::default(),
             names: Names::default(),
             interrupter,
@@ -93,7 +93,7 @@ impl Session {
             library: start.library.clone(),
             work: None,
         };
-        let first_cell = session.loaded.first_cell();
+        let first_cell = session.preloaded.first_cell();
         session
             .run(&first_cell, &mut Silent)
             .map_err(|error| anyhow::anyhow!("{}", error.message))?;
@@ -178,7 +178,7 @@ impl Session {
             self.types.learn(&cell.rest);
         }
         if cell.clear && result.is_ok() {
-            return self.run(&self.loaded.first_cell(), &mut Silent);
+            return self.run(&self.preloaded.first_cell(), &mut Silent);
         }
         result
     }
@@ -259,7 +259,7 @@ impl Session {
     /// Finds the cell's line for what knows only the compiled source's.
     fn locate(&self, failure: Failure, code: &str) -> CellError {
         let source = self.engine.last_source();
-        let compiled = Compiled::new(&source, code);
+        let compiled = SourceMap::new(&source, code);
         failure.into_error(|line| compiled.line(line), code)
     }
 
@@ -271,7 +271,7 @@ impl Session {
 
 impl Evaluator for Session {
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let code = documented::keep_documentation(self.loaded.without_reloading(code));
+        let code = doc_comments::keep_documentation(self.preloaded.without_reloading(code));
         if code.trim().is_empty() {
             return Ok(());
         }
@@ -288,9 +288,9 @@ impl Evaluator for Session {
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let code = self.loaded.without_reloading(code);
+        let code = self.preloaded.without_reloading(code);
         let mut found = self.engine.complete(&code, cursor);
-        signatures::fill_in(&mut found, &code, |code, at| {
+        completions::fill_in(&mut found, &code, |code, at| {
             let shown = self.engine.inspect(code, at)?;
             Some(shown.get("text/plain")?.as_str()?.to_owned())
         });
@@ -298,7 +298,7 @@ impl Evaluator for Session {
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let code = self.loaded.without_reloading(code);
+        let code = self.preloaded.without_reloading(code);
         self.engine.inspect(&code, cursor)
     }
 

@@ -2,8 +2,8 @@
 //! knows nothing of cells, of taper, or of what one would have written in Python.
 
 use super::{Diagnostic, Label};
-use crate::session::location::byte_offset;
 use crate::session::names::Names;
+use crate::session::source_map::byte_offset;
 use crate::session::tokens::{is_name, texts, with_offsets};
 
 /// Our words, and whether the compiler's notes would only distract from them.

@@ -1,6 +1,6 @@
 //! What a student reads when a cell fails.
 //!
-//! - [`read`]: rustc's words as a [`Diagnostic`], with all places in the cell;
+//! - [`rustc`]: rustc's words as a [`Diagnostic`], with all places in the cell;
 //! - [`brackets`]: those that do not match;
 //! - [`hints`]: what to do, in plain words, about the mistakes that notebooks and newcomers make;
 //! - [`render`]: a diagnostic as the text below the cell;
@@ -9,11 +9,11 @@
 mod brackets;
 pub mod failure;
 mod hints;
-pub mod read;
 mod render;
+pub mod rustc;
 
-use super::location::{Place, place_of};
 use super::names::Names;
+use super::source_map::{Position, position_of};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Location};
 
 /// What evcxr answers instead of a value.
@@ -41,8 +41,8 @@ pub struct Diagnostic {
 /// A place in the cell that a message speaks of.
 #[derive(Debug)]
 pub struct Label {
-    pub start: Place,
-    pub end: Place,
+    pub start: Position,
+    pub end: Position,
     pub text: String,
     pub primary: bool,
 }
@@ -60,8 +60,8 @@ pub struct Note {
 /// New text for a part of the cell.
 #[derive(Debug)]
 pub struct Edit {
-    pub start: Place,
-    pub end: Place,
+    pub start: Position,
+    pub end: Position,
     pub text: String,
 }
 
@@ -69,8 +69,8 @@ impl Label {
     /// What is wrong is `marked`, at `offset` bytes of the cell.
     fn at(offset: usize, marked: &str, text: &str, cell: &str) -> Label {
         Label {
-            start: place_of(cell, offset),
-            end: place_of(cell, offset + marked.len()),
+            start: position_of(cell, offset),
+            end: position_of(cell, offset + marked.len()),
             text: text.to_owned(),
             primary: true,
         }

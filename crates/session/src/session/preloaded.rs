@@ -11,15 +11,15 @@ const PRELUDE: &str = "use taper::prelude::*;";
 /// and takes that error for one about showing the cell's value.
 const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
 
-pub struct LoadedCrate {
+pub struct PreloadedCrate {
     folder: PathBuf,
     /// Those with which the image was built.
     features: Vec<String>,
 }
 
-impl LoadedCrate {
+impl PreloadedCrate {
     pub fn new(folder: PathBuf, features: Vec<String>) -> Self {
-        LoadedCrate { folder, features }
+        PreloadedCrate { folder, features }
     }
 
     /// The cell that loads it.
@@ -81,7 +81,7 @@ mod tests {
     fn lines_that_load_taper_again_become_blank_and_the_rest_stays_in_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path().canonicalize().expect("it exists");
-        let loaded = LoadedCrate::new(folder.clone(), vec![]);
+        let loaded = PreloadedCrate::new(folder.clone(), vec![]);
         let cell = format!(
             ":dep taper = {{ path = \"{}\" }}\nuse taper::prelude::*;\nlet x = 1;",
             folder.display()
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn another_taper_is_loaded_as_asked() {
         let here = tempfile::tempdir().expect("a folder");
-        let loaded = LoadedCrate::new(here.path().join("taper"), vec![]);
+        let loaded = PreloadedCrate::new(here.path().join("taper"), vec![]);
         let asked = format!(":dep taper = {{ path = \"{}\" }}", here.path().display());
         for cell in [
             asked.as_str(),

@@ -1,7 +1,7 @@
 //! From rustc's JSON to a [`Diagnostic`] whose places are in the cell.
 
 use super::{Diagnostic, Edit, Label, Note};
-use crate::session::location::{Compiled, Place, byte_offset, place_of};
+use crate::session::source_map::{Position, SourceMap, byte_offset, position_of};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,11 +42,11 @@ struct Text {
 }
 
 impl Span {
-    fn start(&self) -> Place {
+    fn start(&self) -> Position {
         (self.line_start, self.column_start)
     }
 
-    fn end(&self) -> Place {
+    fn end(&self) -> Position {
         (self.line_end, self.column_end)
     }
 
@@ -56,7 +56,7 @@ impl Span {
 }
 
 /// `compiled` is the source that the message is about.
-pub fn read(told: Told, compiled: &Compiled) -> Diagnostic {
+pub fn read(told: Told, compiled: &SourceMap) -> Diagnostic {
     let rustc: Message = serde_json::from_value(told.json.clone()).unwrap_or_default();
     let mut labels = told.labels;
     let primary = rustc.spans.iter().find(|span| span.is_primary);
@@ -90,7 +90,7 @@ fn forget_what_was_found(message: &mut String) {
 }
 
 /// A label that is partly in evcxr's own code, or in code that evcxr has written in another way.
-fn label(span: &Span, compiled: &Compiled) -> Option<Label> {
+fn label(span: &Span, compiled: &SourceMap) -> Option<Label> {
     if !span.is_compiled() {
         return None;
     }
@@ -106,7 +106,7 @@ fn label(span: &Span, compiled: &Compiled) -> Option<Label> {
 }
 
 /// The place of the marked text, if the cell has it once.
-fn only_copy(span: &Span, cell: &str) -> Option<(Place, Place)> {
+fn only_copy(span: &Span, cell: &str) -> Option<(Position, Position)> {
     let [Text { text }] = &span.text[..] else {
         return None;
     };
@@ -115,7 +115,7 @@ fn only_copy(span: &Span, cell: &str) -> Option<(Place, Place)> {
     let mut copies = cell.match_indices(marked);
     match (copies.next(), copies.next()) {
         (Some((at, _)), None) if marked.contains(char::is_alphanumeric) => {
-            Some((place_of(cell, at), place_of(cell, at + marked.len())))
+            Some((position_of(cell, at), position_of(cell, at + marked.len())))
         }
         _ => None,
     }
@@ -133,7 +133,7 @@ const NOISE: [&str; 8] = [
     "see issue #",
 ];
 
-fn note(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Note> {
+fn note(note: &Message, near: Option<usize>, compiled: &SourceMap) -> Option<Note> {
     if NOISE.iter().any(|noise| note.message.starts_with(noise)) {
         return None;
     }
@@ -163,7 +163,7 @@ fn signature(note: &Message) -> Option<&str> {
 }
 
 /// What rustc would change, if all of it is in the cell.
-fn edits(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Vec<Edit>> {
+fn edits(note: &Message, near: Option<usize>, compiled: &SourceMap) -> Option<Vec<Edit>> {
     let suggested = note.spans.iter();
     let suggested = suggested.filter_map(|s| Some((s, s.suggested_replacement.as_ref()?)));
     let edit = |(span, text): (&Span, &String)| {
@@ -172,7 +172,7 @@ fn edits(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Vec
             let top = (first_line_of_rust(compiled.cell()), 1);
             (top, top)
         } else {
-            let place = |place| compiled.place(place, near);
+            let place = |place| compiled.position(place, near);
             (place(span.start())?, place(span.end())?)
         };
         let text = text.clone();

@@ -7,17 +7,17 @@
 use taper_evaluator::event::Location;
 
 /// Line and column, from 1, in characters.
-pub type Place = (usize, usize);
+pub type Position = (usize, usize);
 
 /// The source that was compiled last, and the cell in it.
-pub struct Compiled<'a> {
+pub struct SourceMap<'a> {
     source: Vec<&'a str>,
     cell: &'a str,
 }
 
-impl<'a> Compiled<'a> {
+impl<'a> SourceMap<'a> {
     pub fn new(source: &'a str, cell: &'a str) -> Self {
-        Compiled {
+        SourceMap {
             source: source.lines().collect(),
             cell,
         }
@@ -36,14 +36,14 @@ impl<'a> Compiled<'a> {
     }
 
     /// The place in the cell; of equal lines, the one nearest to the line `near`.
-    pub fn place(&self, (line, column): Place, near: Option<usize>) -> Option<Place> {
+    pub fn position(&self, (line, column): Position, near: Option<usize>) -> Option<Position> {
         let (line, shift) = self.find(line, near)?;
         Some((line, column + shift))
     }
 
     /// The part of the cell that lies between two places of the source, of which one or both may be
     /// in evcxr's own code.
-    pub fn part(&self, start: Place, end: Place) -> Option<(Place, Place)> {
+    pub fn part(&self, start: Position, end: Position) -> Option<(Position, Position)> {
         let mut lines = start.0..=end.0;
         let (first, from) = lines.find_map(|line| Some((line, self.find(line, None)?)))?;
         let rest = (first..=end.0).rev();
@@ -103,7 +103,7 @@ fn one_of(lines: &[usize], near: Option<usize>) -> Option<usize> {
 }
 
 /// Where line and column are in `code`, in bytes; within the line.
-pub fn byte_offset(code: &str, (line, column): Place) -> usize {
+pub fn byte_offset(code: &str, (line, column): Position) -> usize {
     let lines = code.split_inclusive('\n').take(line.saturating_sub(1));
     let start = lines.map(str::len).sum::<usize>().min(code.len());
     let text = code[start..].lines().next().unwrap_or_default();
@@ -112,7 +112,7 @@ pub fn byte_offset(code: &str, (line, column): Place) -> usize {
 }
 
 /// Line and column of a byte of `code`.
-pub fn place_of(code: &str, offset: usize) -> Place {
+pub fn position_of(code: &str, offset: usize) -> Position {
     let before = &code[..offset];
     let column = before.rsplit('\n').next().unwrap_or_default();
     (before.matches('\n').count() + 1, column.chars().count() + 1)
@@ -127,36 +127,36 @@ mod tests {
 
     #[test]
     fn a_line_is_found_also_when_it_stands_twice() {
-        let line = |n| Compiled::new(SOURCE, CELL).line(n).map(|l| l.line);
+        let line = |n| SourceMap::new(SOURCE, CELL).line(n).map(|l| l.line);
         assert_eq!([line(2), line(3), line(4)], [Some(1), Some(2), Some(3)]);
     }
 
     #[test]
     fn generated_lines_and_lines_that_do_not_exist_have_no_place() {
         for line in [0, 5, 6, 99] {
-            assert_eq!(Compiled::new(SOURCE, CELL).line(line), None);
+            assert_eq!(SourceMap::new(SOURCE, CELL).line(line), None);
         }
     }
 
     #[test]
     fn statements_that_share_a_line_are_found_by_column() {
         let source = "{\n\tlet ä = 1; \nlet b = ä / 0; \n}";
-        let compiled = Compiled::new(source, "let x = 0;\n\tlet ä = 1; let b = ä / 0; ");
-        assert_eq!(compiled.place((2, 6), None), Some((2, 6)));
-        assert_eq!(compiled.place((3, 9), None), Some((2, 21)));
+        let compiled = SourceMap::new(source, "let x = 0;\n\tlet ä = 1; let b = ä / 0; ");
+        assert_eq!(compiled.position((2, 6), None), Some((2, 6)));
+        assert_eq!(compiled.position((3, 9), None), Some((2, 21)));
     }
 
     #[test]
     fn the_last_expression_begins_with_evcxrs_bracket() {
         let source = "let n = 1;\n(\nn - 2\n).evcxr_display();";
-        let line = Compiled::new(source, "let n = 1;\nn - 2").line(2);
+        let line = SourceMap::new(source, "let n = 1;\nn - 2").line(2);
         assert_eq!(line.map(|l| l.line), Some(2));
     }
 
     #[test]
     fn a_part_ends_where_the_cell_does() {
         let source = "{\nlet s = \"abc;\nstore(s);\n}";
-        let compiled = Compiled::new(source, "let s = \"abc;");
+        let compiled = SourceMap::new(source, "let s = \"abc;");
         assert_eq!(compiled.part((2, 9), (4, 2)), Some(((1, 9), (1, 14))));
         assert_eq!(compiled.part((1, 1), (3, 2)), Some(((1, 1), (1, 14))));
         assert_eq!(compiled.part((3, 1), (4, 2)), None);
@@ -170,6 +170,6 @@ mod tests {
         assert_eq!(text((2, 2), (2, 3)), "β");
         assert_eq!(byte_offset(code, (1, 99)), "let α = 1;".len());
         assert_eq!(byte_offset(code, (9, 1)), code.len());
-        assert_eq!(place_of(code, code.len()), (2, 3));
+        assert_eq!(position_of(code, code.len()), (2, 3));
     }
 }
