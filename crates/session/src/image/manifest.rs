@@ -1,8 +1,7 @@
 //! The list of an image's files. It is written when all of them are there.
 
-use super::build::WORK;
-use super::clone::belongs_to_image;
 use super::key::Key;
+use super::layout::{WORK, belongs_to_image};
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};

@@ -6,12 +6,15 @@
 //! building again goes on where the last try ended.
 
 mod build;
+mod cargo;
 mod clone;
 mod key;
+mod layout;
 mod manifest;
 
 use anyhow::{Context, Result};
-pub use build::{WARM_ARGUMENT, compile, resolves_offline};
+pub(crate) use build::WARM_ARGUMENT;
+pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
 use manifest::Manifest;
 use std::path::{Path, PathBuf};
@@ -70,7 +73,7 @@ impl Image {
             Condition::Ready => Ok(()),
             _ => {
                 let folder = folder_of(key)?;
-                checks::before_building(&folder, build::has_begun(&folder))
+                Ok(checks::before_building(&folder, build::has_begun(&folder))?)
             }
         }
     }
@@ -115,12 +118,15 @@ impl Image {
 
     /// The library `taper` in a work directory that is a clone of this image.
     pub fn library(&self, work: &Path) -> Option<PathBuf> {
-        let library = self.manifest.files().find(|file| clone::is_library(file))?;
+        let library = self
+            .manifest
+            .files()
+            .find(|file| layout::is_library(file))?;
         Some(work.join(library))
     }
 
     fn work(&self) -> PathBuf {
-        self.folder.join(build::WORK)
+        self.folder.join(layout::WORK)
     }
 }
 

@@ -4,7 +4,8 @@
 //! cell: it flushes what the cell left in the shared standard library's buffer, and it announces
 //! the end with the secret, so a cell that prints evcxr's end mark only prints some text.
 
-use super::{LIBRARY_VARIABLE, SECRET_VARIABLE, order};
+use super::order;
+use super::protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
 use anyhow::{Context, Result, bail};
 use libloading::Library;
 use std::ffi::c_void;

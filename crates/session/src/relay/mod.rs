@@ -18,18 +18,10 @@
 pub mod cells;
 mod order;
 pub mod process;
+mod protocol;
 mod translator;
 
-/// The first argument with which our own binary becomes the relay.
-pub const RELAY_ARGUMENT: &str = "__relay";
-/// The first argument with which our own binary becomes the cells process.
-pub const CELLS_ARGUMENT: &str = "__cells";
-
-/// The secret that begins every record a cell sends (also tells `taper` that our kernel runs it).
-pub const SECRET_VARIABLE: &str = "TAPER_DISPLAY";
-/// The library `taper`, for the cells process to load before the first cell.
-pub const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";
-/// A file that exists once evcxr is ready for records; until then everything passes unchanged.
-pub const READY_VARIABLE: &str = "TAPER_READY_FILE";
-/// `RUST_BACKTRACE` as the person set it; evcxr sets its own for its child.
-pub const BACKTRACE_VARIABLE: &str = "TAPER_RUST_BACKTRACE";
+pub(crate) use protocol::{
+    BACKTRACE_VARIABLE, CELLS_ARGUMENT, LIBRARY_VARIABLE, READY_VARIABLE, RELAY_ARGUMENT,
+    SECRET_VARIABLE,
+};

@@ -1,8 +1,7 @@
 //! The relay: starts the cells process and passes on what comes out of it.
 
-use super::{
-    BACKTRACE_VARIABLE, CELLS_ARGUMENT, READY_VARIABLE, SECRET_VARIABLE, translator::Translator,
-};
+use super::protocol::{BACKTRACE_VARIABLE, CELLS_ARGUMENT, READY_VARIABLE, SECRET_VARIABLE};
+use super::translator::Translator;
 use anyhow::{Context, Result};
 use std::io::{PipeReader, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};

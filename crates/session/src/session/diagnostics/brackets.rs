@@ -1,6 +1,6 @@
 //! Brackets that do not match. rustc sees them together with those of evcxr's code.
 
-use super::{Diagnostic, Label};
+use super::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
 
 /// The bracket that is open at the end of the cell, or closed by one of another kind.

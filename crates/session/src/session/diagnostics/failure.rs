@@ -1,6 +1,6 @@
 //! Cells that failed while they ran: a failing `?`, a panic, the end of the process.
 
-use super::{BLUE, RESET, error};
+use super::cell_error::{BLUE, RESET, error};
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};

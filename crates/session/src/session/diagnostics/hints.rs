@@ -1,7 +1,7 @@
 //! What to do about a compile error, in a teacher's words, where the compiler's own do not help: it
 //! knows nothing of cells, of taper, or of what one would have written in Python.
 
-use super::{Diagnostic, Label};
+use super::diagnostic::{Diagnostic, Label};
 use crate::session::names::Names;
 use crate::session::source_map::byte_offset;
 use crate::session::tokens::{is_name, texts, with_offsets};

@@ -7,17 +7,20 @@
 //! - [`failure`]: cells that compiled and failed while they ran.
 
 mod brackets;
-pub mod failure;
+mod cell_error;
+mod diagnostic;
+pub(super) mod failure;
 mod hints;
 mod render;
-pub mod rustc;
+pub(super) mod rustc;
 
 use super::names::Names;
-use super::source_map::{Position, position_of};
+pub(super) use cell_error::{PROCESS_ENDED, error};
+pub(super) use diagnostic::{Diagnostic, Label};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Location};
 
 /// What evcxr answers instead of a value.
-pub enum EngineError {
+pub(super) enum EngineError {
     Compile(Vec<Diagnostic>),
     /// The cells process ended; the text says how.
     Ended(String),
@@ -26,109 +29,8 @@ pub enum EngineError {
     Message(String),
 }
 
-/// One message of the compiler about the cell.
-#[derive(Debug, Default)]
-pub struct Diagnostic {
-    pub is_error: bool,
-    pub message: String,
-    pub code: Option<String>,
-    pub labels: Vec<Label>,
-    pub notes: Vec<Note>,
-    /// Our own words.
-    pub hint: Option<String>,
-}
-
-/// A place in the cell that a message speaks of.
-#[derive(Debug)]
-pub struct Label {
-    pub start: Position,
-    pub end: Position,
-    pub text: String,
-    pub primary: bool,
-}
-
-/// What the compiler adds: an explanation, or a change that would help.
-#[derive(Debug)]
-pub struct Note {
-    pub is_help: bool,
-    pub message: String,
-    pub edits: Vec<Edit>,
-    /// It would change another cell, or evcxr's code.
-    pub is_elsewhere: bool,
-}
-
-/// New text for a part of the cell.
-#[derive(Debug)]
-pub struct Edit {
-    pub start: Position,
-    pub end: Position,
-    pub text: String,
-}
-
-impl Label {
-    /// What is wrong is `marked`, at `offset` bytes of the cell.
-    fn at(offset: usize, marked: &str, text: &str, cell: &str) -> Label {
-        Label {
-            start: position_of(cell, offset),
-            end: position_of(cell, offset + marked.len()),
-            text: text.to_owned(),
-            primary: true,
-        }
-    }
-}
-
-impl Diagnostic {
-    /// The label that says what is wrong.
-    pub fn primary(&self) -> Option<&Label> {
-        self.labels
-            .iter()
-            .find(|l| l.primary)
-            .or(self.labels.first())
-    }
-
-    fn is_about_two_types(&self) -> bool {
-        let mut notes = self.notes.iter();
-        notes.any(|note| {
-            note.message
-                .contains("have similar names, but are actually distinct")
-        })
-    }
-
-    /// Of the parser: what it says about the rest of the cell follows from the first mistake.
-    fn is_about_grammar(&self) -> bool {
-        self.code.is_none() && self.message.starts_with("expected ")
-    }
-
-    fn headline(&self) -> String {
-        match &self.code {
-            Some(code) => format!("[{code}] {}", self.message),
-            None => self.message.clone(),
-        }
-    }
-}
-
-/// The name of the error when the process in which the cells run is gone.
-pub const PROCESS_ENDED: &str = "ProcessEnded";
-
-const RED: &str = "\x1b[1;31m";
-const BLUE: &str = "\x1b[1;34m";
-const RESET: &str = "\x1b[0m";
-
-/// An error with its name in red and its message below.
-pub fn error(name: &str, message: &str, location: Option<Location>) -> CellError {
-    CellError {
-        name: name.to_owned(),
-        message: message.to_owned(),
-        traceback: format!("{RED}{name}{RESET}: {message}")
-            .lines()
-            .map(str::to_owned)
-            .collect(),
-        location,
-    }
-}
-
 /// Turns evcxr's answer into an error of the cell. `names` knows what earlier cells did.
-pub fn explain(engine_error: EngineError, code: &str, names: &Names) -> CellError {
+pub(super) fn explain(engine_error: EngineError, code: &str, names: &Names) -> CellError {
     match engine_error {
         EngineError::Compile(diagnostics) => compile_error(diagnostics, code, names),
         EngineError::Ended(status) => error(PROCESS_ENDED, &failure::ended(&status), None),

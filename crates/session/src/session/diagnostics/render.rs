@@ -1,6 +1,6 @@
 //! A diagnostic as text, in rustc's manner; the lines are counted in the cell.
 
-use super::{Diagnostic, Edit, Label, Note};
+use super::diagnostic::{Diagnostic, Edit, Label, Note};
 use crate::session::source_map::byte_offset;
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use std::ops::Range;

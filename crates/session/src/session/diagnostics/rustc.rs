@@ -1,6 +1,6 @@
 //! From rustc's JSON to a [`Diagnostic`] whose places are in the cell.
 
-use super::{Diagnostic, Edit, Label, Note};
+use super::diagnostic::{Diagnostic, Edit, Label, Note};
 use crate::session::source_map::{Position, SourceMap, byte_offset, position_of};
 use serde::Deserialize;
 use serde_json::Value;
