@@ -10,7 +10,7 @@ use taper_evaluator::{Evaluator, Event, Front};
 const CELL: &str = "let warm = zeros(2, &cpu())?;\nwarm";
 
 /// `taper __warm WORK TAPER FEATURES…`
-pub fn run(arguments: &[OsString]) -> Result<()> {
+pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper, features @ ..] = arguments else {
         bail!("expected the work directory and the folder of taper");
     };

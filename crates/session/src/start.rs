@@ -2,7 +2,7 @@
 
 use crate::image::{Image, Key};
 use crate::session::{Session, Start};
-use crate::workspace::WorkFolder;
+use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::cell::Cell;
 use taper_evaluator::Evaluator;
@@ -16,7 +16,7 @@ pub fn image_key() -> Result<Key> {
 }
 
 /// Starts a session in `work`, with the image that is there or a new one.
-pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Session> {
+pub fn start_session(work: Workspace, progress: &mut dyn Progress) -> Result<Session> {
     if Settings::read()?.is_none() {
         // No set-up has been asked for: it is done now.
         gpu::settings(&home::folder(), progress)?;
@@ -38,7 +38,7 @@ pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Se
 ///
 /// Call it before any thread is started: it sets the environment.
 pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
-    let work = WorkFolder::create()?;
+    let work = Workspace::create()?;
     // SAFETY: `main` calls us before it starts a thread.
     unsafe { work.enter() }?;
     let work = Cell::new(Some(work));

@@ -56,13 +56,13 @@ overflow-checks = true
 "#;
 
 /// Removed with all that is in it when dropped.
-pub struct WorkFolder {
+pub struct Workspace {
     folder: PathBuf,
 }
 
-impl WorkFolder {
+impl Workspace {
     /// A new folder for this process; clears away those of processes that were killed.
-    pub fn create() -> Result<WorkFolder> {
+    pub fn create() -> Result<Workspace> {
         // A part of it leads to the source of Rust's library.
         checks::add_rust_src(&mut Console::new())?;
         let sessions = cache::folder()?.join("sessions");
@@ -73,7 +73,7 @@ impl WorkFolder {
         let work = folder.join("work");
         cache::make(&work)?;
         prepare(&folder)?;
-        Ok(WorkFolder { folder })
+        Ok(Workspace { folder })
     }
 
     /// evcxr's work directory.
@@ -107,7 +107,7 @@ impl WorkFolder {
 ///
 /// # Safety
 /// No other thread may read or write the environment.
-pub unsafe fn enter(work: &Path) -> Result<()> {
+pub(crate) unsafe fn enter(work: &Path) -> Result<()> {
     // SAFETY: promised by the caller.
     unsafe {
         std::env::set_var("EVCXR_TMPDIR", work);
@@ -135,13 +135,13 @@ pub fn leave(command: &mut Command) {
 }
 
 /// [`leave`], for a command of the user's, which finds the session's toolchain first on its PATH.
-pub fn leave_to_user(command: &mut Command) {
+pub(crate) fn leave_to_user(command: &mut Command) {
     leave(command);
     compile::leave_with_toolchain(command);
 }
 
 /// Writes what lies beside the work directory in `folder`.
-pub fn prepare(folder: &Path) -> Result<()> {
+pub(crate) fn prepare(folder: &Path) -> Result<()> {
     configure(folder)?;
     compile::prepare(folder)
 }
@@ -151,11 +151,10 @@ fn configure(folder: &Path) -> Result<()> {
     let settings = Settings::read()?.unwrap_or_default();
     let config = format!("{CARGO_CONFIG}{}", settings.cargo_config());
     cache::make(&folder.join(".cargo"))?;
-    let file = folder.join(".cargo/config.toml");
-    Ok(cache::write_atomically(&file, config.as_bytes())?)
+    cache::write_atomically(&folder.join(".cargo/config.toml"), config.as_bytes())
 }
 
-impl Drop for WorkFolder {
+impl Drop for Workspace {
     fn drop(&mut self) {
         Self::remove(&self.path());
     }

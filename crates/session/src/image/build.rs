@@ -15,10 +15,10 @@ use taper_host::process;
 use taper_host::progress::{Progress, duration};
 
 /// The first argument with which our own binary runs the first cell of a new image.
-pub const WARM_ARGUMENT: &str = "__warm";
+pub(crate) const WARM_ARGUMENT: &str = "__warm";
 
 /// Builds the image in `folder`, going on where an earlier try ended.
-pub fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
+pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     checks::before_building(folder, has_begun(folder))?;
     checks::add_rust_src(progress)?;
     let start = Instant::now();
@@ -34,12 +34,12 @@ pub fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()
 }
 
 /// Whether an earlier build has left something in the image's folder.
-pub fn has_begun(folder: &Path) -> bool {
+pub(crate) fn has_begun(folder: &Path) -> bool {
     folder.join(WORK).exists()
 }
 
 /// Throws away what was built.
-pub fn wipe(folder: &Path) -> Result<()> {
+pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
     let work = folder.join(WORK);
     if work.exists() {

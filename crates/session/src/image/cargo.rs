@@ -13,7 +13,7 @@ use taper_host::toolchain;
 
 /// Compiles what the crate in `work` needs; `started` hears the number of cargo's process, and what
 /// it gives is held until cargo has ended.
-pub fn compile<T>(
+pub(crate) fn compile<T>(
     work: &Path,
     offline: bool,
     started: &mut dyn FnMut(u32) -> T,
@@ -28,7 +28,7 @@ pub fn compile<T>(
 }
 
 /// Whether all packages that the crate in `work` needs lie in cargo's cache.
-pub fn resolves_offline(work: &Path) -> bool {
+pub(crate) fn resolves_offline(work: &Path) -> bool {
     let output = cargo_command(work, "metadata").and_then(|mut command| {
         command.args(["--offline", "--format-version=1"]);
         Ok(command.output()?)

@@ -9,7 +9,7 @@ const LINKED: [&str; 5] = ["rlib", "rmeta", "so", "dylib", "a"];
 
 /// Gives a session one file: a link where nobody writes into it, a copy with the same times (cargo
 /// compares them) everywhere else.
-pub fn file(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }

@@ -19,9 +19,9 @@ pub struct Key {
     /// The sources of `taper`; when only they change, the image is brought up to date in place.
     pub sources: String,
     /// The folder of the crate `taper`.
-    pub taper: PathBuf,
+    pub(crate) taper: PathBuf,
     /// Features of `taper` that are switched on.
-    pub features: Vec<String>,
+    pub(crate) features: Vec<String>,
 }
 
 impl Key {

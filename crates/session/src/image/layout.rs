@@ -7,7 +7,7 @@ pub(super) const WORK: &str = "work";
 
 /// Whether a path below the work directory (a file or a folder) is worth keeping. What belongs to
 /// evcxr's own crate `ctx` is made anew by each session.
-pub fn belongs_to_image(path: &Path) -> bool {
+pub(crate) fn belongs_to_image(path: &Path) -> bool {
     let name = path
         .file_name()
         .and_then(|n| n.to_str())
@@ -27,7 +27,7 @@ pub fn belongs_to_image(path: &Path) -> bool {
 
 /// The library `taper` that cells load: the one that cargo puts beside the cells' own, whatever
 /// folders it compiles in.
-pub fn is_library(path: &Path) -> bool {
+pub(crate) fn is_library(path: &Path) -> bool {
     let name = path.file_name().and_then(|n| n.to_str());
     path.parent()
         .is_some_and(|folder| folder.ends_with("debug"))

@@ -14,9 +14,9 @@ use taper_host::digest::hex;
 const FILE: &str = "manifest.json";
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// The key's sources.
-    pub sources: String,
+    pub(crate) sources: String,
     entries: Vec<Entry>,
 }
 
@@ -32,7 +32,7 @@ struct Entry {
 
 impl Manifest {
     /// Lists what the build left in `folder`.
-    pub fn write(folder: &Path, key: &Key) -> Result<Manifest> {
+    pub(crate) fn write(folder: &Path, key: &Key) -> Result<Manifest> {
         let work = folder.join(WORK);
         let mut entries = Vec::new();
         list(&work, &work, &mut entries).context("listing the compiled packages")?;
@@ -45,24 +45,24 @@ impl Manifest {
     }
 
     /// `None` if there is none, or none that this program can read.
-    pub fn read(folder: &Path) -> Option<Manifest> {
+    pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
     }
 
     /// From here on the image is not complete.
-    pub fn remove(folder: &Path) -> Result<()> {
+    pub(crate) fn remove(folder: &Path) -> Result<()> {
         match std::fs::remove_file(folder.join(FILE)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(()),
         }
     }
 
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().map(|entry| entry.path.as_path())
     }
 
     /// A file whose size or time is another than the build left.
-    pub fn first_damaged(&self, folder: &Path) -> Option<PathBuf> {
+    pub(crate) fn first_damaged(&self, folder: &Path) -> Option<PathBuf> {
         let work = folder.join(WORK);
         let is_damaged = |entry: &&Entry| match stamp(&work.join(&entry.path)) {
             Ok(found) => found != (entry.size, entry.modified),
@@ -75,7 +75,7 @@ impl Manifest {
     }
 
     /// A file whose content is another than the build left.
-    pub fn first_changed(&self, folder: &Path) -> Result<Option<PathBuf>> {
+    pub(crate) fn first_changed(&self, folder: &Path) -> Result<Option<PathBuf>> {
         for entry in &self.entries {
             if sha256(&folder.join(WORK).join(&entry.path))? != entry.sha256 {
                 return Ok(Some(entry.path.clone()));

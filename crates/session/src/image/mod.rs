@@ -73,7 +73,7 @@ impl Image {
             Condition::Ready => Ok(()),
             _ => {
                 let folder = folder_of(key)?;
-                Ok(checks::before_building(&folder, build::has_begun(&folder))?)
+                checks::before_building(&folder, build::has_begun(&folder))
             }
         }
     }

@@ -18,7 +18,7 @@ use taper_evaluator::record::MARK;
 type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// Runs cells until standard input ends.
-pub fn run() -> ! {
+pub(crate) fn run() -> ! {
     end_with_parent();
     order::keep_order();
     TaperLibrary::load_at_start();

@@ -15,9 +15,9 @@
 //! - [`translator`]: bytes to records for the session and lines for evcxr;
 //! - [`process`]: the relay itself.
 
-pub mod cells;
+pub(crate) mod cells;
 mod order;
-pub mod process;
+pub(crate) mod process;
 mod protocol;
 mod translator;
 

@@ -17,7 +17,7 @@ mod interpose {
     /// A reader that does not read for so long is not waited for.
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    pub fn keep_order() {
+    pub(crate) fn keep_order() {
         IN_ORDER.store(true, Ordering::Relaxed);
     }
 
@@ -60,7 +60,7 @@ mod interpose {
 }
 
 /// From here on this process's two output streams keep their order.
-pub fn keep_order() {
+pub(crate) fn keep_order() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     interpose::keep_order();
 }

@@ -14,7 +14,7 @@ const HOLD: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Runs until the cells process ends; then ends in the same way.
-pub fn run() -> ! {
+pub(crate) fn run() -> ! {
     let status = become_group_leader()
         .and_then(|()| start_cells())
         .and_then(|mut cells| {

@@ -1,15 +1,15 @@
 //! Arguments and environment variables that a session passes to the relay and the cells process.
 
 /// The first argument with which our own binary becomes the relay.
-pub const RELAY_ARGUMENT: &str = "__relay";
+pub(crate) const RELAY_ARGUMENT: &str = "__relay";
 /// The first argument with which our own binary becomes the cells process.
-pub const CELLS_ARGUMENT: &str = "__cells";
+pub(crate) const CELLS_ARGUMENT: &str = "__cells";
 
 /// The secret that begins every record a cell sends (also tells `taper` that our kernel runs it).
-pub const SECRET_VARIABLE: &str = "TAPER_DISPLAY";
+pub(crate) const SECRET_VARIABLE: &str = "TAPER_DISPLAY";
 /// The library `taper`, for the cells process to load before the first cell.
-pub const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";
+pub(crate) const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";
 /// A file that exists once evcxr is ready for records; until then everything passes unchanged.
-pub const READY_VARIABLE: &str = "TAPER_READY_FILE";
+pub(crate) const READY_VARIABLE: &str = "TAPER_READY_FILE";
 /// `RUST_BACKTRACE` as the person set it; evcxr sets its own for its child.
-pub const BACKTRACE_VARIABLE: &str = "TAPER_RUST_BACKTRACE";
+pub(crate) const BACKTRACE_VARIABLE: &str = "TAPER_RUST_BACKTRACE";

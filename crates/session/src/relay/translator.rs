@@ -14,7 +14,7 @@ const DISPLAY_LIMIT: usize = 64 << 20;
 const COMPLETE_LINE: &str = "EVCXR_EXECUTION_COMPLETE\n";
 
 /// Knows how far the current cell is.
-pub struct Translator {
+pub(crate) struct Translator {
     decoder: Decoder,
     /// Before evcxr is ready, it wants its own marks and nothing else.
     ready: bool,
@@ -38,7 +38,7 @@ struct Amount {
 }
 
 impl Translator {
-    pub fn new(secret: &str, ready: bool) -> Self {
+    pub(crate) fn new(secret: &str, ready: bool) -> Self {
         Translator {
             decoder: Decoder::new(secret),
             ready,
@@ -52,24 +52,24 @@ impl Translator {
     }
 
     /// Lines to write to evcxr.
-    pub fn take_output(&mut self) -> String {
+    pub(crate) fn take_output(&mut self) -> String {
         std::mem::take(&mut self.output)
     }
 
     /// Whether [`Self::pause`] would bring something out.
-    pub fn holds_something(&self) -> bool {
+    pub(crate) fn holds_something(&self) -> bool {
         !self.held.is_empty()
     }
 
     /// Bytes from the cells' standard output.
-    pub fn stdout(&mut self, bytes: &[u8]) {
+    pub(crate) fn stdout(&mut self, bytes: &[u8]) {
         for item in self.decoder.push(bytes) {
             self.item(item);
         }
     }
 
     /// Bytes from the cells' standard error: held for a moment, see [`Self::failed`].
-    pub fn stderr(&mut self, bytes: &[u8]) {
+    pub(crate) fn stderr(&mut self, bytes: &[u8]) {
         if let Some(item) = self.decoder.rest(false) {
             self.item(item);
         }
@@ -81,7 +81,7 @@ impl Translator {
     }
 
     /// Nothing has come for a moment.
-    pub fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         if let Some(item) = self.decoder.rest(false) {
             self.item(item);
         }
@@ -89,7 +89,7 @@ impl Translator {
     }
 
     /// The cells process has ended, in mid-cell or not.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if let Some(item) = self.decoder.rest(true) {
             self.item(item);
         }

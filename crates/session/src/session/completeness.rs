@@ -30,7 +30,7 @@ const BEGINNINGS: [&str; 21] = [
 ];
 
 /// Looks at the tokens only; whether the code means something is the compiler's business.
-pub fn of(code: &str) -> Completeness {
+pub(crate) fn of(code: &str) -> Completeness {
     let mut open = Vec::new();
     let mut last = Statement::default();
     let mut at = 0;

@@ -11,7 +11,7 @@ const CELLS: &str = "ctx";
 /// Leaves out private fields of other crates' types, which evcxr lists too; and puts the signature in
 /// the place of the word `function`, where there are few proposals. `documentation` gives the plain
 /// text that is shown for the code at a byte.
-pub fn fill_in(
+pub(crate) fn fill_in(
     found: &mut Completions,
     code: &str,
     mut documentation: impl FnMut(&str, usize) -> Option<String>,

@@ -11,7 +11,7 @@ use taper_host::progress::{Progress, Step, duration};
 
 /// How evcxr is to look for the packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
+pub(crate) enum Network {
     /// All that is needed lies in cargo's cache.
     NotNeeded,
     Needed,
@@ -20,7 +20,7 @@ pub enum Network {
 /// Compiles the packages into the session's own work directory.
 ///
 /// Errors are left to evcxr, which finds them again and says them.
-pub fn compile(
+pub(crate) fn compile(
     work: &Path,
     dependencies: &[(&str, &str)],
     interrupter: &Interrupter,

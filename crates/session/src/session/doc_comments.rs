@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// Indents the comment by which a cell begins, if it is documentation: then evcxr takes it for code.
-pub fn keep_documentation(code: Cow<str>) -> Cow<str> {
+pub(crate) fn keep_documentation(code: Cow<str>) -> Cow<str> {
     match start_of_documentation(&code) {
         Some(start) => {
             let mut code = code.into_owned();

@@ -20,13 +20,13 @@ use taper_evaluator::record::Record;
 const STACK: usize = 64 << 20;
 
 /// What a running cell says.
-pub enum Signal {
+pub(crate) enum Signal {
     Record(Record),
     Input(Question),
 }
 
 /// A cell waits for a line of input.
-pub struct Question {
+pub(crate) struct Question {
     prompt: String,
     password: bool,
     answer: Sender<String>,
@@ -34,21 +34,21 @@ pub struct Question {
 
 impl Question {
     /// Asks, and sends the answer to the cell.
-    pub fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
+    pub(crate) fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
         let answer = ask(&self.prompt, self.password).unwrap_or_default();
         // A line break would be read as evcxr's next instruction.
         let _ = self.answer.send(answer.replace(['\n', '\r'], " "));
     }
 }
 
-pub struct Engine {
+pub(crate) struct Engine {
     context: CommandContext,
     outputs: EvalContextOutputs,
 }
 
 impl Engine {
     /// Starts evcxr in `work` (the variable `EVCXR_TMPDIR` must name it) with our relay as its child.
-    pub fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
+    pub(crate) fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
         let ready = work.join("ready-for-records");
         // An earlier session's, if this work directory has had one: evcxr would wait for ever.
         if ready.exists() {
@@ -85,13 +85,13 @@ impl Engine {
     }
 
     /// The relay's process; stays the right one after a restart.
-    pub fn process(&self) -> Arc<Mutex<Child>> {
+    pub(crate) fn process(&self) -> Arc<Mutex<Child>> {
         self.context.process_handle()
     }
 
     /// Compiles and runs a cell. `listen` hears what it says, in order; the result is what commands
     /// such as `:vars` give.
-    pub fn execute(
+    pub(crate) fn execute(
         &mut self,
         code: &str,
         listen: &mut dyn FnMut(Signal),
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// Names and types of the variables that live.
-    pub fn variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let variables = self.context.variables_and_types();
         variables
             .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
@@ -133,7 +133,7 @@ impl Engine {
     }
 
     /// Whether the code would compile.
-    pub fn compiles(&mut self, code: &str) -> bool {
+    pub(crate) fn compiles(&mut self, code: &str) -> bool {
         on_large_stack(|| {
             self.context
                 .check(code)
@@ -141,7 +141,7 @@ impl Engine {
         })
     }
 
-    pub fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+    pub(crate) fn complete(&mut self, code: &str, cursor: usize) -> Completions {
         let found = self.context.completions(code, cursor);
         let Ok(found) = found else {
             return Completions {
@@ -162,7 +162,7 @@ impl Engine {
         }
     }
 
-    pub fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+    pub(crate) fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let (text, html) = self.context.hover_at(code, cursor).ok()?;
         let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
         if text == "No documentation found" {
@@ -178,7 +178,7 @@ impl Engine {
     }
 
     /// The source of the last compilation.
-    pub fn last_source(&self) -> String {
+    pub(crate) fn last_source(&self) -> String {
         self.context.last_source().unwrap_or_default()
     }
 }

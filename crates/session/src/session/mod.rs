@@ -17,7 +17,7 @@ mod shell;
 mod source_map;
 mod tokens;
 
-use crate::workspace::WorkFolder;
+use crate::workspace::Workspace;
 use anyhow::Result;
 use dependencies::Network;
 use diagnostics::failure::{Failure, failed};
@@ -39,15 +39,15 @@ use taper_evaluator::{
 };
 
 /// Where a session works and what it starts with.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
     /// evcxr's work directory, a clone of the warm image (or empty).
-    pub work: &'a Path,
+    pub(crate) work: &'a Path,
     /// The folder of the crate `taper`, loaded before the first cell.
-    pub taper: PathBuf,
+    pub(crate) taper: PathBuf,
     /// The crate's features that are switched on.
-    pub features: Vec<String>,
+    pub(crate) features: Vec<String>,
     /// The library `taper` as the image built it, if it did.
-    pub library: Option<PathBuf>,
+    pub(crate) library: Option<PathBuf>,
 }
 
 /// What [`Session::warm`] runs.
@@ -68,18 +68,18 @@ pub struct Session {
     /// The library `taper` in it.
     library: Option<PathBuf>,
     /// Removed after the engine has ended.
-    work: Option<WorkFolder>,
+    work: Option<Workspace>,
 }
 
 impl Session {
     /// The session owns its folder and removes it in the end.
-    pub fn keeping(mut self, work: WorkFolder) -> Self {
+    pub(crate) fn keeping(mut self, work: Workspace) -> Self {
         self.work = Some(work);
         self
     }
 
     /// Starts a session in which `use taper::prelude::*` already holds.
-    pub fn start(start: &Start) -> Result<Session> {
+    pub(crate) fn start(start: &Start) -> Result<Session> {
         let engine = Engine::start(start.work, start.library.as_deref())?;
         let interrupter = Arc::new(Interrupter::new(engine.process()));
         let preloaded = PreloadedCrate::new(start.taper.clone(), start.features.clone());
@@ -112,7 +112,7 @@ impl Session {
 
     /// From now on cells run in a new process, which has the folder and the environment that this
     /// one has now.
-    pub fn begin_anew(&mut self) -> Result<()> {
+    pub fn restart_cells(&mut self) -> Result<()> {
         self.run(":restart", &mut Silent)
             .map_err(|error| anyhow::anyhow!("{}", error.message))
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Ran,
     DidNotCompile,
     /// It panicked, or a `?` failed.
@@ -26,14 +26,14 @@ enum Fate {
 
 /// The names that are not there, and why; and the variables that are.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     gone: BTreeMap<String, Fate>,
     there: BTreeSet<String>,
 }
 
 impl Names {
     /// Takes note of a cell that has ended; `let_go` names what was given up before it ran.
-    pub fn cell_ended(
+    pub(crate) fn cell_ended(
         &mut self,
         code: &str,
         outcome: Outcome,
@@ -68,7 +68,7 @@ impl Names {
     }
 
     /// For the student who uses `name` and finds that it is not there.
-    pub fn why_gone(&self, name: &str) -> Option<String> {
+    pub(crate) fn why_gone(&self, name: &str) -> Option<String> {
         Some(match self.gone.get(name)? {
             Fate::Moved(line) => format!(
                 "an earlier cell gave `{name}` away, in `{line}`. \

@@ -11,19 +11,19 @@ const PRELUDE: &str = "use taper::prelude::*;";
 /// and takes that error for one about showing the cell's value.
 const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
 
-pub struct PreloadedCrate {
+pub(crate) struct PreloadedCrate {
     folder: PathBuf,
     /// Those with which the image was built.
     features: Vec<String>,
 }
 
 impl PreloadedCrate {
-    pub fn new(folder: PathBuf, features: Vec<String>) -> Self {
+    pub(crate) fn new(folder: PathBuf, features: Vec<String>) -> Self {
         PreloadedCrate { folder, features }
     }
 
     /// The cell that loads it.
-    pub fn first_cell(&self) -> String {
+    pub(crate) fn first_cell(&self) -> String {
         let folder = toml_string(&self.folder.to_string_lossy());
         let features: Vec<String> = self.features.iter().map(|f| toml_string(f)).collect();
         let features = match features.is_empty() {
@@ -39,7 +39,7 @@ impl PreloadedCrate {
 
     /// The code without the lines that ask for what is there already. Other lines keep their
     /// place, so errors still point at the right ones.
-    pub fn without_reloading<'a>(&self, code: &'a str) -> Cow<'a, str> {
+    pub(crate) fn without_reloading<'a>(&self, code: &'a str) -> Cow<'a, str> {
         commands::blank_out(code, |line| self.is_there_already(line))
     }
 

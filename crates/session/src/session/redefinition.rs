@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The definitions of types that hold, by name, as lists of their tokens.
 #[derive(Debug, Default)]
-pub struct Types {
+pub(crate) struct Types {
     definitions: BTreeMap<String, Vec<String>>,
 }
 
 impl Types {
     /// The types that `code` defines in another way than now, and those that are made of them.
-    pub fn changed_by(&self, code: &str) -> BTreeSet<String> {
+    pub(crate) fn changed_by(&self, code: &str) -> BTreeSet<String> {
         let new = definitions(code).into_iter();
         let mut changed: BTreeSet<String> = new
             .filter(|(name, tokens)| self.definitions.get(name).is_some_and(|old| old != tokens))
@@ -37,13 +37,13 @@ impl Types {
     }
 
     /// Takes over what a cell that ran has defined.
-    pub fn learn(&mut self, code: &str) {
+    pub(crate) fn learn(&mut self, code: &str) {
         self.definitions.extend(definitions(code));
     }
 }
 
 /// Whether the type of a variable, as evcxr names it, is made of one of these types.
-pub fn is_made_of(variable_type: &str, types: &BTreeSet<String>) -> bool {
+pub(crate) fn is_made_of(variable_type: &str, types: &BTreeSet<String>) -> bool {
     tokens(variable_type)
         .iter()
         .any(|token| types.contains(*token))

@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use taper_evaluator::event::{CellError, Event, Stream};
 
 /// Runs one command to its end; what it prints are events.
-pub fn run(
+pub(crate) fn run(
     command: &str,
     interrupter: &Interrupter,
     tell: &mut dyn FnMut(Event),

@@ -7,28 +7,28 @@
 use taper_evaluator::event::Location;
 
 /// Line and column, from 1, in characters.
-pub type Position = (usize, usize);
+pub(crate) type Position = (usize, usize);
 
 /// The source that was compiled last, and the cell in it.
-pub struct SourceMap<'a> {
+pub(crate) struct SourceMap<'a> {
     source: Vec<&'a str>,
     cell: &'a str,
 }
 
 impl<'a> SourceMap<'a> {
-    pub fn new(source: &'a str, cell: &'a str) -> Self {
+    pub(crate) fn new(source: &'a str, cell: &'a str) -> Self {
         SourceMap {
             source: source.lines().collect(),
             cell,
         }
     }
 
-    pub fn cell(&self) -> &'a str {
+    pub(crate) fn cell(&self) -> &'a str {
         self.cell
     }
 
     /// The cell's line that stands at `line` of the source.
-    pub fn line(&self, line: usize) -> Option<Location> {
+    pub(crate) fn line(&self, line: usize) -> Option<Location> {
         // The bracket that evcxr puts before the last expression belongs to it.
         let is_bracket = self.source.get(line.checked_sub(1)?)?.trim() == "(";
         let (line, _) = self.find(line + usize::from(is_bracket), None)?;
@@ -36,14 +36,18 @@ impl<'a> SourceMap<'a> {
     }
 
     /// The place in the cell; of equal lines, the one nearest to the line `near`.
-    pub fn position(&self, (line, column): Position, near: Option<usize>) -> Option<Position> {
+    pub(crate) fn position(
+        &self,
+        (line, column): Position,
+        near: Option<usize>,
+    ) -> Option<Position> {
         let (line, shift) = self.find(line, near)?;
         Some((line, column + shift))
     }
 
     /// The part of the cell that lies between two places of the source, of which one or both may be
     /// in evcxr's own code.
-    pub fn part(&self, start: Position, end: Position) -> Option<(Position, Position)> {
+    pub(crate) fn part(&self, start: Position, end: Position) -> Option<(Position, Position)> {
         let mut lines = start.0..=end.0;
         let (first, from) = lines.find_map(|line| Some((line, self.find(line, None)?)))?;
         let rest = (first..=end.0).rev();
@@ -103,7 +107,7 @@ fn one_of(lines: &[usize], near: Option<usize>) -> Option<usize> {
 }
 
 /// Where line and column are in `code`, in bytes; within the line.
-pub fn byte_offset(code: &str, (line, column): Position) -> usize {
+pub(crate) fn byte_offset(code: &str, (line, column): Position) -> usize {
     let lines = code.split_inclusive('\n').take(line.saturating_sub(1));
     let start = lines.map(str::len).sum::<usize>().min(code.len());
     let text = code[start..].lines().next().unwrap_or_default();
@@ -112,7 +116,7 @@ pub fn byte_offset(code: &str, (line, column): Position) -> usize {
 }
 
 /// Line and column of a byte of `code`.
-pub fn position_of(code: &str, offset: usize) -> Position {
+pub(crate) fn position_of(code: &str, offset: usize) -> Position {
     let before = &code[..offset];
     let column = before.rsplit('\n').next().unwrap_or_default();
     (before.matches('\n').count() + 1, column.chars().count() + 1)

@@ -3,7 +3,7 @@
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// The tokens with the bytes where they begin, without blanks and comments.
-pub fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
+pub(crate) fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
     let mut at = 0;
     let mut found = Vec::new();
     for token in tokenize(code, FrontmatterAllowed::No) {
@@ -21,13 +21,13 @@ pub fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
 }
 
 /// The tokens' texts, without blanks and comments.
-pub fn texts(code: &str) -> Vec<&str> {
+pub(crate) fn texts(code: &str) -> Vec<&str> {
     let tokens = with_offsets(code).into_iter();
     tokens.map(|(_, _, text)| text).collect()
 }
 
 /// How many brackets are open after `token`, if `depth` were before it.
-pub fn deeper(depth: usize, token: &str) -> usize {
+pub(crate) fn deeper(depth: usize, token: &str) -> usize {
     match token {
         "{" | "(" | "[" => depth + 1,
         "}" | ")" | "]" => depth.saturating_sub(1),
@@ -36,6 +36,6 @@ pub fn deeper(depth: usize, token: &str) -> usize {
 }
 
 /// Whether a token is a name (or a keyword).
-pub fn is_name(token: &str) -> bool {
+pub(crate) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }

@@ -4,7 +4,7 @@ use super::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
 
 /// The bracket that is open at the end of the cell, or closed by one of another kind.
-pub fn unmatched(cell: &str) -> Option<Diagnostic> {
+pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
     let mut open: Vec<(usize, &str)> = Vec::new();
     let mut wrong = None;
     for (at, _, token) in with_offsets(cell) {

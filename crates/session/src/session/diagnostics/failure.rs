@@ -6,7 +6,7 @@ use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};
 
 /// A cell that failed while it ran.
-pub struct Failure {
+pub(crate) struct Failure {
     name: &'static str,
     message: String,
     /// `Err`: a line of the compiled source.
@@ -26,7 +26,7 @@ impl From<(String, Option<String>, Option<usize>)> for Failure {
 }
 
 /// A failing `?` with its error's text.
-pub fn failed(message: &str, code: &str) -> Failure {
+pub(crate) fn failed(message: &str, code: &str) -> Failure {
     Failure {
         name: "Error",
         message: with_advice(message),
@@ -36,7 +36,11 @@ pub fn failed(message: &str, code: &str) -> Failure {
 
 impl Failure {
     /// `find` gives the cell's line for a line of the compiled source.
-    pub fn into_error(self, find: impl FnOnce(usize) -> Option<Location>, code: &str) -> CellError {
+    pub(crate) fn into_error(
+        self,
+        find: impl FnOnce(usize) -> Option<Location>,
+        code: &str,
+    ) -> CellError {
         let location = match self.place {
             Some(Ok(location)) => Some(location),
             Some(Err(line)) => find(line),
@@ -121,7 +125,7 @@ fn with_advice(message: &str) -> String {
 
 /// How the cells process ended. `status` is the tail of evcxr's message: `exit status: 3`,
 /// `signal: 11 (SIGSEGV)`.
-pub fn ended(status: &str) -> String {
+pub(crate) fn ended(status: &str) -> String {
     let status = status.rsplit("status: ").next().unwrap_or(status).trim();
     let what = if let Some(code) = status
         .strip_prefix("exit status: ")

@@ -13,7 +13,7 @@ struct Hint {
 }
 
 /// Finds the hint for a diagnostic, and rewords what evcxr says itself.
-pub fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
+pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
     if diagnostic.hint.is_some() {
         return;
     }
@@ -304,7 +304,7 @@ fn from_the_table(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
 }
 
 /// What evcxr says about a variable whose type it cannot write down, as a diagnostic of the cell.
-pub fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
+pub(crate) fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
     let name = quoted(message);
     let (what, hint) = if message.contains("is a closure") {
         (

@@ -12,7 +12,7 @@ const ALTERNATIVES: usize = 3;
 const WIDTH: usize = 80;
 
 /// With ANSI colours.
-pub fn text(diagnostic: &Diagnostic, code: &str) -> String {
+pub(crate) fn text(diagnostic: &Diagnostic, code: &str) -> String {
     let mut title = Level::ERROR.primary_title(&*diagnostic.message);
     if let Some(code) = &diagnostic.code {
         title = title.id(&**code);

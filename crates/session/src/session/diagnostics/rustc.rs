@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// What evcxr tells of one error. It finds the places of most labels itself.
-pub struct Told<'a> {
-    pub is_error: bool,
-    pub message: String,
-    pub code: Option<&'a str>,
-    pub labels: Vec<Label>,
+pub(crate) struct Told<'a> {
+    pub(crate) is_error: bool,
+    pub(crate) message: String,
+    pub(crate) code: Option<&'a str>,
+    pub(crate) labels: Vec<Label>,
     /// What rustc said, or null where evcxr speaks.
-    pub json: &'a Value,
+    pub(crate) json: &'a Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -56,7 +56,7 @@ impl Span {
 }
 
 /// `compiled` is the source that the message is about.
-pub fn read(told: Told, compiled: &SourceMap) -> Diagnostic {
+pub(crate) fn read(told: Told, compiled: &SourceMap) -> Diagnostic {
     let rustc: Message = serde_json::from_value(told.json.clone()).unwrap_or_default();
     let mut labels = told.labels;
     let primary = rustc.spans.iter().find(|span| span.is_primary);
