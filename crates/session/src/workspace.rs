@@ -2,6 +2,8 @@
 
 use crate::compile;
 use anyhow::Result;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_host::cache;
@@ -176,7 +178,7 @@ fn remove_abandoned(sessions: &Path) {
 }
 
 fn is_alive(pid: i32) -> bool {
-    // SAFETY: signal 0 only asks.
-    let result = unsafe { libc::kill(pid, 0) };
-    result == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+    // A process of another user answers with `PERM`.
+    Pid::from_raw(pid)
+        .is_some_and(|pid| matches!(test_kill_process(pid), Ok(()) | Err(Errno::PERM)))
 }

@@ -30,15 +30,16 @@ pub struct Image {
     manifest: Manifest,
 }
 
-/// What was found where an image should be.
+/// The condition of the image for a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Condition {
+    /// Complete, and built from the current sources.
     Ready,
-    /// Never built, or not to its end.
+    /// Never built, or not completely.
     Missing,
-    /// Built from other sources of `taper` than those that are there now.
+    /// Built from other sources of `taper` than the current ones.
     Outdated,
-    /// Files that are not what the build left; one of them.
+    /// Files are missing or differ from what the build wrote. Holds the first of them.
     Damaged(PathBuf),
 }
 
