@@ -1,4 +1,4 @@
-//! Compiles everything that cells need, once.
+//! Builds an image: compiles `taper` and its dependencies, and runs a first cell.
 
 use super::cargo;
 use super::key::Key;
@@ -14,10 +14,10 @@ use taper_host::checks;
 use taper_host::process;
 use taper_host::progress::{Progress, duration};
 
-/// The first argument with which our own binary runs the first cell of a new image.
+/// The first argument with which this program runs the first cell of a new image.
 pub(crate) const WARM_ARGUMENT: &str = "__warm";
 
-/// Builds the image in `folder`, going on where an earlier try ended.
+/// Builds the image in `folder`, and continues where an earlier build stopped.
 pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     checks::before_building(folder, has_begun(folder))?;
     checks::add_rust_src(progress)?;
@@ -25,7 +25,7 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     Manifest::remove(folder)?;
     prepare(key, folder)?;
     let work = folder.join(WORK);
-    progress.line("Compiling Taper and the packages below it (once; later starts take seconds).");
+    progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
     warm(key, &work)?;
@@ -33,12 +33,12 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     Ok(())
 }
 
-/// Whether an earlier build has left something in the image's folder.
+/// Returns whether an earlier build has written into the image's folder.
 pub(crate) fn has_begun(folder: &Path) -> bool {
     folder.join(WORK).exists()
 }
 
-/// Throws away what was built.
+/// Deletes what was built.
 pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
     let work = folder.join(WORK);
@@ -48,7 +48,7 @@ pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the crate that evcxr will write when `taper` is loaded.
+/// Writes the crate that evcxr writes when a session loads `taper`.
 fn prepare(key: &Key, folder: &Path) -> Result<()> {
     let work = folder.join(WORK);
     cache::make(&work.join("src"))?;
@@ -64,13 +64,13 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
     );
     cache::write_atomically(&work.join("Cargo.toml"), manifest.as_bytes())?;
     cache::write_atomically(&work.join("src/lib.rs"), b"pub use taper::prelude::*;\n")?;
-    // The versions that the project has locked; cargo drops from its copy what is not needed here.
+    // The locked versions; cargo removes from the copy what this crate does not need.
     std::fs::copy(key.taper.join("Cargo.lock"), work.join("Cargo.lock"))?;
     Ok(())
 }
 
-/// Lets evcxr itself use the work directory: what it finds missing is compiled now. It needs an
-/// environment of its own, hence another process.
+/// Runs a cell by evcxr in the work directory, which compiles what is still missing. This needs other
+/// environment variables, and so another process.
 fn warm(key: &Key, work: &Path) -> Result<()> {
     let output = process::guarded(process::program()?)?
         .arg(WARM_ARGUMENT)

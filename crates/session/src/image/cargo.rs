@@ -1,4 +1,4 @@
-//! Runs cargo in an evcxr work directory, with progress.
+//! Runs cargo in an evcxr work directory and reports its progress.
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};
@@ -11,8 +11,8 @@ use taper_host::process;
 use taper_host::progress::{Progress, Step};
 use taper_host::toolchain;
 
-/// Compiles what the crate in `work` needs; `started` hears the number of cargo's process, and what
-/// it gives is held until cargo has ended.
+/// Compiles the crate in `work`. Calls `started` with the id of cargo's process, and drops its result
+/// when cargo has ended.
 pub(crate) fn compile<T>(
     work: &Path,
     offline: bool,
@@ -27,7 +27,7 @@ pub(crate) fn compile<T>(
     run_cargo(command, units, started, progress)
 }
 
-/// Whether all packages that the crate in `work` needs lie in cargo's cache.
+/// Returns whether cargo's cache contains all packages that the crate in `work` needs.
 pub(crate) fn resolves_offline(work: &Path) -> bool {
     let output = cargo_command(work, "metadata").and_then(|mut command| {
         command.args(["--offline", "--format-version=1"]);
@@ -36,7 +36,7 @@ pub(crate) fn resolves_offline(work: &Path) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// The command as evcxr gives it, so that cargo finds everything fresh in the sessions.
+/// Returns the command that evcxr uses too, so that cargo finds the image's packages fresh in a session.
 fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     let mut flags = "-Cprefer-dynamic".to_owned();
     if !on_path("mold") && on_path("lld") {
@@ -51,7 +51,7 @@ fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
         .env("CARGO_BUILD_BUILD_DIR", "target")
         .env("RUSTC", &toolchain::get()?.rustc)
         .env("RUSTFLAGS", flags)
-        // It would win over ours.
+        // It would override RUSTFLAGS.
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -79,7 +79,10 @@ fn run_cargo<T>(
     let _held = started(child.id());
     let start = Instant::now();
     let stderr = child.stderr.take().map(keep);
-    let stdout = child.stdout.take().context("cargo has an output")?;
+    let stdout = child
+        .stdout
+        .take()
+        .context("cargo has no standard output")?;
     let mut done = 0;
     for line in BufReader::new(stdout).lines() {
         let message: serde_json::Value = serde_json::from_str(&line?).unwrap_or_default();
@@ -109,7 +112,7 @@ fn run_cargo<T>(
     Ok(())
 }
 
-/// Keeps what cargo writes, for the case that it fails.
+/// Collects what cargo writes, to be shown if it fails.
 fn keep(mut stderr: ChildStderr) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut said = Vec::new();
@@ -118,7 +121,9 @@ fn keep(mut stderr: ChildStderr) -> std::thread::JoinHandle<String> {
     })
 }
 
-/// What cargo said, after a sentence for what a person can mend.
+/// Returns cargo's messages after a line about what the user can do.
+///
+/// Cargo reports these causes only as text, so this is the one place that searches it.
 fn explain_failure(said: &str) -> String {
     let advice = if said.contains("No space left on device") {
         "The disk is full: free some space (about 3 GB are needed), then run the same command again."
@@ -130,7 +135,7 @@ fn explain_failure(said: &str) -> String {
     } else if said.contains("rustc") && said.contains("is not supported by the following package") {
         checks::OLD_COMPILER
     } else {
-        "The packages did not compile; this is what cargo said:"
+        "The packages did not compile. Cargo's messages:"
     };
     let noise = |line: &&str| {
         !line.trim_start().starts_with("Compiling ") && !line.trim_start().starts_with("Fresh ")
@@ -139,8 +144,8 @@ fn explain_failure(said: &str) -> String {
     format!("{advice}\n{}", said.join("\n"))
 }
 
-/// How many messages `compiler-artifact` a build gives, nearly: a library and perhaps a build
-/// script for each package.
+/// Estimates how many `compiler-artifact` messages a build prints: the library, and the build script if
+/// there is one, of each package.
 fn count_units(work: &Path) -> Result<usize> {
     let mut command = cargo_command(work, "metadata")?;
     command.args([

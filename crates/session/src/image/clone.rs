@@ -1,14 +1,13 @@
-//! Which files make an image, and how a session gets its own.
+//! Copies the files of an image into a session's work directory.
 
 use anyhow::{Context, Result};
 use std::fs::{File, FileTimes};
 use std::path::Path;
 
-/// What only ever gets replaced as a whole may be shared by hard link; these are the large files.
+/// Extensions of the large files. Compilers replace them and never write into them, so hard links are safe.
 const LINKED: [&str; 5] = ["rlib", "rmeta", "so", "dylib", "a"];
 
-/// Gives a session one file: a link where nobody writes into it, a copy with the same times (cargo
-/// compares them) everywhere else.
+/// Links or copies one file. A copy keeps the file's times, which cargo compares.
 pub(crate) fn file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;

@@ -1,12 +1,12 @@
-//! The files of an image: where they are, and which of a work directory's belong to it.
+//! Which files of a work directory belong to an image, and where they are.
 
 use std::path::{Component, Path};
 
 /// evcxr's work directory within the image's folder.
 pub(super) const WORK: &str = "work";
 
-/// Whether a path below the work directory (a file or a folder) is worth keeping. What belongs to
-/// evcxr's own crate `ctx` is made anew by each session.
+/// Returns whether a file or folder below the work directory belongs to the image. Each session
+/// creates the files of evcxr's own crate `ctx` itself.
 pub(crate) fn belongs_to_image(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -25,8 +25,8 @@ pub(crate) fn belongs_to_image(path: &Path) -> bool {
     kept_at_top && !is_of_cells
 }
 
-/// The library `taper` that cells load: the one that cargo puts beside the cells' own, whatever
-/// folders it compiles in.
+/// Returns whether the file is the library `taper` that cells load: the copy in `debug`, where cargo
+/// puts it whatever the layout of its build directory.
 pub(crate) fn is_library(path: &Path) -> bool {
     let name = path.file_name().and_then(|n| n.to_str());
     path.parent()

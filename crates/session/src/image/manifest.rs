@@ -1,4 +1,4 @@
-//! The list of an image's files. It is written when all of them are there.
+//! The list of an image's files, written when the image is complete.
 
 use super::key::Key;
 use super::layout::{WORK, belongs_to_image};
@@ -15,14 +15,14 @@ const FILE: &str = "manifest.json";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
-    /// The key's sources.
+    /// The digest of the sources, as in the key.
     pub(crate) sources: String,
     entries: Vec<Entry>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
-    /// Below the work directory.
+    /// Relative to the work directory.
     path: PathBuf,
     size: u64,
     /// Nanoseconds since 1970.
@@ -31,7 +31,7 @@ struct Entry {
 }
 
 impl Manifest {
-    /// Lists what the build left in `folder`.
+    /// Lists the files that the build wrote in `folder`.
     pub(crate) fn write(folder: &Path, key: &Key) -> Result<Manifest> {
         let work = folder.join(WORK);
         let mut entries = Vec::new();
@@ -44,12 +44,12 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// `None` if there is none, or none that this program can read.
+    /// Returns `None` if the file is missing or has another format.
     pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
     }
 
-    /// From here on the image is not complete.
+    /// Deletes the manifest, after which the image counts as missing.
     pub(crate) fn remove(folder: &Path) -> Result<()> {
         match std::fs::remove_file(folder.join(FILE)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -61,7 +61,7 @@ impl Manifest {
         self.entries.iter().map(|entry| entry.path.as_path())
     }
 
-    /// A file whose size or time is another than the build left.
+    /// Returns the first file that is missing or whose size or time has changed.
     pub(crate) fn first_damaged(&self, folder: &Path) -> Option<PathBuf> {
         let work = folder.join(WORK);
         let is_damaged = |entry: &&Entry| match stamp(&work.join(&entry.path)) {
@@ -74,7 +74,7 @@ impl Manifest {
             .map(|entry| entry.path.clone())
     }
 
-    /// A file whose content is another than the build left.
+    /// Returns the first file whose content has changed.
     pub(crate) fn first_changed(&self, folder: &Path) -> Result<Option<PathBuf>> {
         for entry in &self.entries {
             if sha256(&folder.join(WORK).join(&entry.path))? != entry.sha256 {

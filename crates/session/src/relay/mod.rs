@@ -1,9 +1,9 @@
-//! Between the process that runs the cells and evcxr.
+//! The processes between evcxr and the cells.
 //!
-//! evcxr starts one child and reads its standard output line by line. We give it a *relay*: a
-//! process that starts the *cells process*, reads everything that comes out of it and passes it on
-//! as records, one a line. So nothing that a cell prints (no newline, broken UTF-8, megabytes) can
-//! upset evcxr, and what a cell printed before it crashed still arrives.
+//! evcxr starts one child and reads its standard output line by line. That child is the *relay*: it
+//! starts the *cells process*, reads all that this writes and passes it on as records, one per line. So
+//! evcxr copes with anything that a cell prints (text without a newline, invalid UTF-8, megabytes),
+//! and what a cell printed before it crashed still arrives.
 //!
 //! ```text
 //! Session ── evcxr ──stdin──────────────────────────▶ cells process (loads and calls each cell)
@@ -12,8 +12,9 @@
 //!
 //! - [`cells`]: the loop of the cells process;
 //! - [`order`]: keeps standard output and standard error in order;
-//! - [`translator`]: bytes to records for the session and lines for evcxr;
-//! - [`process`]: the relay itself.
+//! - [`translator`]: turns bytes into records for the session and lines for evcxr;
+//! - [`process`]: the relay itself;
+//! - [`protocol`]: the arguments and variables with which both processes are started.
 
 pub(crate) mod cells;
 mod order;

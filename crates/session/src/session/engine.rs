@@ -1,6 +1,6 @@
-//! evcxr behind a small interface. No other file names it.
+//! Hides evcxr behind a small interface. No other file names it.
 
-use super::diagnostics::rustc::{Told, read};
+use super::diagnostics::rustc::{CompilerMessage, read};
 use super::diagnostics::{Diagnostic, EngineError, Label};
 use super::source_map::SourceMap;
 use crate::relay;
@@ -16,24 +16,24 @@ use taper_evaluator::evaluator::{Completion, Completions};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 
-/// rust-analyzer recurses deeply into types.
+/// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
 
-/// What a running cell says.
-pub(crate) enum Signal {
+/// What happens while a cell runs.
+pub(crate) enum EngineEvent {
     Record(Record),
-    Input(Question),
+    InputRequest(InputRequest),
 }
 
-/// A cell waits for a line of input.
-pub(crate) struct Question {
+/// A cell's request for a line of input.
+pub(crate) struct InputRequest {
     prompt: String,
     password: bool,
     answer: Sender<String>,
 }
 
-impl Question {
-    /// Asks, and sends the answer to the cell.
+impl InputRequest {
+    /// Gets the answer from `ask` and sends it to the cell.
     pub(crate) fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
         let answer = ask(&self.prompt, self.password).unwrap_or_default();
         // A line break would be read as evcxr's next instruction.
@@ -41,16 +41,17 @@ impl Question {
     }
 }
 
+/// One evcxr context.
 pub(crate) struct Engine {
     context: CommandContext,
     outputs: EvalContextOutputs,
 }
 
 impl Engine {
-    /// Starts evcxr in `work` (the variable `EVCXR_TMPDIR` must name it) with our relay as its child.
+    /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
     pub(crate) fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
         let ready = work.join("ready-for-records");
-        // An earlier session's, if this work directory has had one: evcxr would wait for ever.
+        // A file of an earlier session in this work directory would let evcxr wait for ever.
         if ready.exists() {
             std::fs::remove_file(&ready)?;
         }
@@ -84,17 +85,17 @@ impl Engine {
         })
     }
 
-    /// The relay's process; stays the right one after a restart.
+    /// Returns the relay's process, also after restarts.
     pub(crate) fn process(&self) -> Arc<Mutex<Child>> {
         self.context.process_handle()
     }
 
-    /// Compiles and runs a cell. `listen` hears what it says, in order; the result is what commands
-    /// such as `:vars` give.
+    /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the output of
+    /// commands such as `:vars`.
     pub(crate) fn execute(
         &mut self,
         code: &str,
-        listen: &mut dyn FnMut(Signal),
+        listen: &mut dyn FnMut(EngineEvent),
     ) -> Result<MimeBundle, EngineError> {
         let result = self.evaluate(code, listen);
         result.map(bundle_of).map_err(|error| {
@@ -103,15 +104,15 @@ impl Engine {
         })
     }
 
-    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(Signal)) -> Outcome {
+    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(EngineEvent)) -> Outcome {
         let (context, outputs) = (&mut self.context, &self.outputs);
         let (done_sender, done) = bounded(1);
-        let (question_sender, questions) = unbounded();
+        let (request_sender, requests) = unbounded();
         std::thread::scope(|scope| {
             let evaluate = move || {
                 let mut callbacks = EvalCallbacks {
                     input_reader: &|request| {
-                        ask(&question_sender, request.prompt, request.is_password)
+                        ask(&request_sender, request.prompt, request.is_password)
                     },
                 };
                 let _ = done_sender.send(context.execute_with_callbacks(code, &mut callbacks));
@@ -120,11 +121,11 @@ impl Engine {
                 .stack_size(STACK)
                 .spawn_scoped(scope, evaluate)
                 .expect("a thread can be started");
-            listen_until_done(outputs, &questions, &done, listen)
+            listen_until_done(outputs, &requests, &done, listen)
         })
     }
 
-    /// Names and types of the variables that live.
+    /// Returns the names and types of the variables.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let variables = self.context.variables_and_types();
         variables
@@ -132,7 +133,7 @@ impl Engine {
             .collect()
     }
 
-    /// Whether the code would compile.
+    /// Returns whether the code compiles.
     pub(crate) fn compiles(&mut self, code: &str) -> bool {
         on_large_stack(|| {
             self.context
@@ -141,6 +142,7 @@ impl Engine {
         })
     }
 
+    /// Returns the completions at the byte `cursor`.
     pub(crate) fn complete(&mut self, code: &str, cursor: usize) -> Completions {
         let found = self.context.completions(code, cursor);
         let Ok(found) = found else {
@@ -162,6 +164,7 @@ impl Engine {
         }
     }
 
+    /// Returns the documentation of what is at the byte `cursor`.
     pub(crate) fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let (text, html) = self.context.hover_at(code, cursor).ok()?;
         let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
@@ -177,27 +180,27 @@ impl Engine {
         )
     }
 
-    /// The source of the last compilation.
+    /// Returns the source of the last compilation.
     pub(crate) fn last_source(&self) -> String {
         self.context.last_source().unwrap_or_default()
     }
 }
 
-/// Lines of an example that rustdoc hides as well.
+/// Removes the lines of examples that rustdoc hides too.
 fn without_hidden_lines(text: &str) -> String {
     let is_shown = |line: &&str| !(*line == "#" || line.starts_with("# "));
     text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
-/// The variable by which the system's loader finds libraries.
+/// The variable that tells the dynamic loader where libraries are.
 const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
     "DYLD_LIBRARY_PATH"
 } else {
     "LD_LIBRARY_PATH"
 };
 
-/// With the folders of `taper` and of Rust's shared standard library. The paths that are compiled
-/// into a cell are relative to another folder than the one evcxr puts the cell in.
+/// Returns its value with the folders of `taper` and of the shared standard library. The paths
+/// compiled into a cell do not find them: they are relative to another folder than the cell's.
 fn library_path(work: &Path) -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
     let taper = work
@@ -221,9 +224,9 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn ask(questions: &Sender<Question>, prompt: String, password: bool) -> String {
+fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
     let (answer, answers) = bounded(1);
-    let _ = questions.send(Question {
+    let _ = requests.send(InputRequest {
         prompt,
         password,
         answer,
@@ -235,23 +238,23 @@ type Outcome = Result<EvalOutputs, evcxr::Error>;
 
 fn listen_until_done(
     outputs: &EvalContextOutputs,
-    questions: &Receiver<Question>,
+    requests: &Receiver<InputRequest>,
     done: &Receiver<Outcome>,
-    listen: &mut dyn FnMut(Signal),
+    listen: &mut dyn FnMut(EngineEvent),
 ) -> Outcome {
     let outcome = loop {
         select! {
             recv(outputs.stdout) -> line => if let Ok(line) = line { pass_on(&line, listen) },
             recv(outputs.stderr) -> line => if let Ok(line) = line { eprintln!("{line}") },
-            recv(questions) -> question => if let Ok(question) = question {
+            recv(requests) -> request => if let Ok(request) = request {
                 // What the cell printed before it asked comes first.
                 outputs.stdout.try_iter().for_each(|line| pass_on(&line, listen));
-                listen(Signal::Input(question));
+                listen(EngineEvent::InputRequest(request));
             },
             recv(done) -> outcome => break outcome,
         }
     };
-    // evcxr has sent every line of this cell before it says that it is done.
+    // evcxr sends every line of this cell before it reports that the cell has ended.
     outputs
         .stdout
         .try_iter()
@@ -259,9 +262,9 @@ fn listen_until_done(
     outcome.unwrap_or_else(|_| Err("the compiler thread ended early".to_owned().into()))
 }
 
-fn pass_on(line: &str, listen: &mut dyn FnMut(Signal)) {
+fn pass_on(line: &str, listen: &mut dyn FnMut(EngineEvent)) {
     if let Some(record) = Record::from_line(line) {
-        listen(Signal::Record(record));
+        listen(EngineEvent::Record(record));
     }
 }
 
@@ -294,12 +297,12 @@ fn to_diagnostic(error: &evcxr::CompilationError, compiled: &SourceMap) -> Diagn
             primary: m.is_primary,
         })
     });
-    let told = Told {
+    let message = CompilerMessage {
         is_error: error.level() != "warning",
         message: error.message(),
         code: error.code(),
         labels: labels.collect(),
         json: &error.json,
     };
-    read(told, compiled)
+    read(message, compiled)
 }

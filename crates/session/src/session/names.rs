@@ -1,6 +1,6 @@
 //! What became of the names that cells made: why one that a student uses is not there.
 
-use super::tokens::{deeper, is_name, texts};
+use super::tokens::{depth_after, is_name, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a cell ended.
@@ -75,7 +75,7 @@ impl Names {
                  Lend it there with `&{name}`, or give a copy with `{name}.clone()`; then run the cell that makes `{name}` again."
             ),
             Fate::OfAnOldType => format!(
-                "`{name}` is gone, because its type was defined anew. Run the cell that makes `{name}` again."
+                "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."
             ),
             Fate::CellDidNotCompile => format!(
                 "the cell that makes `{name}` did not compile. Correct that cell and run it first."
@@ -114,7 +114,7 @@ fn made_by(code: &str) -> Made {
             }
             _ => {}
         }
-        depth = deeper(depth, token);
+        depth = depth_after(depth, token);
     }
     Made { variables, items }
 }
@@ -132,7 +132,7 @@ fn names_of_pattern(tokens: &[&str]) -> Vec<String> {
         if is_variable && !matches!(token, "mut" | "ref" | "_") {
             names.push(token.to_owned());
         }
-        depth = deeper(depth, token);
+        depth = depth_after(depth, token);
     }
     names
 }
@@ -187,7 +187,7 @@ mod tests {
         assert!(
             names
                 .why_gone("d")
-                .is_some_and(|why| why.contains("defined anew"))
+                .is_some_and(|why| why.contains("redefined"))
         );
         names.cell_ended("fn g() {}\nlet a = 1;", Ran, set(&["a", "b", "c"]), &[]);
         assert_eq!((names.why_gone("a"), names.why_gone("g")), (None, None));

@@ -5,7 +5,7 @@
 //! when only a field's type changed it does not notice, and the cell reads memory that is something
 //! else. So the session lets go of such variables before the cell runs.
 
-use super::tokens::{deeper, is_name, texts as tokens};
+use super::tokens::{depth_after, is_name, texts as tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The definitions of types that hold, by name, as lists of their tokens.
@@ -62,7 +62,7 @@ fn definitions(code: &str) -> Vec<(String, Vec<String>)> {
             at = end;
             continue;
         }
-        depth = deeper(depth, tokens[at]);
+        depth = depth_after(depth, tokens[at]);
         at += 1;
     }
     found
@@ -76,7 +76,7 @@ fn is_definition(tokens: &[&str]) -> bool {
 fn length(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (index, &token) in tokens.iter().enumerate() {
-        depth = deeper(depth, token);
+        depth = depth_after(depth, token);
         if depth == 0 && matches!(token, ";" | "}") {
             return index + 1;
         }

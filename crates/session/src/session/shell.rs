@@ -1,4 +1,4 @@
-//! Lines that begin with `!`: commands of the system, whose output is shown while they run.
+//! Shell commands: lines that begin with `!`. Their output is shown while they run.
 
 use super::diagnostics;
 use super::interrupt::Interrupter;
@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::sync_channel;
 use taper_evaluator::event::{CellError, Event, Stream};
 
-/// Runs one command to its end; what it prints are events.
+/// Runs one command and reports its output as events.
 pub(crate) fn run(
     command: &str,
     interrupter: &Interrupter,
@@ -46,7 +46,7 @@ fn start(
         .stdout(stdout_writer)
         .stderr(stderr_writer);
     let mut child = shell.spawn()?;
-    // Else our own copies of the pipes' ends would keep them open.
+    // It holds the write ends of the pipes, which would keep them open.
     drop(shell);
     let _group = interrupter.instead(child.id());
     let (sender, texts) = sync_channel(64);
@@ -61,7 +61,7 @@ fn start(
     child.wait()
 }
 
-/// Reads to the end; bytes that are no UTF-8 become `U+FFFD`.
+/// Reads to the end of the pipe; invalid UTF-8 becomes `U+FFFD`.
 fn read(stream: Stream, mut pipe: PipeReader, tell: &dyn Fn(Event) -> bool) {
     let mut pending = Vec::new();
     let mut buffer = [0; 8192];
@@ -78,7 +78,7 @@ fn read(stream: Stream, mut pipe: PipeReader, tell: &dyn Fn(Event) -> bool) {
     }
 }
 
-/// Takes the text from the bytes; the beginning of a character at their end stays.
+/// Removes the text from `bytes`, and leaves an incomplete character at their end.
 fn whole_characters(bytes: &mut Vec<u8>) -> String {
     let cut = match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_that_comes_in_two_parts_is_one() {
+    fn a_character_in_two_parts_is_joined() {
         let mut bytes = "aé".as_bytes()[..2].to_vec();
         assert_eq!(whole_characters(&mut bytes), "a");
         bytes.push("é".as_bytes()[1]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_do_not_wait() {
+    fn invalid_bytes_are_not_held_back() {
         let mut bytes = vec![b'a', 0xff, b'b'];
         assert_eq!(whole_characters(&mut bytes), "a\u{fffd}b");
     }

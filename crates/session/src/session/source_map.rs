@@ -1,15 +1,14 @@
-//! From the source that evcxr compiled to the cell.
+//! Maps positions in the source that evcxr compiled to positions in the cell.
 //!
-//! evcxr copies the statements of a cell into the source, one after the other, each on lines of its
-//! own, and writes its own code around them. So a line of the source is a line of the cell, or a
-//! part of one where several statements share it.
+//! evcxr copies each statement of a cell onto lines of its own, and writes its own code around them.
+//! So a line of the source is a line of the cell, or a part of one that holds several statements.
 
 use taper_evaluator::event::Location;
 
-/// Line and column, from 1, in characters.
+/// Line and column, counted from 1, in characters.
 pub(crate) type Position = (usize, usize);
 
-/// The source that was compiled last, and the cell in it.
+/// The source of the last compilation, and the cell in it.
 pub(crate) struct SourceMap<'a> {
     source: Vec<&'a str>,
     cell: &'a str,
@@ -27,7 +26,7 @@ impl<'a> SourceMap<'a> {
         self.cell
     }
 
-    /// The cell's line that stands at `line` of the source.
+    /// Returns the cell's line for `line` of the source.
     pub(crate) fn line(&self, line: usize) -> Option<Location> {
         // The bracket that evcxr puts before the last expression belongs to it.
         let is_bracket = self.source.get(line.checked_sub(1)?)?.trim() == "(";
@@ -35,7 +34,7 @@ impl<'a> SourceMap<'a> {
         Some(Location { line, column: None })
     }
 
-    /// The place in the cell; of equal lines, the one nearest to the line `near`.
+    /// Returns the position in the cell; of equal lines, the one nearest to the line `near`.
     pub(crate) fn position(
         &self,
         (line, column): Position,
@@ -45,8 +44,7 @@ impl<'a> SourceMap<'a> {
         Some((line, column + shift))
     }
 
-    /// The part of the cell that lies between two places of the source, of which one or both may be
-    /// in evcxr's own code.
+    /// Returns the part of the cell between two positions in the source, which may be in evcxr's own code.
     pub(crate) fn part(&self, start: Position, end: Position) -> Option<(Position, Position)> {
         let mut lines = start.0..=end.0;
         let (first, from) = lines.find_map(|line| Some((line, self.find(line, None)?)))?;
@@ -64,7 +62,7 @@ impl<'a> SourceMap<'a> {
         Some((from, to))
     }
 
-    /// The cell's line that `line` of the source comes from, and by how many columns it was moved.
+    /// Returns the cell's line that `line` of the source comes from, and by how many columns it was moved.
     fn find(&self, line: usize, near: Option<usize>) -> Option<(usize, usize)> {
         let text = *self.source.get(line.checked_sub(1)?)?;
         let wanted = text.trim();
@@ -80,7 +78,7 @@ impl<'a> SourceMap<'a> {
             ([], _) if !wanted.contains(char::is_alphanumeric) => None,
             ([], _) => one_of(&all(&|text| text.contains(wanted)), near),
             (whole, Some(_)) => one_of(whole, near),
-            // Equal lines are told apart by counting from the end, where the cell's code stands.
+            // Equal lines are counted from the end, where the cell's code is.
             (whole, None) => {
                 let same = |text: &&&str| text.trim() == wanted;
                 let from_end = self.source[line..].iter().filter(same).count();
@@ -94,7 +92,7 @@ impl<'a> SourceMap<'a> {
     }
 }
 
-/// The only one, or the one nearest to the line `near` (which counts from 1).
+/// Returns the only line, or the one nearest to the line `near` (counted from 1).
 fn one_of(lines: &[usize], near: Option<usize>) -> Option<usize> {
     match (lines, near) {
         (&[line], _) => Some(line),
@@ -106,7 +104,7 @@ fn one_of(lines: &[usize], near: Option<usize>) -> Option<usize> {
     }
 }
 
-/// Where line and column are in `code`, in bytes; within the line.
+/// Returns the byte offset of a position in `code`; a column beyond the line's end is the line's end.
 pub(crate) fn byte_offset(code: &str, (line, column): Position) -> usize {
     let lines = code.split_inclusive('\n').take(line.saturating_sub(1));
     let start = lines.map(str::len).sum::<usize>().min(code.len());
@@ -115,7 +113,7 @@ pub(crate) fn byte_offset(code: &str, (line, column): Position) -> usize {
     start + within.map_or(text.len(), |(at, _)| at)
 }
 
-/// Line and column of a byte of `code`.
+/// Returns the position of a byte of `code`.
 pub(crate) fn position_of(code: &str, offset: usize) -> Position {
     let before = &code[..offset];
     let column = before.rsplit('\n').next().unwrap_or_default();
@@ -130,20 +128,20 @@ mod tests {
     const SOURCE: &str = "fn run() {\nlet a = 1;\npanic!(\"x\");\nlet a = 1;\nstore(a);\n}";
 
     #[test]
-    fn a_line_is_found_also_when_it_stands_twice() {
+    fn equal_lines_are_told_apart() {
         let line = |n| SourceMap::new(SOURCE, CELL).line(n).map(|l| l.line);
         assert_eq!([line(2), line(3), line(4)], [Some(1), Some(2), Some(3)]);
     }
 
     #[test]
-    fn generated_lines_and_lines_that_do_not_exist_have_no_place() {
+    fn generated_and_missing_lines_have_no_location() {
         for line in [0, 5, 6, 99] {
             assert_eq!(SourceMap::new(SOURCE, CELL).line(line), None);
         }
     }
 
     #[test]
-    fn statements_that_share_a_line_are_found_by_column() {
+    fn statements_on_one_line_are_found_by_column() {
         let source = "{\n\tlet ä = 1; \nlet b = ä / 0; \n}";
         let compiled = SourceMap::new(source, "let x = 0;\n\tlet ä = 1; let b = ä / 0; ");
         assert_eq!(compiled.position((2, 6), None), Some((2, 6)));
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_ends_where_the_cell_does() {
+    fn a_part_ends_with_the_cell() {
         let source = "{\nlet s = \"abc;\nstore(s);\n}";
         let compiled = SourceMap::new(source, "let s = \"abc;");
         assert_eq!(compiled.part((2, 9), (4, 2)), Some(((1, 9), (1, 14))));

@@ -10,11 +10,11 @@ pub(crate) struct Diagnostic {
     pub(crate) code: Option<String>,
     pub(crate) labels: Vec<Label>,
     pub(crate) notes: Vec<Note>,
-    /// Our own words.
+    /// What to do, in words of ours.
     pub(crate) hint: Option<String>,
 }
 
-/// A place in the cell that a message speaks of.
+/// A part of the cell that a message is about.
 #[derive(Debug)]
 pub(crate) struct Label {
     pub(crate) start: Position,
@@ -23,17 +23,17 @@ pub(crate) struct Label {
     pub(crate) primary: bool,
 }
 
-/// What the compiler adds: an explanation, or a change that would help.
+/// The compiler's explanation, or its suggestion of a change.
 #[derive(Debug)]
 pub(crate) struct Note {
     pub(crate) is_help: bool,
     pub(crate) message: String,
     pub(crate) edits: Vec<Edit>,
-    /// It would change another cell, or evcxr's code.
-    pub(crate) is_elsewhere: bool,
+    /// The suggestion would change another cell, or evcxr's code.
+    pub(crate) is_outside_cell: bool,
 }
 
-/// New text for a part of the cell.
+/// Replaces a part of the cell by a new text.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) start: Position,
@@ -42,7 +42,7 @@ pub(crate) struct Edit {
 }
 
 impl Label {
-    /// What is wrong is `marked`, at `offset` bytes of the cell.
+    /// Creates the primary label for the text `marked` at the byte `offset` of the cell.
     pub(super) fn at(offset: usize, marked: &str, text: &str, cell: &str) -> Label {
         Label {
             start: position_of(cell, offset),
@@ -54,7 +54,7 @@ impl Label {
 }
 
 impl Diagnostic {
-    /// The label that says what is wrong.
+    /// Returns the label of the error itself.
     pub(crate) fn primary(&self) -> Option<&Label> {
         self.labels
             .iter()
@@ -70,8 +70,8 @@ impl Diagnostic {
         })
     }
 
-    /// Of the parser: what it says about the rest of the cell follows from the first mistake.
-    pub(super) fn is_about_grammar(&self) -> bool {
+    /// Returns whether the parser reports it. Its later errors follow from the first.
+    pub(super) fn is_syntax_error(&self) -> bool {
         self.code.is_none() && self.message.starts_with("expected ")
     }
 

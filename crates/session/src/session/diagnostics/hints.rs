@@ -106,7 +106,7 @@ fn a_name_that_is_gone(diagnostic: &Diagnostic, cell: &str, names: &Names) -> Op
 /// rustc would change evcxr's code, which takes the variable from the cell before.
 fn not_mutable(diagnostic: &Diagnostic) -> Option<Hint> {
     let mut notes = diagnostic.notes.iter();
-    notes.find(|note| note.is_elsewhere && note.message.ends_with("to be mutable"))?;
+    notes.find(|note| note.is_outside_cell && note.message.ends_with("to be mutable"))?;
     let name = quoted(&diagnostic.message);
     Some(instead(format!(
         "an earlier cell made `{name}` without `mut`, so it cannot change. \
@@ -243,7 +243,7 @@ fn from_python(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let line = cell.lines().nth(primary.start.0 - 1)?;
     let first = texts(line).first().copied()?;
     let is_block = line.contains(": ") || line.trim_end().ends_with(':');
-    if !diagnostic.is_about_grammar() || (["if", "for", "while"].contains(&first) && !is_block) {
+    if !diagnostic.is_syntax_error() || (["if", "for", "while"].contains(&first) && !is_block) {
         return None;
     }
     let (_, text) = PYTHON_LINES.iter().find(|(word, _)| *word == first)?;

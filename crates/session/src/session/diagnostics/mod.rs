@@ -1,10 +1,11 @@
-//! What a student reads when a cell fails.
+//! What a user reads when a cell fails.
 //!
-//! - [`rustc`]: rustc's words as a [`Diagnostic`], with all places in the cell;
-//! - [`brackets`]: those that do not match;
-//! - [`hints`]: what to do, in plain words, about the mistakes that notebooks and newcomers make;
-//! - [`render`]: a diagnostic as the text below the cell;
-//! - [`failure`]: cells that compiled and failed while they ran.
+//! - [`rustc`] reads the compiler's messages as a [`Diagnostic`], with all positions in the cell;
+//! - [`brackets`] finds unmatched brackets;
+//! - [`hints`] adds what to do about mistakes that are common in notebooks and among beginners;
+//! - [`render`] formats a diagnostic as the text below the cell;
+//! - [`failure`] explains cells that compiled and failed while they ran;
+//! - [`cell_error`] builds the error itself.
 
 mod brackets;
 mod cell_error;
@@ -19,34 +20,33 @@ pub(super) use cell_error::{PROCESS_ENDED, error};
 pub(super) use diagnostic::{Diagnostic, Label};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Location};
 
-/// What evcxr answers instead of a value.
+/// Why evcxr did not run a cell to its end.
 pub(super) enum EngineError {
     Compile(Vec<Diagnostic>),
-    /// The cells process ended; the text says how.
+    /// The cells process ended, with this status.
     Ended(String),
-    /// Variables whose type was defined anew.
+    /// These variables were lost, because their type was redefined.
     Lost(Vec<String>),
     Message(String),
 }
 
-/// Turns evcxr's answer into an error of the cell. `names` knows what earlier cells did.
+/// Turns evcxr's error into the cell's. `names` knows what earlier cells defined.
 pub(super) fn explain(engine_error: EngineError, code: &str, names: &Names) -> CellError {
     match engine_error {
         EngineError::Compile(diagnostics) => compile_error(diagnostics, code, names),
         EngineError::Ended(status) => error(PROCESS_ENDED, &failure::ended(&status), None),
         EngineError::Lost(variables) => {
             let variables = variables.join(", ");
-            let what =
-                format!("the type of {variables} was defined anew, so the old values are lost");
+            let what = format!("the type of {variables} was redefined, so the old values are lost");
             error(
                 "VariablesLost",
-                &format!("{what}: run the cells that make them again"),
+                &format!("{what}: run the cells that define them again"),
                 None,
             )
         }
         EngineError::Message(message) => match hints::about_a_type(&message, code) {
             Some(diagnostic) => compile_error(vec![diagnostic], code, names),
-            // A shell command that failed without a word.
+            // A shell command that failed without a message.
             None => error("Error", message.trim_end_matches([':', ' ']), None),
         },
     }
@@ -56,8 +56,8 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
     if diagnostics.iter().any(|d| d.is_error) {
         diagnostics.retain(|d| d.is_error);
     }
-    if diagnostics.iter().any(Diagnostic::is_about_grammar) {
-        diagnostics.retain(Diagnostic::is_about_grammar);
+    if diagnostics.iter().any(Diagnostic::is_syntax_error) {
+        diagnostics.retain(Diagnostic::is_syntax_error);
     }
     if diagnostics.iter().any(|d| d.message.contains("delimiter")) {
         diagnostics
@@ -75,10 +75,10 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
     }
     let first = diagnostics.first();
     let place = first.and_then(Diagnostic::primary).map(|label| label.start);
-    let nothing_known = || "the cell does not compile".to_owned();
+    let no_message = || "the cell does not compile".to_owned();
     CellError {
         name: COMPILE_ERROR.to_owned(),
-        message: first.map_or_else(nothing_known, Diagnostic::headline),
+        message: first.map_or_else(no_message, Diagnostic::headline),
         traceback: shown.join("\n\n").lines().map(str::to_owned).collect(),
         location: place.map(|(line, column)| Location {
             line,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compile_error_points_into_the_cell_and_is_said_once() {
+    fn a_compile_error_points_into_the_cell_and_is_shown_once() {
         let code = "let x: i32 =\n\t\"é\";";
         let error = compile_error(vec![mismatch(), mismatch()], code, &Names::default());
         let place = Location {
@@ -121,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn a_result_by_its_whole_path_is_to_be_opened_too() {
-        let said = [
+    fn a_result_with_its_whole_path_gets_the_hint_too() {
+        let messages = [
             ("cannot negate `std::result::Result<Tensor, Error>`", true),
             ("cannot negate `Result<Tensor, Error>`", true),
             (
@@ -131,29 +131,25 @@ mod tests {
             ),
             ("cannot negate `String`", false),
         ];
-        for (message, is_to_be_opened) in said {
+        for (message, has_hint) in messages {
             let diagnostic = Diagnostic {
                 message: message.into(),
                 ..mismatch()
             };
             let error = compile_error(vec![diagnostic], "\n-x.y()", &Names::default());
             let text = error.traceback.join(" ");
-            assert_eq!(
-                text.contains("has to be opened first"),
-                is_to_be_opened,
-                "{text}"
-            );
+            assert_eq!(text.contains("has to be opened first"), has_hint, "{text}");
         }
     }
 
     #[test]
-    fn what_follows_from_a_mistake_of_grammar_is_left_away() {
-        let grammar = Diagnostic {
+    fn errors_that_follow_from_a_syntax_error_are_left_out() {
+        let syntax = Diagnostic {
             is_error: true,
             message: "expected `;`".into(),
             ..Diagnostic::default()
         };
-        let error = compile_error(vec![mismatch(), grammar], "x y", &Names::default());
+        let error = compile_error(vec![mismatch(), syntax], "x y", &Names::default());
         assert_eq!(error.message, "expected `;`");
         assert!(!error.traceback.join("").contains("mismatched"));
     }
