@@ -181,7 +181,7 @@ impl Session {
         self.names
             .cell_ended(&cell.rest, outcome, self.variables(), &old);
         if result.is_ok() {
-            self.types.learn(&cell.rest);
+            self.types.record(&cell.rest);
         }
         if cell.clear && result.is_ok() {
             return self.run(&self.preloaded.first_cell(), &mut Silent);
@@ -204,8 +204,8 @@ impl Session {
 
     fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
         let library = self.library_modified();
-        let tell = &mut |event| front.event(event);
-        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, tell);
+        let emit = &mut |event| front.event(event);
+        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, emit);
         let offline = u8::from(network == Network::NotNeeded);
         let _ = self.run(&format!(":offline {offline}"), &mut Silent);
         if self.library_modified() != library {
@@ -234,7 +234,7 @@ impl Session {
             return Vec::new();
         }
         let variables = self.engine.variables().into_iter();
-        let old = variables.filter(|(_, kind)| redefinition::is_made_of(kind, &changed));
+        let old = variables.filter(|(_, kind)| redefinition::contains_any(kind, &changed));
         let old: Vec<String> = old.map(|(name, _)| name).collect();
         if !old.is_empty() {
             // The output of the user's destructors is not shown.

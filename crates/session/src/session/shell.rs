@@ -13,9 +13,9 @@ use taper_evaluator::event::{CellError, Event, Stream};
 pub(crate) fn run(
     command: &str,
     interrupter: &Interrupter,
-    tell: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(Event),
 ) -> Result<(), CellError> {
-    let ended = start(command, interrupter, tell).map_err(|error| {
+    let ended = start(command, interrupter, emit).map_err(|error| {
         let message = format!("`{command}` could not be started: {error}");
         diagnostics::error("CommandFailed", &message, None)
     })?;
@@ -33,7 +33,7 @@ pub(crate) fn run(
 fn start(
     command: &str,
     interrupter: &Interrupter,
-    tell: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(Event),
 ) -> std::io::Result<ExitStatus> {
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
@@ -56,25 +56,25 @@ fn start(
             scope.spawn(move || read(stream, pipe, &|event| sender.send(event).is_ok()));
         }
         drop(sender);
-        texts.into_iter().for_each(tell);
+        texts.into_iter().for_each(emit);
     });
     child.wait()
 }
 
 /// Reads to the end of the pipe; invalid UTF-8 becomes `U+FFFD`.
-fn read(stream: Stream, mut pipe: PipeReader, tell: &dyn Fn(Event) -> bool) {
+fn read(stream: Stream, mut pipe: PipeReader, emit: &dyn Fn(Event) -> bool) {
     let mut pending = Vec::new();
     let mut buffer = [0; 8192];
     while let Ok(length @ 1..) = pipe.read(&mut buffer) {
         pending.extend_from_slice(&buffer[..length]);
         let text = whole_characters(&mut pending);
-        if !text.is_empty() && !tell(Event::Text { stream, text }) {
+        if !text.is_empty() && !emit(Event::Text { stream, text }) {
             return;
         }
     }
     if !pending.is_empty() {
         let text = String::from_utf8_lossy(&pending).into_owned();
-        tell(Event::Text { stream, text });
+        emit(Event::Text { stream, text });
     }
 }
 

@@ -62,7 +62,7 @@ impl Diagnostic {
             .or(self.labels.first())
     }
 
-    pub(super) fn is_about_two_types(&self) -> bool {
+    pub(super) fn has_two_types_of_one_name(&self) -> bool {
         let mut notes = self.notes.iter();
         notes.any(|note| {
             note.message

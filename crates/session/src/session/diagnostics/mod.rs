@@ -138,7 +138,11 @@ mod tests {
             };
             let error = compile_error(vec![diagnostic], "\n-x.y()", &Names::default());
             let text = error.traceback.join(" ");
-            assert_eq!(text.contains("has to be opened first"), has_hint, "{text}");
+            assert_eq!(
+                text.contains("To get the value, write `?`"),
+                has_hint,
+                "{text}"
+            );
         }
     }
 

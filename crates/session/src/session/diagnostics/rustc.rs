@@ -189,7 +189,7 @@ fn first_line_of_rust(cell: &str) -> usize {
 
 /// Shortens `taper::prelude::Tensor` to `Tensor`, unless there are two types of this name.
 fn shorten_paths(diagnostic: &mut Diagnostic) {
-    if diagnostic.is_about_two_types() {
+    if diagnostic.has_two_types_of_one_name() {
         return;
     }
     let shorten = |text: &mut String| {
