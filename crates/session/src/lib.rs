@@ -50,6 +50,7 @@
 //! | `session/` | the evaluator: cells, variables, completions, interrupts |
 //! | `session/diagnostics/` | error messages |
 
+#[allow(unreachable_pub)]
 mod compile;
 mod first_cell;
 mod hook;

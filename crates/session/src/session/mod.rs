@@ -13,6 +13,7 @@ mod dependencies;
 mod diagnostics;
 mod doc_comments;
 mod engine;
+#[allow(unreachable_pub)]
 mod interrupt;
 mod names;
 mod preloaded;
