@@ -51,7 +51,7 @@ pub fn start_session(work: Workspace, progress: &mut dyn Progress) -> Result<Ses
 /// When the session's folder cannot be created.
 pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
     let work = Workspace::create()?;
-    // SAFETY: `main` calls us before it starts a thread.
+    // SAFETY: `main` calls this before it starts a thread.
     unsafe { work.enter() }?;
     let work = Cell::new(Some(work));
     Ok(move || {

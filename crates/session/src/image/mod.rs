@@ -1,10 +1,10 @@
 //! The image: an evcxr work directory in which `taper` and its dependencies are compiled.
 //!
-//! - [`key`]: identifies an image by compiler, locked dependencies, features and sources;
-//! - [`build`] builds it once, under a lock, by [`cargo`] and a first cell;
-//! - [`manifest`]: the list of its files ([`layout`] says which). It is written last: without it the
+//! - `key`: identifies an image by compiler, locked dependencies, features and sources;
+//! - `build` builds it once, under a lock, by `cargo` and a first cell;
+//! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
-//! - [`clone`] gives each session a copy, so that nothing that a session writes changes the image.
+//! - `clone` gives each session a copy, so that nothing that a session writes changes the image.
 
 mod build;
 mod cargo;

@@ -52,12 +52,12 @@ fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
     let cell = unsafe { library.get::<CellFunction>(function.as_bytes()) }?;
     let taper = TaperLibrary::find(&library);
     if let Some(taper) = taper {
-        taper.begin_cell();
+        (taper.begin_cell)();
     }
     // SAFETY: evcxr's code in the cell expects what the previous cell returned, or null before the first.
     let after = unsafe { cell(variables) };
     if let Some(taper) = taper {
-        taper.flush();
+        (taper.flush)();
     }
     announce_end();
     // Never unloaded: values and thread-local destructors of later cells point into it.
@@ -74,8 +74,8 @@ fn announce_end() {
 
 /// The functions that the library `taper` exports for the cells process (`src/notebook/hooks.rs`).
 struct TaperLibrary {
-    begin_cell: unsafe extern "C" fn(),
-    flush: unsafe extern "C" fn(),
+    begin_cell: extern "C" fn(),
+    flush: extern "C" fn(),
 }
 
 static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
@@ -94,9 +94,10 @@ impl TaperLibrary {
     /// Looks the functions up in `library` and its dependencies, unless they are known already.
     fn find(library: &Library) -> Option<&'static TaperLibrary> {
         if TAPER.get().is_none() {
-            // SAFETY: the crate `taper` defines these symbols as functions without arguments and result.
+            // SAFETY: the crate `taper` defines these symbols as safe functions without arguments and
+            // result, and the library is never unloaded.
             let found = unsafe {
-                let symbol = |name: &[u8]| library.get::<unsafe extern "C" fn()>(name).ok();
+                let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
                 (|| {
                     Some((
                         *symbol(b"taper_attach")?,
@@ -106,30 +107,20 @@ impl TaperLibrary {
                 })()
             };
             if let Some((attach, begin_cell, flush)) = found {
-                // SAFETY: this is the thread that runs the cells, as the function requires.
-                unsafe { attach() };
+                // This is the thread that runs the cells, as the function requires.
+                attach();
                 let _ = TAPER.set(TaperLibrary { begin_cell, flush });
                 std::thread::spawn(flush_periodically);
             }
         }
         TAPER.get()
     }
-
-    fn begin_cell(&self) {
-        // SAFETY: a safe function; this is the thread that runs the cells.
-        unsafe { (self.begin_cell)() }
-    }
-
-    fn flush(&self) {
-        // SAFETY: the function only flushes standard output, which each thread may do.
-        unsafe { (self.flush)() }
-    }
 }
 
 fn flush_periodically() {
     while let Some(taper) = TAPER.get() {
         std::thread::sleep(Duration::from_millis(50));
-        taper.flush();
+        (taper.flush)();
     }
 }
 

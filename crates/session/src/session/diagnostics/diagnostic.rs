@@ -10,7 +10,7 @@ pub(crate) struct Diagnostic {
     pub(crate) code: Option<String>,
     pub(crate) labels: Vec<Label>,
     pub(crate) notes: Vec<Note>,
-    /// What to do, in words of ours.
+    /// What to do, as this crate explains it.
     pub(crate) hint: Option<String>,
 }
 

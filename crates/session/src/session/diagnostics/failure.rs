@@ -73,7 +73,7 @@ fn only_question_mark(code: &str) -> Option<Location> {
 }
 
 /// What to do about errors of Candle and Rust, by a part of their message; the first match counts.
-/// These errors reach us only as text. Taper's own errors have a second line already.
+/// These errors arrive only as text. Taper's own errors have a second line already.
 #[rustfmt::skip]
 const ADVICE: [(&str, &str); 32] = [
     ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
