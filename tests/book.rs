@@ -22,9 +22,6 @@ const TO_BUILD: Duration = Duration::from_secs(60);
 const TO_READ: Duration = Duration::from_secs(600);
 const TO_APPEAR: Duration = Duration::from_secs(30);
 
-/// For all chapters, three times what it takes on two cores that have nothing else to do.
-const QUICK: Duration = Duration::from_secs(9);
-
 /// The book of the repository, built once for all tests.
 fn book() -> &'static Path {
     static BOOK: OnceLock<TempDir> = OnceLock::new();
@@ -157,21 +154,18 @@ fn names_in_code_lead_to_the_documentation() {
     );
 }
 
+/// Nothing is installed or documented a second time.
 #[test]
-fn all_chapters_are_built_quickly() {
+fn a_second_build_only_renders_the_chapters() {
     book();
     let folder = tempfile::tempdir().expect("a folder");
     let mut build = taper(&["book", "build", "--dest-dir"]);
     build.arg(folder.path());
-    let start = Instant::now();
     let said = run_within(TO_BUILD, build);
     assert!(said.status.success(), "{}", said.all());
-    assert!(
-        start.elapsed() < QUICK,
-        "{:?}\n{}",
-        start.elapsed(),
-        said.all()
-    );
+    for repeated in ["Installing", "Documenting"] {
+        assert!(!said.all().contains(repeated), "{}", said.all());
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn after_a_restart_the_variables_are_gone_and_all_else_is_there() {
         &json!({ "code": "let kept = 1;\nfn twice(n: i32) -> i32 { 2 * n }" }),
         |_| {},
     );
-    let said = "The process in which cells run is a new one; variables are gone.\n";
+    let said = "The process in which cells run was restarted; all variables are lost.\n";
     let ran = session.run(&json!({ "code": ":restart" }), |_| {});
     assert_eq!(ran, [out(said)]);
     let ran = session.run(&json!({ "code": "kept" }), |_| {});
@@ -108,8 +108,8 @@ fn a_package_for_which_taper_is_compiled_anew_gets_a_new_process() {
     let code = format!("{package}\nones((3, 4), &cpu())?.dims().len()");
     let ran = session.run(&json!({ "code": code }), |_| {});
     assert_eq!(ran.last(), Some(&value("2")), "{ran:?}");
-    let why = "Taper was compiled anew, for a package that wants other features of those below it. \
-               The process in which cells run is a new one; variables are gone.\n";
+    let why = "Taper was rebuilt, because a new package needs other features of its dependencies. \
+               The process in which cells run was restarted; all variables are lost.\n";
     assert!(ran.contains(&out(why)), "{ran:?}");
     let ran = session.run(&json!({ "code": "kept" }), |_| {});
     assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");

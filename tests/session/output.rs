@@ -99,7 +99,7 @@ fn two_hundred_megabytes_are_cut_and_said_and_cost_little_memory() {
         for _ in 0..200_000 { output_all.write_all(&output_row)?; output_all.write_all(b"\n")?; }
         drop(output_all);"#;
     let ran = session.run(cell);
-    let notice = "\n… cut here: the cell printed 200.0 MB, of which the first 8.4 MB are shown\n";
+    let notice = "\n… truncated: the cell printed 200.0 MB, of which the first 8.4 MB are shown\n";
     assert_eq!(ran.len(), 2);
     let shown = ran[0]["text"].as_str().expect("text first");
     assert_eq!(shown.len(), 8 << 20);

@@ -113,7 +113,8 @@ fn a_variable_of_a_type_that_is_defined_anew_is_let_go() {
     assert_eq!(session.run("values_g.x"), [value("1")]);
     let ran =
         session.run("struct ValuesP { x: String }\nlet values_g = ValuesP { x: \"new\".into() };");
-    let gone = "gone, because the type was defined anew: values_h. Run the cells that define them again.\n";
+    let gone =
+        "lost, because the type was redefined: values_h. Run the cells that define them again.\n";
     assert_eq!(ran, [err(gone)]);
     assert_eq!(session.run("values_g.x.as_str()"), [value("\"new\"")]);
 }

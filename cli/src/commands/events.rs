@@ -15,7 +15,7 @@ use std::time::Duration;
 use taper_evaluator::Event;
 use taper_evaluator::{Evaluator, Front, Interrupt};
 use taper_host::progress::Console;
-use taper_session::workspace::WorkFolder;
+use taper_session::workspace::Workspace;
 
 #[derive(Deserialize)]
 struct Request {
@@ -26,7 +26,7 @@ struct Request {
 }
 
 pub fn run() -> Result<ExitCode> {
-    let work = WorkFolder::create()?;
+    let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() }?;
     let mut session = taper_session::start_session(work, &mut Console::new())?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use taper_host::progress::Console;
 use taper_kernel::{serve, spare};
-use taper_session::workspace::WorkFolder;
+use taper_session::workspace::Workspace;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -18,7 +18,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(ended) = spare::adopt(&arguments.connection_file)? {
         return Ok(ended);
     }
-    let work = WorkFolder::create()?;
+    let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() }?;
     let folder = work.path();
@@ -28,6 +28,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Ok(Box::new(session))
     })?;
     // The session may be stuck in a cell; its processes end with this one.
-    WorkFolder::remove(&folder);
+    Workspace::remove(&folder);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,17 +1,17 @@
-//! The processes of a session that are our own program.
+//! What this program does as one of a session's processes.
 
 use crate::compile::StandIn;
-use crate::{image, relay, warm};
+use crate::{first_cell, image, relay};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use taper_host::process;
 
-/// Does what this process was started for, if it is one of a session's: a tool in place of cargo or
-/// rustup, the relay, the process in which cells run, a guard, the first cell of an image. `None` if it
-/// is none of them.
+/// Runs the task of a session's process: a replacement of cargo or rustup, the relay, the cells
+/// process, the supervisor of another program, or the first cell of an image. Returns `None` if this
+/// process is none of them.
 ///
-/// `main` calls it first, with all arguments, before it starts a thread.
+/// `main` calls it with all arguments, the program's name included, before it starts a thread.
 pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     let (program, rest) = arguments.split_first()?;
     if let Some(tool) = StandIn::of_this_process(program) {
@@ -21,7 +21,7 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
         relay::RELAY_ARGUMENT => relay::process::run(),
         relay::CELLS_ARGUMENT => relay::cells::run(),
         process::SUPERVISOR_ARGUMENT => Some(process::supervise().map_err(Into::into)),
-        image::WARM_ARGUMENT => Some(warm::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),
+        image::WARM_ARGUMENT => Some(first_cell::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),
         _ => None,
     }
 }

@@ -1,25 +1,66 @@
-//! Evaluates cells of Rust: a cell in, events out, variables that live on.
+//! Evaluates cells of Rust: the text of a cell goes in, events come out, and variables live on.
 //!
-//! [`Session`] is the evaluator. It is started from an image ([`image`]), in which the crate `taper` and
-//! all below it is compiled, in a folder of its own ([`workspace`]). evcxr turns a cell into a crate;
-//! [`compile`] stands between evcxr and cargo and compiles it; [`relay`] starts the process in which cells
-//! run, and turns what they print into records, which the session turns into events.
+//! [`Session`] implements [`taper_evaluator::Evaluator`]. Its users are the Jupyter kernel, the runner of
+//! notebook files and `taper events`; this crate knows neither Jupyter nor notebook files.
 //!
-//! Several of these processes are the very program that uses this crate, under another name or with
-//! another first argument: the program calls [`hook`] before anything else.
+//! # The path of a cell
 //!
-//! Nothing here knows of Jupyter or of notebook files.
+//! 1. [`Evaluator::execute`](taper_evaluator::Evaluator::execute) receives the text. `session` runs
+//!    what evcxr does not run well: shell commands (`!`), restarts, and the compilation of new
+//!    dependencies (`:dep`). The rest is Rust.
+//! 2. evcxr writes that Rust into the crate `ctx` and calls `cargo build`. What it finds under the name of
+//!    cargo is this program (`compile`). Where only the cell is new it calls rustc directly; otherwise
+//!    it passes the call on to the real cargo.
+//! 3. evcxr asks the *cells process* to load the compiled library and to call the cell's function. The
+//!    *relay* (`relay`) stands between both. It reads everything that the cells process
+//!    writes and turns it into records, one per line.
+//! 4. `session` turns records into [`Event`](taper_evaluator::Event)s, and rustc's diagnostics, panics
+//!    and failed `?` into one [`CellError`](taper_evaluator::CellError) whose positions are in the cell.
+//!
+//! ```text
+//! Session ── evcxr ──▶ cargo (this program) ──▶ rustc
+//!              │
+//!              └─stdin──────────────▶ cells process (loads and calls each cell)
+//!            ◀─records── relay ◀─stdout, stderr──┘
+//! ```
+//!
+//! # The start of a session
+//!
+//! Compiling the crate `taper` and its dependencies takes minutes. So they are compiled once, into an
+//! [`image`], and each session gets a copy of it in a folder of its own ([`workspace`]). [`start_session`]
+//! builds the image if it is missing or outdated. An image is identified by a [`Key`](image::Key): a digest
+//! of the compiler, the locked dependencies, the features and the sources of `taper`.
+//!
+//! # Processes
+//!
+//! The relay, the cells process, the replacements of cargo and rustup, and the first cell of a new image are
+//! all this program, started under another name or with a hidden first argument. So a program that uses
+//! this crate calls [`hook`] before anything else.
+//!
+//! # Files
+//!
+//! | file | task |
+//! |---|---|
+//! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
+//! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
+//! | `workspace.rs` | a session's folder, its environment variables, cargo's configuration |
+//! | `image/` | builds, verifies and copies the compiled dependencies |
+//! | `compile/` | replaces cargo, rustup and the source of the standard library for evcxr |
+//! | `relay/` | runs the cells and turns their output into records |
+//! | `session/` | the evaluator: cells, variables, completions, interrupts |
+//! | `session/diagnostics/` | error messages |
 
+#[allow(unreachable_pub)]
 mod compile;
+mod first_cell;
 mod hook;
 pub mod image;
 mod relay;
 mod session;
 mod start;
-mod warm;
 pub mod workspace;
 
 pub use compile::{cargo_home, path_is_real};
 pub use hook::hook;
-pub use session::{Session, Start, error_of};
+pub use session::{Session, error_of};
 pub use start::{evaluator, image_key, start_session};

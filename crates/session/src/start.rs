@@ -1,8 +1,8 @@
-//! Starts a session from the clone in which this build of Taper lives.
+//! Starts a session from the checkout in which this build of Taper lives.
 
 use crate::image::{Image, Key};
 use crate::session::{Session, Start};
-use crate::workspace::WorkFolder;
+use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::cell::Cell;
 use taper_evaluator::Evaluator;
@@ -10,15 +10,23 @@ use taper_host::checkout;
 use taper_host::gpu::{self, settings::Settings};
 use taper_host::progress::{Console, Progress};
 
-/// The image that this clone, this compiler and these settings ask for.
+/// Returns the key of the image for this checkout, the compiler on the PATH and the saved settings.
+///
+/// # Errors
+///
+/// When the settings, the compiler or the sources of `taper` cannot be read.
 pub fn image_key() -> Result<Key> {
     Key::new(&checkout::folder(), &Settings::read()?.unwrap_or_default())
 }
 
-/// Starts a session in `work`, with the image that is there or a new one.
-pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Session> {
+/// Starts a session in `work`. Builds the image first if it is missing or outdated.
+///
+/// # Errors
+///
+/// When the image cannot be built, or evcxr does not start.
+pub fn start_session(work: Workspace, progress: &mut dyn Progress) -> Result<Session> {
     if Settings::read()?.is_none() {
-        // No set-up has been asked for: it is done now.
+        // `taper setup` has not been run.
         gpu::settings(&checkout::folder(), progress)?;
         work.configure()?;
     }
@@ -34,16 +42,22 @@ pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Se
     Ok(Session::start(&start)?.keeping(work))
 }
 
-/// What the headless runner evaluates cells with. It starts at most one session in this process.
+/// Returns the function that starts the runner's evaluator. It starts at most one session in this process.
 ///
-/// Call it before any thread is started: it sets the environment.
+/// Call it before any thread is started: it sets environment variables.
+///
+/// # Errors
+///
+/// When the session's folder cannot be created.
 pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
-    let work = WorkFolder::create()?;
-    // SAFETY: `main` calls us before it starts a thread.
+    let work = Workspace::create()?;
+    // SAFETY: `main` calls this before it starts a thread.
     unsafe { work.enter() }?;
     let work = Cell::new(Some(work));
     Ok(move || {
-        let work = work.take().context("this process has had its session")?;
+        let work = work
+            .take()
+            .context("this process has started a session already")?;
         let session = start_session(work, &mut Console::new())?;
         Ok(Box::new(session) as Box<dyn Evaluator>)
     })

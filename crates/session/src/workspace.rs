@@ -1,7 +1,9 @@
-//! The folder in which one session works.
+//! The folder of one session, and the environment variables that lead evcxr to it.
 
 use crate::compile;
 use anyhow::Result;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_host::cache;
@@ -9,11 +11,11 @@ use taper_host::checks;
 use taper_host::gpu::settings::Settings;
 use taper_host::progress::Console;
 
-/// How cells and the packages below them are compiled. It lies beside the work directory, where
-/// cargo finds it and evcxr does not write.
+/// Cargo's configuration, which says how cells and their dependencies are compiled. It is in the folder
+/// above the work directory, where cargo finds it and evcxr does not write.
 ///
-/// Packages are optimised; the student's own cells are compiled for speed of compiling, and keep
-/// the checks (overflow, debug assertions) that tell a learner of mistakes.
+/// Dependencies are optimized. Cells are compiled fast instead, and keep the checks that report
+/// mistakes (overflow, debug assertions).
 pub const CARGO_CONFIG: &str = r#"
 [profile.dev]
 opt-level = 1
@@ -55,15 +57,19 @@ debug-assertions = true
 overflow-checks = true
 "#;
 
-/// Removed with all that is in it when dropped.
-pub struct WorkFolder {
+/// The folder of one session. Dropping it removes the folder.
+pub struct Workspace {
     folder: PathBuf,
 }
 
-impl WorkFolder {
-    /// A new folder for this process; clears away those of processes that were killed.
-    pub fn create() -> Result<WorkFolder> {
-        // A part of it leads to the source of Rust's library.
+impl Workspace {
+    /// Creates a folder for this process, and removes the folders of processes that were killed.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written, or Rust has no component `rust-src` and it cannot be added.
+    pub fn create() -> Result<Workspace> {
+        // The folder contains a link to the source of the standard library.
         checks::add_rust_src(&mut Console::new())?;
         let sessions = cache::folder()?.join("sessions");
         cache::make(&sessions)?;
@@ -73,15 +79,19 @@ impl WorkFolder {
         let work = folder.join("work");
         cache::make(&work)?;
         prepare(&folder)?;
-        Ok(WorkFolder { folder })
+        Ok(Workspace { folder })
     }
 
-    /// evcxr's work directory.
+    /// Returns evcxr's work directory.
     pub fn path(&self) -> PathBuf {
         self.folder.join("work")
     }
 
-    /// Takes over what set-up has decided since the folder was made.
+    /// Writes cargo's configuration again, after `taper setup` has changed the settings.
+    ///
+    /// # Errors
+    ///
+    /// When the settings cannot be read, or the file cannot be written.
     pub fn configure(&self) -> Result<()> {
         configure(&self.folder)
     }
@@ -93,22 +103,28 @@ impl WorkFolder {
         }
     }
 
-    /// Tells evcxr about the folder.
+    /// Sets the environment variables that lead evcxr to the folder.
+    ///
+    /// # Errors
+    ///
+    /// When the Rust toolchain is not found.
     ///
     /// # Safety
+    ///
     /// No other thread may read or write the environment: call it first in `main`.
     pub unsafe fn enter(&self) -> Result<()> {
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { enter(&self.path()) }
     }
 }
 
-/// Points evcxr to a work directory, and away from a configuration of the person's own.
+/// Leads evcxr to a work directory, and away from the user's own configuration of evcxr.
 ///
 /// # Safety
+///
 /// No other thread may read or write the environment.
-pub unsafe fn enter(work: &Path) -> Result<()> {
-    // SAFETY: promised by the caller.
+pub(crate) unsafe fn enter(work: &Path) -> Result<()> {
+    // SAFETY: guaranteed by the caller.
     unsafe {
         std::env::set_var("EVCXR_TMPDIR", work);
         std::env::set_var("EVCXR_CONFIG_DIR", work);
@@ -119,14 +135,15 @@ pub unsafe fn enter(work: &Path) -> Result<()> {
     }
 }
 
-/// The variables that [`enter`] sets.
+/// Returns the names of the variables that [`Workspace::enter`] sets.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR"]
         .into_iter()
         .chain(compile::VARIABLES)
 }
 
-/// Hides from a child process what [`enter`] set: a program that a cell starts is none of ours.
+/// Removes from a command's environment what [`Workspace::enter`] set, for a process that does not belong to
+/// the session, such as a program that a cell starts.
 pub fn leave(command: &mut Command) {
     command
         .env_remove("EVCXR_TMPDIR")
@@ -134,19 +151,20 @@ pub fn leave(command: &mut Command) {
     compile::leave(command);
 }
 
-/// [`leave`], for a command of the user's, which finds the session's toolchain first on its PATH.
-pub fn leave_to_user(command: &mut Command) {
+/// Does the same as [`leave`] for a shell command of the user, and puts the session's toolchain first on its
+/// PATH.
+pub(crate) fn leave_to_user(command: &mut Command) {
     leave(command);
     compile::leave_with_toolchain(command);
 }
 
-/// Writes what lies beside the work directory in `folder`.
-pub fn prepare(folder: &Path) -> Result<()> {
+/// Writes the files beside the work directory in `folder`.
+pub(crate) fn prepare(folder: &Path) -> Result<()> {
     configure(folder)?;
     compile::prepare(folder)
 }
 
-/// Writes cargo's configuration, which follows the device that set-up has chosen.
+/// Writes cargo's configuration for the device that `taper setup` has selected.
 fn configure(folder: &Path) -> Result<()> {
     let settings = Settings::read()?.unwrap_or_default();
     let config = format!("{CARGO_CONFIG}{}", settings.cargo_config());
@@ -155,7 +173,7 @@ fn configure(folder: &Path) -> Result<()> {
     Ok(cache::write_atomically(&file, config.as_bytes())?)
 }
 
-impl Drop for WorkFolder {
+impl Drop for Workspace {
     fn drop(&mut self) {
         Self::remove(&self.path());
     }
@@ -177,7 +195,7 @@ fn remove_abandoned(sessions: &Path) {
 }
 
 fn is_alive(pid: i32) -> bool {
-    // SAFETY: signal 0 only asks.
-    let result = unsafe { libc::kill(pid, 0) };
-    result == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+    // A process of another user answers with `PERM`.
+    Pid::from_raw(pid)
+        .is_some_and(|pid| matches!(test_kill_process(pid), Ok(()) | Err(Errno::PERM)))
 }

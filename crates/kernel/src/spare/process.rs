@@ -19,7 +19,7 @@ use std::time::Duration;
 use taper_evaluator::Evaluator;
 use taper_host::progress::Console;
 use taper_session::image::{Condition, Image};
-use taper_session::workspace::{self, WorkFolder};
+use taper_session::workspace::{self, Workspace};
 use taper_session::{Session, image_key, path_is_real, start_session};
 
 /// Runs the hidden command `taper __standby`, which starts the spare and ends. With the argument
@@ -50,7 +50,7 @@ fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {
     if Image::find(&key).map_err(Error::session)?.0 != Condition::Ready {
         return Ok(ExitCode::SUCCESS);
     }
-    let work = WorkFolder::create().map_err(Error::session)?;
+    let work = Workspace::create().map_err(Error::session)?;
     // SAFETY: this process has no other thread yet.
     unsafe { work.enter() }.map_err(Error::session)?;
     let folder = work.path();
@@ -74,7 +74,7 @@ fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<E
     let interrupts = proxy.try_clone();
     let interrupts = interrupts.map_err(Error::io("receive interrupts"))?;
     let start = move || {
-        session.begin_anew()?;
+        session.restart_cells()?;
         start_later();
         Ok(Box::new(session) as Box<dyn Evaluator>)
     };
@@ -88,7 +88,7 @@ fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<E
     };
     let _ = proxy.write_all(&[ENDED, code]);
     // After the answer: the next start need not wait for it.
-    WorkFolder::remove(folder);
+    Workspace::remove(folder);
     Ok(ExitCode::from(code))
 }
 

@@ -1,4 +1,4 @@
-//! What an image depends on.
+//! Identifies an image by all that it is compiled from.
 
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
@@ -8,28 +8,32 @@ use taper_host::digest::hex;
 use taper_host::gpu::settings::Settings;
 use taper_host::toolchain;
 
-/// Counts up when images of an older build of this program must not be used any more.
+/// Incremented when images that an older build of this program made must not be used any more.
 const FORMAT: u32 = 1;
 
-/// Names one image.
+/// Identifies one image.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// The folder's name: compiler, locked dependencies, features, profile, toolkit.
+    /// The folder's name: a digest of compiler, locked dependencies, features, profile and toolkit.
     pub id: String,
-    /// The sources of `taper`; when only they change, the image is brought up to date in place.
+    /// A digest of the sources of `taper`. When only they change, the image is updated in place.
     pub sources: String,
     /// The folder of the crate `taper`.
-    pub taper: PathBuf,
-    /// Features of `taper` that are switched on.
-    pub features: Vec<String>,
+    pub(crate) taper: PathBuf,
+    /// The enabled features of `taper`.
+    pub(crate) features: Vec<String>,
 }
 
 impl Key {
-    /// For the crate in `taper`, the compiler on the PATH and what set-up has decided.
+    /// Computes the key for the crate in `taper`, the compiler on the PATH and the settings.
+    ///
+    /// # Errors
+    ///
+    /// When there is no compiler, or a source file or `Cargo.lock` cannot be read.
     pub fn new(taper: &Path, settings: &Settings) -> Result<Key> {
         let taper = taper
             .canonicalize()
-            .with_context(|| format!("the folder of Taper is gone: {}", taper.display()))?;
+            .with_context(|| format!("the folder of Taper does not exist: {}", taper.display()))?;
         let lock = std::fs::read_to_string(taper.join("Cargo.lock"))
             .with_context(|| format!("{} has no Cargo.lock: check the clone", taper.display()))?;
         let mut digest = Digest::new(&SHA256);
@@ -46,7 +50,9 @@ impl Key {
             .environment
             .iter()
             .for_each(|(name, value)| add(&format!("{name}={value}")));
-        locked_below("taper", &lock)?.iter().for_each(|p| add(p));
+        locked_dependencies("taper", &lock)?
+            .iter()
+            .for_each(|p| add(p));
         Ok(Key {
             id: hex(digest)[..16].to_owned(),
             sources: sources(&taper)?,
@@ -56,8 +62,8 @@ impl Key {
     }
 }
 
-/// Name and version of all packages that `root` needs, as Cargo.lock has them.
-fn locked_below(root: &str, lock: &str) -> Result<BTreeSet<String>> {
+/// Returns name, version and checksum of `root` and its dependencies in Cargo.lock.
+fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
     let lock: toml::Table = lock.parse().context("reading Cargo.lock")?;
     let packages = lock
         .get("package")
@@ -104,11 +110,11 @@ fn locked_below(root: &str, lock: &str) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// The content of all files that make the crate.
+/// Returns a digest of the crate's source files.
 fn sources(taper: &Path) -> Result<String> {
     let mut files = vec![taper.join("Cargo.toml"), taper.join("macros/Cargo.toml")];
     for folder in ["src", "macros/src"] {
-        files_below(&taper.join(folder), &mut files)?;
+        list_files(&taper.join(folder), &mut files)?;
     }
     files.sort();
     let mut digest = Digest::new(&SHA256);
@@ -122,13 +128,13 @@ fn sources(taper: &Path) -> Result<String> {
     Ok(hex(digest))
 }
 
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in
         std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?
     {
         let path = entry?.path();
         if path.is_dir() {
-            files_below(&path, files)?;
+            list_files(&path, files)?;
         } else {
             files.push(path);
         }
@@ -156,13 +162,13 @@ mod tests {
         version = "2.0.0"
         dependencies = ["a"]
         [[package]]
-        name = "elsewhere"
+        name = "unrelated"
         version = "3.0.0"
     "#;
 
     #[test]
-    fn only_what_taper_needs_counts() {
-        let found = locked_below("taper", LOCK).expect("it parses");
+    fn packages_that_taper_does_not_need_are_left_out() {
+        let found = locked_dependencies("taper", LOCK).expect("the lock file is valid");
         let found: Vec<_> = found.iter().map(|p| p.trim_end()).collect();
         assert_eq!(found, ["a 1.0.0", "b 2.0.0", "taper 0.1.0"]);
     }

@@ -1,8 +1,7 @@
-//! The list of an image's files. It is written when all of them are there.
+//! The list of an image's files, written when the image is complete.
 
-use super::build::WORK;
-use super::clone::belongs_to_image;
 use super::key::Key;
+use super::layout::{WORK, belongs_to_image};
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
@@ -15,15 +14,15 @@ use taper_host::digest::hex;
 const FILE: &str = "manifest.json";
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Manifest {
-    /// The key's sources.
-    pub sources: String,
+pub(crate) struct Manifest {
+    /// The digest of the sources, as in the key.
+    pub(crate) sources: String,
     entries: Vec<Entry>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
-    /// Below the work directory.
+    /// Relative to the work directory.
     path: PathBuf,
     size: u64,
     /// Nanoseconds since 1970.
@@ -32,8 +31,8 @@ struct Entry {
 }
 
 impl Manifest {
-    /// Lists what the build left in `folder`.
-    pub fn write(folder: &Path, key: &Key) -> Result<Manifest> {
+    /// Lists the files that the build wrote in `folder`.
+    pub(crate) fn write(folder: &Path, key: &Key) -> Result<Manifest> {
         let work = folder.join(WORK);
         let mut entries = Vec::new();
         list(&work, &work, &mut entries).context("listing the compiled packages")?;
@@ -45,25 +44,25 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// `None` if there is none, or none that this program can read.
-    pub fn read(folder: &Path) -> Option<Manifest> {
+    /// Returns `None` if the file is missing or has another format.
+    pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
     }
 
-    /// From here on the image is not complete.
-    pub fn remove(folder: &Path) -> Result<()> {
+    /// Deletes the manifest, after which the image counts as missing.
+    pub(crate) fn remove(folder: &Path) -> Result<()> {
         match std::fs::remove_file(folder.join(FILE)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(()),
         }
     }
 
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().map(|entry| entry.path.as_path())
     }
 
-    /// A file whose size or time is another than the build left.
-    pub fn first_damaged(&self, folder: &Path) -> Option<PathBuf> {
+    /// Returns the first file that is missing or whose size or time has changed.
+    pub(crate) fn first_damaged(&self, folder: &Path) -> Option<PathBuf> {
         let work = folder.join(WORK);
         let is_damaged = |entry: &&Entry| match stamp(&work.join(&entry.path)) {
             Ok(found) => found != (entry.size, entry.modified),
@@ -75,8 +74,8 @@ impl Manifest {
             .map(|entry| entry.path.clone())
     }
 
-    /// A file whose content is another than the build left.
-    pub fn first_changed(&self, folder: &Path) -> Result<Option<PathBuf>> {
+    /// Returns the first file whose content has changed.
+    pub(crate) fn first_changed(&self, folder: &Path) -> Result<Option<PathBuf>> {
         for entry in &self.entries {
             if sha256(&folder.join(WORK).join(&entry.path))? != entry.sha256 {
                 return Ok(Some(entry.path.clone()));

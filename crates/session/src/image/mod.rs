@@ -1,17 +1,21 @@
-//! The warm image: an evcxr work directory in which `taper` and all below it is compiled.
+//! The image: an evcxr work directory in which `taper` and its dependencies are compiled.
 //!
-//! Built once per compiler, dependencies and features ([`key`]), under a lock ([`taper_host::lock`]), for
-//! `build` and for `check` ([`build`]). A session works on a clone ([`clone`]), so nothing that it
-//! writes reaches the image. A manifest is written last; without it the image is not there, and
-//! building again goes on where the last try ended.
+//! - `key`: identifies an image by compiler, locked dependencies, features and sources;
+//! - `build` builds it once, under a lock, by `cargo` and a first cell;
+//! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
+//!   image counts as missing, and the next build continues where the last one stopped;
+//! - `clone` gives each session a copy, so that nothing that a session writes changes the image.
 
 mod build;
+mod cargo;
 mod clone;
 mod key;
+mod layout;
 mod manifest;
 
 use anyhow::{Context, Result};
-pub use build::{WARM_ARGUMENT, compile, resolves_offline};
+pub(crate) use build::WARM_ARGUMENT;
+pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
 use manifest::Manifest;
 use std::path::{Path, PathBuf};
@@ -27,27 +31,32 @@ pub struct Image {
     manifest: Manifest,
 }
 
-/// What was found where an image should be.
+/// The condition of the image for a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Condition {
+    /// Complete, and built from the current sources.
     Ready,
-    /// Never built, or not to its end.
+    /// Never built, or not completely.
     Missing,
-    /// Built from other sources of `taper` than those that are there now.
+    /// Built from other sources of `taper` than the current ones.
     Outdated,
-    /// Files that are not what the build left; one of them.
+    /// Files are missing or differ from what the build wrote. Holds the first of them.
     Damaged(PathBuf),
 }
 
 impl Image {
-    /// The image for this key: the one that is there, or a new one.
+    /// Returns the image for this key, and builds it if it is not ready.
+    ///
+    /// # Errors
+    ///
+    /// When the packages do not compile, or the first cell fails.
     pub fn ensure(key: &Key, progress: &mut dyn Progress) -> Result<Image> {
         if let (Condition::Ready, Some(image)) = Self::find(key)? {
             return Ok(image);
         }
         let folder = folder_of(key)?;
         let _lock = Lock::exclusive(&folder, progress)?;
-        // Another set-up may have built it while we waited.
+        // Another process may have built it while this one waited.
         match Self::find(key)? {
             (Condition::Ready, Some(image)) => return Ok(image),
             (Condition::Damaged(file), _) => {
@@ -64,7 +73,11 @@ impl Image {
         Ok(Image { folder, manifest })
     }
 
-    /// Fails at once where [`Self::ensure`] would fail for want of a compiler or of room.
+    /// Checks what [`Self::ensure`] needs before it starts to build.
+    ///
+    /// # Errors
+    ///
+    /// When the image is not ready and a compiler or disk space is missing.
     pub fn check_what_it_needs(key: &Key) -> Result<()> {
         match Self::find(key)?.0 {
             Condition::Ready => Ok(()),
@@ -75,7 +88,12 @@ impl Image {
         }
     }
 
-    /// Looks at sizes and times, which takes milliseconds.
+    /// Returns the image's condition, judged by the sizes and times of its files, which takes milliseconds,
+    /// and the image if it is ready.
+    ///
+    /// # Errors
+    ///
+    /// When the folder of images cannot be created.
     pub fn find(key: &Key) -> Result<(Condition, Option<Image>)> {
         let folder = folder_of(key)?;
         let Some(manifest) = Manifest::read(&folder) else {
@@ -90,8 +108,12 @@ impl Image {
         }
     }
 
-    /// Reads every file and compares it with what the build left, which takes seconds. A damaged
-    /// image is thrown away, so that [`Self::ensure`] builds it again.
+    /// Compares the content of every file with what the build wrote, which takes seconds. Deletes a
+    /// damaged image, so that [`Self::ensure`] builds it again.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read or deleted.
     pub fn verify(key: &Key, progress: &mut dyn Progress) -> Result<Condition> {
         let (Condition::Ready, Some(image)) = Self::find(key)? else {
             return Ok(Self::find(key)?.0);
@@ -104,8 +126,8 @@ impl Image {
         Ok(Condition::Damaged(file))
     }
 
-    /// Fills an empty work directory.
-    pub fn clone_into(&self, work: &Path) -> Result<()> {
+    /// Copies the image into an empty work directory.
+    pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
         self.manifest
             .files()
@@ -113,14 +135,17 @@ impl Image {
             .context("copying the compiled packages into the session's folder")
     }
 
-    /// The library `taper` in a work directory that is a clone of this image.
-    pub fn library(&self, work: &Path) -> Option<PathBuf> {
-        let library = self.manifest.files().find(|file| clone::is_library(file))?;
+    /// Returns the path of the library `taper` in a copy of this image.
+    pub(crate) fn library(&self, work: &Path) -> Option<PathBuf> {
+        let library = self
+            .manifest
+            .files()
+            .find(|file| layout::is_library(file))?;
         Some(work.join(library))
     }
 
     fn work(&self) -> PathBuf {
-        self.folder.join(build::WORK)
+        self.folder.join(layout::WORK)
     }
 }
 

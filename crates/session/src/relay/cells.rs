@@ -1,10 +1,11 @@
 //! The cells process: loads each compiled cell and calls it.
 //!
-//! evcxr's own loop (`runtime_hook`) does the same in as many lines. Ours differs at the end of a
-//! cell: it flushes what the cell left in the shared standard library's buffer, and it announces
-//! the end with the secret, so a cell that prints evcxr's end mark only prints some text.
+//! evcxr has such a loop too (`runtime_hook`). This one differs at the end of a cell: it flushes what
+//! the cell left in the buffer of the shared standard library, and it announces the end with the
+//! secret. A cell that prints evcxr's end mark therefore only prints text.
 
-use super::{LIBRARY_VARIABLE, SECRET_VARIABLE, order};
+use super::order;
+use super::protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
 use anyhow::{Context, Result, bail};
 use libloading::Library;
 use std::ffi::c_void;
@@ -13,11 +14,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use taper_evaluator::record::MARK;
 
-/// What every compiled cell exports: takes the variables and gives them back.
+/// The function that each compiled cell exports: it takes the variables and returns them.
 type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// Runs cells until standard input ends.
-pub fn run() -> ! {
+/// Runs cells until the end of standard input.
+pub(crate) fn run() -> ! {
     end_with_parent();
     order::keep_order();
     TaperLibrary::load_at_start();
@@ -42,18 +43,21 @@ fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
     let (Some(function), Some(path)) = (words.next(), words.next()) else {
         bail!("unknown instruction `{instruction}`");
     };
-    let path = path.strip_prefix("LOAD_AND_RUN ").context("no path")?;
-    // SAFETY: evcxr has just compiled this library and this function for us.
+    let path = path
+        .strip_prefix("LOAD_AND_RUN ")
+        .context("unknown instruction")?;
+    // SAFETY: evcxr has just compiled this library from the cell, which the user wants to run.
     let library = unsafe { Library::new(path) }?;
+    // SAFETY: evcxr generates the function with this type.
     let cell = unsafe { library.get::<CellFunction>(function.as_bytes()) }?;
     let taper = TaperLibrary::find(&library);
     if let Some(taper) = taper {
-        taper.begin_cell();
+        (taper.begin_cell)();
     }
-    // SAFETY: `variables` is what the previous cell returned, or null before the first.
+    // SAFETY: evcxr's code in the cell expects what the previous cell returned, or null before the first.
     let after = unsafe { cell(variables) };
     if let Some(taper) = taper {
-        taper.flush();
+        (taper.flush)();
     }
     announce_end();
     // Never unloaded: values and thread-local destructors of later cells point into it.
@@ -68,10 +72,10 @@ fn announce_end() {
     let _ = stdout.flush();
 }
 
-/// The functions that the library `taper` exports for us (`src/notebook/hooks.rs` there).
+/// The functions that the library `taper` exports for the cells process (`src/notebook/hooks.rs`).
 struct TaperLibrary {
-    begin_cell: unsafe extern "C" fn(),
-    flush: unsafe extern "C" fn(),
+    begin_cell: extern "C" fn(),
+    flush: extern "C" fn(),
 }
 
 static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
@@ -79,7 +83,7 @@ static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
 impl TaperLibrary {
     fn load_at_start() {
         if let Some(path) = std::env::var_os(LIBRARY_VARIABLE)
-            // SAFETY: `taper`'s initialisers do nothing; a cell would load the same file.
+            // SAFETY: the library has no initializers of its own, and each cell loads the same file.
             && let Ok(library) = unsafe { Library::new(path) }
         {
             Self::find(&library);
@@ -87,12 +91,13 @@ impl TaperLibrary {
         }
     }
 
-    /// Looks for the functions in `library` and what it depends on, if they are not known yet.
+    /// Looks the functions up in `library` and its dependencies, unless they are known already.
     fn find(library: &Library) -> Option<&'static TaperLibrary> {
         if TAPER.get().is_none() {
-            // SAFETY: these names have these types in every `taper`.
+            // SAFETY: the crate `taper` defines these symbols as safe functions without arguments and
+            // result, and the library is never unloaded.
             let found = unsafe {
-                let symbol = |name: &[u8]| library.get::<unsafe extern "C" fn()>(name).ok();
+                let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
                 (|| {
                     Some((
                         *symbol(b"taper_attach")?,
@@ -102,40 +107,27 @@ impl TaperLibrary {
                 })()
             };
             if let Some((attach, begin_cell, flush)) = found {
-                // SAFETY: we are on the thread that runs the cells.
-                unsafe { attach() };
+                // This is the thread that runs the cells, as the function requires.
+                attach();
                 let _ = TAPER.set(TaperLibrary { begin_cell, flush });
-                std::thread::spawn(flush_now_and_then);
+                std::thread::spawn(flush_periodically);
             }
         }
         TAPER.get()
     }
-
-    fn begin_cell(&self) {
-        // SAFETY: the function touches one atomic.
-        unsafe { (self.begin_cell)() }
-    }
-
-    fn flush(&self) {
-        // SAFETY: the function flushes standard output, which any thread may do.
-        unsafe { (self.flush)() }
-    }
 }
 
-fn flush_now_and_then() {
+fn flush_periodically() {
     while let Some(taper) = TAPER.get() {
         std::thread::sleep(Duration::from_millis(50));
-        taper.flush();
+        (taper.flush)();
     }
 }
 
-/// Nobody reads what we print once the relay is gone.
+/// Ends this process when the relay ends: nothing reads the output of the cells any more.
 fn end_with_parent() {
     #[cfg(target_os = "linux")]
-    // SAFETY: plain system call.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-    }
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     #[cfg(unix)]
     taper_host::process::when_parent_ends(|| std::process::abort());
 }

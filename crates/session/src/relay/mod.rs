@@ -1,9 +1,9 @@
-//! Between the process that runs the cells and evcxr.
+//! The processes between evcxr and the cells.
 //!
-//! evcxr starts one child and reads its standard output line by line. We give it a *relay*: a
-//! process that starts the *cells process*, reads everything that comes out of it and passes it on
-//! as records, one a line. So nothing that a cell prints (no newline, broken UTF-8, megabytes) can
-//! upset evcxr, and what a cell printed before it crashed still arrives.
+//! evcxr starts one child and reads its standard output line by line. That child is the *relay*: it
+//! starts the *cells process*, reads all that this writes and passes it on as records, one per line. So
+//! evcxr copes with anything that a cell prints (text without a newline, invalid UTF-8, megabytes),
+//! and what a cell printed before it crashed still arrives.
 //!
 //! ```text
 //! Session ── evcxr ──stdin──────────────────────────▶ cells process (loads and calls each cell)
@@ -12,24 +12,17 @@
 //!
 //! - [`cells`]: the loop of the cells process;
 //! - [`order`]: keeps standard output and standard error in order;
-//! - [`translator`]: bytes to records for the session and lines for evcxr;
-//! - [`process`]: the relay itself.
+//! - [`translator`]: turns bytes into records for the session and lines for evcxr;
+//! - [`process`]: the relay itself;
+//! - [`protocol`]: the arguments and variables with which both processes are started.
 
-pub mod cells;
+pub(crate) mod cells;
 mod order;
-pub mod process;
+pub(crate) mod process;
+mod protocol;
 mod translator;
 
-/// The first argument with which our own binary becomes the relay.
-pub const RELAY_ARGUMENT: &str = "__relay";
-/// The first argument with which our own binary becomes the cells process.
-pub const CELLS_ARGUMENT: &str = "__cells";
-
-/// The secret that begins every record a cell sends (also tells `taper` that our kernel runs it).
-pub const SECRET_VARIABLE: &str = "TAPER_DISPLAY";
-/// The library `taper`, for the cells process to load before the first cell.
-pub const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";
-/// A file that exists once evcxr is ready for records; until then everything passes unchanged.
-pub const READY_VARIABLE: &str = "TAPER_READY_FILE";
-/// `RUST_BACKTRACE` as the person set it; evcxr sets its own for its child.
-pub const BACKTRACE_VARIABLE: &str = "TAPER_RUST_BACKTRACE";
+pub(crate) use protocol::{
+    BACKTRACE_VARIABLE, CELLS_ARGUMENT, LIBRARY_VARIABLE, READY_VARIABLE, RELAY_ARGUMENT,
+    SECRET_VARIABLE,
+};

@@ -1,27 +1,27 @@
 //! The relay: starts the cells process and passes on what comes out of it.
 
-use super::{
-    BACKTRACE_VARIABLE, CELLS_ARGUMENT, READY_VARIABLE, SECRET_VARIABLE, translator::Translator,
-};
+use super::protocol::{BACKTRACE_VARIABLE, CELLS_ARGUMENT, READY_VARIABLE, SECRET_VARIABLE};
+use super::translator::Translator;
 use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
 use std::io::{PipeReader, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 /// How long text on standard error may wait for the mark that makes it an error's message.
 const HOLD: Duration = Duration::from_millis(20);
-/// How long a quiet relay sleeps.
+/// How long the relay waits for output before it looks again.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Runs until the cells process ends; then ends in the same way.
-pub fn run() -> ! {
-    let status = become_group_leader()
-        .and_then(|()| start_cells())
-        .and_then(|mut cells| {
-            cells.relay()?;
-            cells.child.wait().context("waiting for the cells process")
-        });
+/// Runs until the cells process ends, then ends in the same way.
+pub(crate) fn run() -> ! {
+    become_group_leader();
+    let status = start_cells().and_then(|mut cells| {
+        cells.relay()?;
+        cells.child.wait().context("waiting for the cells process")
+    });
     match status {
         Ok(status) => end_like(status),
         Err(error) => {
@@ -31,46 +31,45 @@ pub fn run() -> ! {
     }
 }
 
-/// Our own process group lets the session stop us, the cells and whatever they started by one
-/// signal, and keeps a terminal's Ctrl-C for the session alone.
-fn become_group_leader() -> Result<()> {
+/// Makes this process the leader of a new process group. The session can then stop the relay, the
+/// cells and whatever they started with one signal, and a terminal's Ctrl-C reaches the session alone.
+fn become_group_leader() {
     extern "C" fn ignore(_signal: libc::c_int) {}
     let handler = ignore as extern "C" fn(libc::c_int);
-    // SAFETY: plain system calls. A handler, unlike SIG_IGN, is not inherited by the cells process.
-    unsafe {
-        libc::setpgid(0, 0);
-        libc::signal(libc::SIGINT, handler as libc::sighandler_t);
-    }
-    let group = std::process::id() as libc::pid_t;
-    // SAFETY: the group is ours alone.
-    taper_host::process::when_parent_ends(move || unsafe {
-        libc::kill(-group, libc::SIGKILL);
+    // Fails only for the leader of a session, which leads its group already.
+    let _ = rustix::process::setpgid(None, None);
+    // A handler, unlike SIG_IGN, is not inherited by the cells process.
+    // SAFETY: the handler does nothing, so it may run at any moment.
+    unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
+    let group = rustix::process::getpid();
+    taper_host::process::when_parent_ends(move || {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
     });
-    Ok(())
 }
 
 struct Cells {
     child: Child,
     stdout: PipeReader,
     stderr: PipeReader,
-    /// Its other end is closed when the cells process ends.
+    /// Reaches its end when the cells process ends.
     ended: PipeReader,
     translator: Translator,
 }
 
-/// Whether errors carry a backtrace, and not panics alone. Candle's print it, twenty lines behind the
-/// one that a student needs, and some machines have `RUST_BACKTRACE=1` for everybody.
+/// Controls the backtraces of errors, where `RUST_BACKTRACE` controls those of panics too. Candle's
+/// errors print theirs, twenty lines after the one that the user needs, and some machines set
+/// `RUST_BACKTRACE=1` for every user.
 const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 
-/// How often Candle's threads look for work before they sleep: for about 50 µs instead of 1.5 ms.
-/// Within a training step that makes no difference; where two kernels share the cores, the threads of
-/// one otherwise wait in the place of the other's work, and both get five times as slow.
-const LOOKS: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
+/// How many times Candle's threads poll for work before they sleep: for about 50 µs instead of
+/// 1.5 ms. Within a training step that makes no difference. Where two kernels share the cores, the
+/// spinning threads of one would take time from the other, and both would run five times slower.
+const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 
 fn start_cells() -> Result<Cells> {
-    let secret = std::env::var(SECRET_VARIABLE).context("no secret")?;
-    let ready =
-        std::env::var_os(READY_VARIABLE).is_some_and(|file| std::path::Path::new(&file).exists());
+    let secret = std::env::var(SECRET_VARIABLE)
+        .with_context(|| format!("the variable {SECRET_VARIABLE} is not set"))?;
+    let ready = std::env::var_os(READY_VARIABLE).is_some_and(|file| Path::new(&file).exists());
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
     let mut command = Command::new(taper_host::process::program()?);
@@ -89,12 +88,12 @@ fn start_cells() -> Result<Cells> {
     if std::env::var_os(ERRORS_BACKTRACE).is_none() {
         command.env(ERRORS_BACKTRACE, "0");
     }
-    if std::env::var_os(LOOKS.0).is_none() {
-        command.env(LOOKS.0, LOOKS.1);
+    if std::env::var_os(SPIN_LIMIT.0).is_none() {
+        command.env(SPIN_LIMIT.0, SPIN_LIMIT.1);
     }
     let child = command.spawn().context("starting the cells process")?;
     drop(command);
-    let ended = watch(child.id())?;
+    let ended = watch(Pid::from_child(&child))?;
     Ok(Cells {
         child,
         stdout,
@@ -104,16 +103,15 @@ fn start_cells() -> Result<Cells> {
     })
 }
 
-/// A pipe that ends when the process does, though others may still hold its output streams.
-fn watch(pid: u32) -> Result<PipeReader> {
+/// Returns a pipe that reaches its end when the process ends, though other processes may still hold
+/// its output streams.
+fn watch(pid: Pid) -> Result<PipeReader> {
     let (reader, writer) = std::io::pipe()?;
     std::thread::spawn(move || {
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        // SAFETY: WNOWAIT leaves the process for `Child::wait` to collect.
-        while unsafe { libc::waitid(libc::P_PID, pid, &mut info, libc::WEXITED | libc::WNOWAIT) }
-            != 0
-            && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
-        {}
+        // NOWAIT leaves the process for `Child::wait` to collect.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let wait = || rustix::process::waitid(WaitId::Pid(pid), options);
+        let _ = rustix::io::retry_on_intr(wait);
         drop(writer);
     });
     Ok(reader)
@@ -121,27 +119,31 @@ fn watch(pid: u32) -> Result<PipeReader> {
 
 impl Cells {
     fn relay(&mut self) -> Result<()> {
-        let descriptors = [&self.stdout, &self.stderr, &self.ended].map(|p| p.as_raw_fd());
-        for fd in descriptors {
-            never_block(fd);
+        for pipe in [&self.stdout, &self.stderr] {
+            rustix::io::ioctl_fionbio(pipe, true)?;
         }
-        let mut open = [true, true];
+        let (mut stdout_open, mut stderr_open) = (true, true);
         loop {
             let wait = if self.translator.holds_something() {
                 HOLD
             } else {
                 IDLE
             };
-            let [out, err, ended] = wait_for_input(descriptors, open, wait)?;
+            let pipes = [
+                stdout_open.then_some(&self.stdout),
+                stderr_open.then_some(&self.stderr),
+                Some(&self.ended),
+            ];
+            let [out, err, ended] = wait_for_input(pipes, wait)?;
             if !(out || err || ended) {
                 self.translator.pause();
             }
-            // Both can only hold bytes where `order` cannot work; then this is the likely order.
+            // Both hold bytes only where `order` cannot work; then this is the likely order.
             if err {
-                open[1] = self.read_stderr()?;
+                stderr_open = self.read_stderr()?;
             }
             if out {
-                open[0] = self.read_stdout()?;
+                stdout_open = self.read_stdout()?;
             }
             self.pass_on()?;
             if ended && !out && !err {
@@ -151,7 +153,7 @@ impl Cells {
         }
     }
 
-    /// Reads once; says whether the pipe is still open.
+    /// Reads once, and returns whether the pipe is still open.
     fn read_stdout(&mut self) -> Result<bool> {
         let mut buffer = [0; 1 << 16];
         let Some(count) = read_some(&mut self.stdout, &mut buffer)? else {
@@ -182,7 +184,7 @@ impl Cells {
     }
 }
 
-/// `None` if there was nothing to read after all.
+/// Returns the number of bytes, 0 at the end of the pipe, and `None` if there was nothing to read.
 fn read_some(pipe: &mut PipeReader, buffer: &mut [u8]) -> Result<Option<usize>> {
     use std::io::ErrorKind::{Interrupted, WouldBlock};
     match pipe.read(buffer) {
@@ -192,54 +194,36 @@ fn read_some(pipe: &mut PipeReader, buffer: &mut [u8]) -> Result<Option<usize>> 
     }
 }
 
-fn never_block(fd: RawFd) {
-    // SAFETY: plain system calls on a descriptor that is ours.
-    unsafe {
-        let flags = libc::fcntl(fd, libc::F_GETFL);
-        libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK);
-    }
+/// Returns which of the pipes have bytes to read or have reached their end, within `wait`.
+fn wait_for_input(pipes: [Option<&PipeReader>; 3], wait: Duration) -> Result<[bool; 3]> {
+    let wait = Timespec::try_from(wait).context("the wait is too long")?;
+    let mut polled: Vec<PollFd> = pipes
+        .into_iter()
+        .flatten()
+        .map(|pipe| PollFd::new(pipe, PollFlags::IN))
+        .collect();
+    match rustix::event::poll(&mut polled, Some(&wait)) {
+        Err(rustix::io::Errno::INTR) => return Ok([false; 3]),
+        result => result.context("waiting for output of the cells")?,
+    };
+    let mut events = polled.iter().map(|polled| !polled.revents().is_empty());
+    Ok(pipes.map(|pipe| pipe.is_some() && events.next().unwrap_or(false)))
 }
 
-/// Which of stdout, stderr and the end has something to say, within `wait`.
-fn wait_for_input(descriptors: [RawFd; 3], open: [bool; 2], wait: Duration) -> Result<[bool; 3]> {
-    let watched = [open[0], open[1], true];
-    let mut polled = std::array::from_fn::<_, 3, _>(|i| libc::pollfd {
-        // A negative descriptor is passed over.
-        fd: if watched[i] { descriptors[i] } else { -1 },
-        events: libc::POLLIN,
-        revents: 0,
-    });
-    // SAFETY: the array lives through the call.
-    let result = unsafe { libc::poll(polled.as_mut_ptr(), 3, wait.as_millis() as libc::c_int) };
-    if result < 0 {
-        let error = std::io::Error::last_os_error();
-        if error.kind() != std::io::ErrorKind::Interrupted {
-            return Err(error.into());
-        }
-        return Ok([false; 3]);
-    }
-    Ok(polled.map(|p| p.revents != 0))
-}
-
-/// Ends this process as the cells process ended, so that evcxr reports the truth.
+/// Ends this process as the cells process ended, so that evcxr reports the true cause.
 fn end_like(status: ExitStatus) -> ! {
     use std::os::unix::process::ExitStatusExt;
     if let Some(signal) = status.signal() {
-        no_core_dump();
-        // SAFETY: the default action of the signal ends this process.
+        let no_core_dump = Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        };
+        let _ = rustix::process::setrlimit(Resource::Core, no_core_dump);
+        // SAFETY: the default action of the signal ends this process, without code of ours.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
             libc::raise(signal);
         }
     }
     std::process::exit(status.code().unwrap_or(1));
-}
-
-fn no_core_dump() {
-    let none = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: plain system call.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
 }

@@ -1,36 +1,36 @@
-//! From what the cells process wrote to records for the session and lines for evcxr.
+//! Turns what the cells process writes into records for the session and lines for evcxr.
 
 use serde_json::{Map, Value};
 use taper_evaluator::decoder::{Decoder, EvcxrMark, Item};
 use taper_evaluator::event::{MimeBundle, Stream};
 use taper_evaluator::record::Record;
 
-/// How much text of one cell is passed on. A front end that shows more than this stops answering.
+/// How many bytes of text one cell may print. Front ends that show more stop responding.
 const TEXT_LIMIT: usize = 8 << 20;
-/// The same for figures and other displays.
+/// How many bytes of figures and other displays one cell may show.
 const DISPLAY_LIMIT: usize = 64 << 20;
 
 /// The line for which evcxr waits at the end of a cell.
 const COMPLETE_LINE: &str = "EVCXR_EXECUTION_COMPLETE\n";
 
-/// Knows how far the current cell is.
-pub struct Translator {
+/// Translates the output of one cell after the other.
+pub(crate) struct Translator {
     decoder: Decoder,
-    /// Before evcxr is ready, it wants its own marks and nothing else.
+    /// Whether evcxr is ready for records. Before, it expects nothing but its own marks.
     ready: bool,
-    /// Text of standard error that may turn out to be the message of a failing `?`.
+    /// Text of standard error that may be the message of a failed `?`.
     held: Vec<u8>,
-    /// The last text of standard error, for an error whose message was not held long enough.
+    /// The last text of standard error, for an error whose message was released too early.
     last_stderr: String,
-    /// Representations printed in evcxr's way, one after the other, that belong together.
+    /// Representations of one value, printed one after the other in evcxr's format.
     bundle: MimeBundle,
-    /// A panic of which we do not know yet whether it ends the cell.
+    /// A panic that may or may not end the cell.
     panic: Option<Record>,
     amount: Amount,
     output: String,
 }
 
-/// What the cell has printed so far, in bytes.
+/// The number of bytes that the cell has printed so far.
 #[derive(Default)]
 struct Amount {
     text: usize,
@@ -38,7 +38,7 @@ struct Amount {
 }
 
 impl Translator {
-    pub fn new(secret: &str, ready: bool) -> Self {
+    pub(crate) fn new(secret: &str, ready: bool) -> Self {
         Translator {
             decoder: Decoder::new(secret),
             ready,
@@ -51,25 +51,25 @@ impl Translator {
         }
     }
 
-    /// Lines to write to evcxr.
-    pub fn take_output(&mut self) -> String {
+    /// Returns the lines to write to evcxr.
+    pub(crate) fn take_output(&mut self) -> String {
         std::mem::take(&mut self.output)
     }
 
-    /// Whether [`Self::pause`] would bring something out.
-    pub fn holds_something(&self) -> bool {
+    /// Returns whether [`Self::pause`] would produce output.
+    pub(crate) fn holds_something(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Bytes from the cells' standard output.
-    pub fn stdout(&mut self, bytes: &[u8]) {
+    /// Takes bytes of the cells' standard output.
+    pub(crate) fn stdout(&mut self, bytes: &[u8]) {
         for item in self.decoder.push(bytes) {
             self.item(item);
         }
     }
 
-    /// Bytes from the cells' standard error: held for a moment, see [`Self::failed`].
-    pub fn stderr(&mut self, bytes: &[u8]) {
+    /// Takes bytes of the cells' standard error, and holds them for a moment (see [`Self::failed`]).
+    pub(crate) fn stderr(&mut self, bytes: &[u8]) {
         if let Some(item) = self.decoder.rest(false) {
             self.item(item);
         }
@@ -80,23 +80,23 @@ impl Translator {
         }
     }
 
-    /// Nothing has come for a moment.
-    pub fn pause(&mut self) {
+    /// Releases what is held, as no output has arrived for a moment.
+    pub(crate) fn pause(&mut self) {
         if let Some(item) = self.decoder.rest(false) {
             self.item(item);
         }
         self.release_stderr();
     }
 
-    /// The cells process has ended, in mid-cell or not.
-    pub fn end(&mut self) {
+    /// Releases everything, as the cells process has ended.
+    pub(crate) fn end(&mut self) {
         if let Some(item) = self.decoder.rest(true) {
             self.item(item);
         }
         self.release_bundle();
         self.release_stderr();
         self.release_panic("panic");
-        self.tell_of_cut();
+        self.report_truncation();
     }
 
     fn item(&mut self, item: Item) {
@@ -121,14 +121,14 @@ impl Translator {
 
     fn text(&mut self, stream: Stream, text: String) {
         if !self.ready {
-            // evcxr's first evaluation prints nothing but its own marks, unless it goes wrong; then
-            // evcxr shows what comes on our standard error.
+            // evcxr's first evaluation prints nothing but its own marks, unless it fails. Then evcxr
+            // shows what this process writes to standard error.
             eprint!("{text}");
             return;
         }
         let room = TEXT_LIMIT.saturating_sub(self.amount.text);
         self.amount.text += text.len();
-        let text = cut(text, room);
+        let text = truncated(text, room);
         if !text.is_empty() {
             self.record(&Record::Text { stream, text });
         }
@@ -153,7 +153,7 @@ impl Translator {
     }
 
     fn display(&mut self, record: Record) {
-        // An update takes the place of what was shown before: the page does not grow by it.
+        // Updates do not count: they replace what was shown before.
         if let Record::Display { data, .. } | Record::Result { data, .. } = &record {
             self.amount.displays += data
                 .values()
@@ -166,7 +166,7 @@ impl Translator {
         }
     }
 
-    /// A failing `?`: what was printed to standard error just before is the error.
+    /// Reports a failed `?`. Its error is what was printed to standard error just before.
     fn failed(&mut self, line: &str) {
         let mut message = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
         if message.is_empty() {
@@ -187,8 +187,8 @@ impl Translator {
         self.line(line);
     }
 
-    /// evcxr says it on standard error as well, and runs the cell again; for a cell that only
-    /// printed the mark it would do so for ever.
+    /// Passes evcxr's mark on, upon which evcxr runs the cell again. evcxr's code reports the loss on standard
+    /// error too; a cell that only printed the mark would run again for ever.
     fn variable_lost(&mut self, line: &str) {
         if self.last_stderr.contains("was redefined, so was lost") {
             self.line(line);
@@ -204,7 +204,7 @@ impl Translator {
             self.display(Record::Result { data, metadata });
         }
         self.release_panic("caught panic");
-        self.tell_of_cut();
+        self.report_truncation();
         self.last_stderr.clear();
         self.ready = true;
         self.output += COMPLETE_LINE;
@@ -218,7 +218,7 @@ impl Translator {
         }
     }
 
-    /// Content printed in evcxr's way by something else than the last expression.
+    /// Shows content in evcxr's format that is not the value of the last expression.
     fn release_bundle(&mut self) {
         let data = std::mem::take(&mut self.bundle);
         if !data.is_empty() {
@@ -231,19 +231,19 @@ impl Translator {
         }
     }
 
-    /// A panic that the cell caught, or that ended its process, is no more than a message.
+    /// Shows a panic that the cell caught, or that ended its process, as text.
     fn release_panic(&mut self, what: &str) {
         if let Some(Record::Panic { message, .. }) = self.panic.take() {
             self.text(Stream::Stderr, format!("{what}: {message}\n"));
         }
     }
 
-    fn tell_of_cut(&mut self) {
+    fn report_truncation(&mut self) {
         let Amount { text, displays } = std::mem::take(&mut self.amount);
         let megabytes = |bytes: usize| bytes as f64 / 1e6;
         if text > TEXT_LIMIT {
             let notice = format!(
-                "\n… cut here: the cell printed {:.1} MB, of which the first {:.1} MB are shown\n",
+                "\n… truncated: the cell printed {:.1} MB, of which the first {:.1} MB are shown\n",
                 megabytes(text),
                 megabytes(TEXT_LIMIT)
             );
@@ -254,7 +254,7 @@ impl Translator {
         }
         if displays > DISPLAY_LIMIT {
             let notice = format!(
-                "displays beyond {:.0} MB are not shown (the cell made {:.0} MB)\n",
+                "displays beyond {:.0} MB are not shown (the cell produced {:.0} MB)\n",
                 megabytes(DISPLAY_LIMIT),
                 megabytes(displays)
             );
@@ -277,8 +277,8 @@ impl Translator {
     }
 }
 
-/// At most `room` bytes of `text`, whole characters.
-fn cut(mut text: String, room: usize) -> String {
+/// Truncates `text` to at most `room` bytes, at the end of a character.
+fn truncated(mut text: String, room: usize) -> String {
     if text.len() > room {
         let end = (0..=room).rev().find(|&i| text.is_char_boundary(i));
         text.truncate(end.unwrap_or(0));

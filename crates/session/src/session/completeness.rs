@@ -1,11 +1,11 @@
-//! Whether a cell's code has its end: brackets closed, strings and comments ended, and a last
-//! statement that can stand as it is.
+//! Decides whether a cell's code is complete: brackets, strings and comments are closed, and the last
+//! statement is complete.
 
 use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 use taper_evaluator::evaluator::Completeness;
 
-/// With one of these begins what ends with a block or a semicolon.
-const BEGINNINGS: [&str; 21] = [
+/// The keywords of statements that end with a block or a semicolon.
+const KEYWORDS: [&str; 21] = [
     "async",
     "const",
     "else",
@@ -29,8 +29,8 @@ const BEGINNINGS: [&str; 21] = [
     "while",
 ];
 
-/// Looks at the tokens only; whether the code means something is the compiler's business.
-pub fn of(code: &str) -> Completeness {
+/// Looks at the tokens only, not at what they mean.
+pub(crate) fn of(code: &str) -> Completeness {
     let mut open = Vec::new();
     let mut last = Statement::default();
     let mut at = 0;
@@ -49,7 +49,7 @@ pub fn of(code: &str) -> Completeness {
             TokenKind::BlockComment {
                 terminated: false, ..
             } => return incomplete(open.len()),
-            TokenKind::Literal { kind, .. } if is_unended(kind) => {
+            TokenKind::Literal { kind, .. } if is_unterminated(kind) => {
                 return Completeness::Incomplete {
                     indent: String::new(),
                 };
@@ -60,7 +60,7 @@ pub fn of(code: &str) -> Completeness {
             last.add(token.kind, text);
         }
     }
-    if open.is_empty() && !last.lacks_its_end() {
+    if open.is_empty() && !last.is_incomplete() {
         Completeness::Complete
     } else {
         incomplete(open.len())
@@ -73,25 +73,24 @@ fn incomplete(depth: usize) -> Completeness {
     }
 }
 
-/// The last statement, as far as it stands outside of all brackets. A group in brackets is its
-/// closing bracket.
+/// The tokens of the last statement outside of brackets. A group in brackets is its closing bracket.
 #[derive(Default)]
 struct Statement<'a> {
     tokens: Vec<(TokenKind, &'a str)>,
-    /// An attribute or a documentation comment waits for its item.
-    waiting: bool,
+    /// Whether an attribute or a doc comment needs its item.
+    needs_item: bool,
 }
 
 impl<'a> Statement<'a> {
     fn add(&mut self, kind: TokenKind, text: &'a str) {
         match kind {
             TokenKind::LineComment { doc_style } | TokenKind::BlockComment { doc_style, .. } => {
-                self.waiting |= doc_style == Some(DocStyle::Outer);
+                self.needs_item |= doc_style == Some(DocStyle::Outer);
             }
             TokenKind::Whitespace => {}
             TokenKind::CloseBracket if matches!(self.tokens[..], [(TokenKind::Pound, _)]) => {
                 *self = Statement {
-                    waiting: true,
+                    needs_item: true,
                     ..Self::default()
                 };
             }
@@ -100,18 +99,18 @@ impl<'a> Statement<'a> {
         }
     }
 
-    fn lacks_its_end(&self) -> bool {
+    fn is_incomplete(&self) -> bool {
         match &self.tokens[..] {
-            [] => self.waiting,
+            [] => self.needs_item,
             [(TokenKind::Colon, _), ..] => false, // a command, `:vars`
-            [(TokenKind::Ident, first), ..] if BEGINNINGS.contains(first) => true,
+            [(TokenKind::Ident, first), ..] if KEYWORDS.contains(first) => true,
             [.., before, (last, _)] => is_operator(*last, before.0),
             [(only, _)] => is_operator(*only, TokenKind::Semi),
         }
     }
 }
 
-/// Whether something must follow; `before` tells `a.` from `a..`.
+/// Returns whether an operand must follow; `before` distinguishes `a.` from `a..`.
 fn is_operator(last: TokenKind, before: TokenKind) -> bool {
     use TokenKind as T;
     match last {
@@ -122,7 +121,7 @@ fn is_operator(last: TokenKind, before: TokenKind) -> bool {
     }
 }
 
-fn is_unended(kind: LiteralKind) -> bool {
+fn is_unterminated(kind: LiteralKind) -> bool {
     matches!(
         kind,
         LiteralKind::Str { terminated: false }
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn code_without_its_end() {
+    fn incomplete_code() {
         for code in [
             "fn f() {",
             "vec![1,",
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_what_was_not_open() {
+    fn invalid_brackets() {
         for code in [")", "fn f() }", "(]"] {
             assert_eq!(of(code), Completeness::Invalid, "{code}");
         }

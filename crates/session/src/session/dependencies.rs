@@ -1,4 +1,4 @@
-//! `:dep`: the packages that a student adds are compiled before evcxr asks for them, with progress.
+//! Compiles the packages of `:dep` lines with progress, before evcxr asks for them.
 
 use super::interrupt::Interrupter;
 use crate::image;
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use taper_evaluator::event::{Event, MimeBundle};
 use taper_host::progress::{Progress, Step, duration};
 
-/// How evcxr is to look for the packages.
+/// Whether evcxr needs the network to resolve the packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// All that is needed lies in cargo's cache.
+pub(crate) enum Network {
+    /// Cargo's cache contains all packages.
     NotNeeded,
     Needed,
 }
 
 /// Compiles the packages into the session's own work directory.
 ///
-/// Errors are left to evcxr, which finds them again and says them.
-pub fn compile(
+/// Errors are left to evcxr, which finds and reports them again.
+pub(crate) fn compile(
     work: &Path,
     dependencies: &[(&str, &str)],
     interrupter: &Interrupter,
-    tell: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(Event),
 ) -> Network {
     let Ok(manifest) = add(work, dependencies) else {
         return Network::Needed;
@@ -34,9 +34,9 @@ pub fn compile(
     } else {
         Network::Needed
     };
-    let mut progress = LiveLine::new(tell);
+    let mut progress = LiveLine::new(emit);
     let offline = network == Network::NotNeeded;
-    // evcxr writes it too, but only after it has looked for the package.
+    // evcxr writes it too, but only after it has resolved the package.
     let config = format!("\n[net]\noffline = {offline}\n");
     let _ = std::fs::write(work.join(".cargo/config.toml"), config);
     let started = &mut |process| interrupter.instead(process);
@@ -47,7 +47,7 @@ pub fn compile(
     network
 }
 
-/// Adds them to the manifest of the cells' crate; gives the manifest as it was.
+/// Adds the packages to the manifest of the cells' crate, and returns the manifest as it was.
 fn add(work: &Path, dependencies: &[(&str, &str)]) -> Result<String> {
     let file = work.join("Cargo.toml");
     let before = std::fs::read_to_string(&file)?;
@@ -55,7 +55,9 @@ fn add(work: &Path, dependencies: &[(&str, &str)]) -> Result<String> {
     let entries = manifest
         .entry("dependencies")
         .or_insert_with(|| toml::Table::new().into());
-    let entries = entries.as_table_mut().context("a table")?;
+    let entries = entries
+        .as_table_mut()
+        .context("`dependencies` is not a table")?;
     for (name, value) in dependencies {
         let line: toml::Table = format!("{name} = {value}").parse()?;
         entries.extend(line);
@@ -64,22 +66,22 @@ fn add(work: &Path, dependencies: &[(&str, &str)]) -> Result<String> {
     Ok(before)
 }
 
-/// One line below the cell that changes.
+/// A line of output below the cell that is updated.
 struct LiveLine<'a> {
-    tell: &'a mut dyn FnMut(Event),
+    emit: &'a mut dyn FnMut(Event),
     id: String,
-    begun: Instant,
+    started_at: Instant,
 }
 
-/// What takes less shows nothing.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Shorter compilations show no progress.
+const DELAY: Duration = Duration::from_secs(1);
 
 impl<'a> LiveLine<'a> {
-    fn new(tell: &'a mut dyn FnMut(Event)) -> Self {
+    fn new(emit: &'a mut dyn FnMut(Event)) -> Self {
         LiveLine {
-            tell,
+            emit,
             id: String::new(),
-            begun: Instant::now(),
+            started_at: Instant::now(),
         }
     }
 
@@ -93,7 +95,7 @@ impl<'a> LiveLine<'a> {
             self.id = uuid::Uuid::new_v4().simple().to_string();
         }
         let display_id = self.id.clone();
-        (self.tell)(if is_first {
+        (self.emit)(if is_first {
             Event::Display {
                 data,
                 metadata,
@@ -110,7 +112,7 @@ impl<'a> LiveLine<'a> {
 
     fn finish(&mut self) {
         if !self.id.is_empty() {
-            let text = format!("Compiled in {}.", duration(self.begun.elapsed()));
+            let text = format!("SourceMap in {}.", duration(self.started_at.elapsed()));
             self.show(&text);
         }
     }
@@ -122,7 +124,7 @@ impl Progress for LiveLine<'_> {
     }
 
     fn step(&mut self, step: &Step) {
-        if step.elapsed > PATIENCE {
+        if step.elapsed > DELAY {
             self.show(&step.describe());
         }
     }

@@ -1,8 +1,8 @@
-//! evcxr behind a small interface. No other file names it.
+//! Hides evcxr behind a small interface. No other file names it.
 
-use super::diagnostics::read::{Told, read};
+use super::diagnostics::rustc::{CompilerMessage, read};
 use super::diagnostics::{Diagnostic, EngineError, Label};
-use super::location::Compiled;
+use super::source_map::SourceMap;
 use crate::relay;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
@@ -16,41 +16,42 @@ use taper_evaluator::evaluator::{Completion, Completions};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
 
-/// rust-analyzer recurses deeply into types.
+/// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
 
-/// What a running cell says.
-pub enum Signal {
+/// What happens while a cell runs.
+pub(crate) enum EngineEvent {
     Record(Record),
-    Input(Question),
+    InputRequest(InputRequest),
 }
 
-/// A cell waits for a line of input.
-pub struct Question {
+/// A cell's request for a line of input.
+pub(crate) struct InputRequest {
     prompt: String,
     password: bool,
     answer: Sender<String>,
 }
 
-impl Question {
-    /// Asks, and sends the answer to the cell.
-    pub fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
+impl InputRequest {
+    /// Gets the answer from `ask` and sends it to the cell.
+    pub(crate) fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
         let answer = ask(&self.prompt, self.password).unwrap_or_default();
         // A line break would be read as evcxr's next instruction.
         let _ = self.answer.send(answer.replace(['\n', '\r'], " "));
     }
 }
 
-pub struct Engine {
+/// One evcxr context.
+pub(crate) struct Engine {
     context: CommandContext,
     outputs: EvalContextOutputs,
 }
 
 impl Engine {
-    /// Starts evcxr in `work` (the variable `EVCXR_TMPDIR` must name it) with our relay as its child.
-    pub fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
+    /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
+    pub(crate) fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
         let ready = work.join("ready-for-records");
-        // An earlier session's, if this work directory has had one: evcxr would wait for ever.
+        // A file of an earlier session in this work directory would let evcxr wait for ever.
         if ready.exists() {
             std::fs::remove_file(&ready)?;
         }
@@ -84,34 +85,34 @@ impl Engine {
         })
     }
 
-    /// The relay's process; stays the right one after a restart.
-    pub fn process(&self) -> Arc<Mutex<Child>> {
+    /// Returns the relay's process, also after restarts.
+    pub(crate) fn process(&self) -> Arc<Mutex<Child>> {
         self.context.process_handle()
     }
 
-    /// Compiles and runs a cell. `listen` hears what it says, in order; the result is what commands
-    /// such as `:vars` give.
-    pub fn execute(
+    /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the output of
+    /// commands such as `:vars`.
+    pub(crate) fn execute(
         &mut self,
         code: &str,
-        listen: &mut dyn FnMut(Signal),
+        listen: &mut dyn FnMut(EngineEvent),
     ) -> Result<MimeBundle, EngineError> {
         let result = self.evaluate(code, listen);
         result.map(bundle_of).map_err(|error| {
             let source = self.last_source();
-            to_engine_error(error, &Compiled::new(&source, code))
+            to_engine_error(error, &SourceMap::new(&source, code))
         })
     }
 
-    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(Signal)) -> Outcome {
+    fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(EngineEvent)) -> Outcome {
         let (context, outputs) = (&mut self.context, &self.outputs);
         let (done_sender, done) = bounded(1);
-        let (question_sender, questions) = unbounded();
+        let (request_sender, requests) = unbounded();
         std::thread::scope(|scope| {
             let evaluate = move || {
                 let mut callbacks = EvalCallbacks {
                     input_reader: &|request| {
-                        ask(&question_sender, request.prompt, request.is_password)
+                        ask(&request_sender, request.prompt, request.is_password)
                     },
                 };
                 let _ = done_sender.send(context.execute_with_callbacks(code, &mut callbacks));
@@ -120,20 +121,20 @@ impl Engine {
                 .stack_size(STACK)
                 .spawn_scoped(scope, evaluate)
                 .expect("a thread can be started");
-            listen_until_done(outputs, &questions, &done, listen)
+            listen_until_done(outputs, &requests, &done, listen)
         })
     }
 
-    /// Names and types of the variables that live.
-    pub fn variables(&self) -> Vec<(String, String)> {
+    /// Returns the names and types of the variables.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let variables = self.context.variables_and_types();
         variables
             .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
             .collect()
     }
 
-    /// Whether the code would compile.
-    pub fn compiles(&mut self, code: &str) -> bool {
+    /// Returns whether the code compiles.
+    pub(crate) fn compiles(&mut self, code: &str) -> bool {
         on_large_stack(|| {
             self.context
                 .check(code)
@@ -141,7 +142,8 @@ impl Engine {
         })
     }
 
-    pub fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+    /// Returns the completions at the byte `cursor`.
+    pub(crate) fn complete(&mut self, code: &str, cursor: usize) -> Completions {
         let found = self.context.completions(code, cursor);
         let Ok(found) = found else {
             return Completions {
@@ -162,7 +164,8 @@ impl Engine {
         }
     }
 
-    pub fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+    /// Returns the documentation of what is at the byte `cursor`.
+    pub(crate) fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let (text, html) = self.context.hover_at(code, cursor).ok()?;
         let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
         if text == "No documentation found" {
@@ -177,27 +180,27 @@ impl Engine {
         )
     }
 
-    /// The source of the last compilation.
-    pub fn last_source(&self) -> String {
+    /// Returns the source of the last compilation.
+    pub(crate) fn last_source(&self) -> String {
         self.context.last_source().unwrap_or_default()
     }
 }
 
-/// Lines of an example that rustdoc hides as well.
+/// Removes the lines of examples that rustdoc hides too.
 fn without_hidden_lines(text: &str) -> String {
     let is_shown = |line: &&str| !(*line == "#" || line.starts_with("# "));
     text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
-/// The variable by which the system's loader finds libraries.
+/// The variable that tells the dynamic loader where libraries are.
 const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
     "DYLD_LIBRARY_PATH"
 } else {
     "LD_LIBRARY_PATH"
 };
 
-/// With the folders of `taper` and of Rust's shared standard library. The paths that are compiled
-/// into a cell are relative to another folder than the one evcxr puts the cell in.
+/// Returns its value with the folders of `taper` and of the shared standard library. The paths
+/// compiled into a cell do not find them: they are relative to another folder than the cell's.
 fn library_path(work: &Path) -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
     let taper = work
@@ -221,9 +224,9 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn ask(questions: &Sender<Question>, prompt: String, password: bool) -> String {
+fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
     let (answer, answers) = bounded(1);
-    let _ = questions.send(Question {
+    let _ = requests.send(InputRequest {
         prompt,
         password,
         answer,
@@ -235,23 +238,23 @@ type Outcome = Result<EvalOutputs, evcxr::Error>;
 
 fn listen_until_done(
     outputs: &EvalContextOutputs,
-    questions: &Receiver<Question>,
+    requests: &Receiver<InputRequest>,
     done: &Receiver<Outcome>,
-    listen: &mut dyn FnMut(Signal),
+    listen: &mut dyn FnMut(EngineEvent),
 ) -> Outcome {
     let outcome = loop {
         select! {
             recv(outputs.stdout) -> line => if let Ok(line) = line { pass_on(&line, listen) },
             recv(outputs.stderr) -> line => if let Ok(line) = line { eprintln!("{line}") },
-            recv(questions) -> question => if let Ok(question) = question {
+            recv(requests) -> request => if let Ok(request) = request {
                 // What the cell printed before it asked comes first.
                 outputs.stdout.try_iter().for_each(|line| pass_on(&line, listen));
-                listen(Signal::Input(question));
+                listen(EngineEvent::InputRequest(request));
             },
             recv(done) -> outcome => break outcome,
         }
     };
-    // evcxr has sent every line of this cell before it says that it is done.
+    // evcxr sends every line of this cell before it reports that the cell has ended.
     outputs
         .stdout
         .try_iter()
@@ -259,9 +262,9 @@ fn listen_until_done(
     outcome.unwrap_or_else(|_| Err("the compiler thread ended early".to_owned().into()))
 }
 
-fn pass_on(line: &str, listen: &mut dyn FnMut(Signal)) {
+fn pass_on(line: &str, listen: &mut dyn FnMut(EngineEvent)) {
     if let Some(record) = Record::from_line(line) {
-        listen(Signal::Record(record));
+        listen(EngineEvent::Record(record));
     }
 }
 
@@ -272,7 +275,7 @@ fn bundle_of(outputs: EvalOutputs) -> MimeBundle {
         .collect()
 }
 
-fn to_engine_error(error: evcxr::Error, compiled: &Compiled) -> EngineError {
+fn to_engine_error(error: evcxr::Error, compiled: &SourceMap) -> EngineError {
     match error {
         evcxr::Error::CompilationErrors(errors) => {
             let diagnostics = errors.iter().map(|error| to_diagnostic(error, compiled));
@@ -284,7 +287,7 @@ fn to_engine_error(error: evcxr::Error, compiled: &Compiled) -> EngineError {
     }
 }
 
-fn to_diagnostic(error: &evcxr::CompilationError, compiled: &Compiled) -> Diagnostic {
+fn to_diagnostic(error: &evcxr::CompilationError, compiled: &SourceMap) -> Diagnostic {
     let labels = error.spanned_messages().iter().filter_map(|m| {
         let span = m.span?;
         Some(Label {
@@ -294,12 +297,12 @@ fn to_diagnostic(error: &evcxr::CompilationError, compiled: &Compiled) -> Diagno
             primary: m.is_primary,
         })
     });
-    let told = Told {
+    let message = CompilerMessage {
         is_error: error.level() != "warning",
         message: error.message(),
         code: error.code(),
         labels: labels.collect(),
         json: &error.json,
     };
-    read(told, compiled)
+    read(message, compiled)
 }

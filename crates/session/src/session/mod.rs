@@ -1,33 +1,38 @@
-//! Evaluates cells: one cell in, a stream of typed events out.
+//! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
-//! [`Session`] is what both fronts use. [`engine`] is the only file that names evcxr; the
-//! [`relay`](crate::relay) is what evcxr runs the cells in.
+//! - [`engine`] hides evcxr; no other file names it;
+//! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
+//! - [`names`] and [`redefinition`] track variables and types, to keep cells sound and to explain errors;
+//! - [`completeness`], [`completions`] and [`doc_comments`] serve the editor; [`tokens`] is their lexer;
+//! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages;
+//! - [`interrupt`] stops a running cell; [`preloaded`] is the crate `taper`.
 
 mod completeness;
+mod completions;
 mod dependencies;
 mod diagnostics;
-mod documented;
+mod doc_comments;
 mod engine;
+#[allow(unreachable_pub)]
 mod interrupt;
-mod loaded;
-mod location;
 mod names;
+mod preloaded;
 mod redefinition;
 mod shell;
-mod signatures;
+mod source_map;
 mod tokens;
 
 use crate::compile::Compilation;
-use crate::workspace::WorkFolder;
+use crate::workspace::Workspace;
 use anyhow::Result;
 use dependencies::Network;
 use diagnostics::failure::{Failure, failed};
-use engine::{Engine, Signal};
+use engine::{Engine, EngineEvent};
 use interrupt::{Interrupter, Stopped};
-use loaded::LoadedCrate;
-use location::Compiled;
 use names::{Names, Outcome};
+use preloaded::PreloadedCrate;
 use serde_json::Map;
+use source_map::SourceMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,19 +45,19 @@ use taper_evaluator::{
 };
 
 /// Where a session works and what it starts with.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
     /// evcxr's work directory, a clone of the warm image (or empty).
-    pub work: &'a Path,
+    pub(crate) work: &'a Path,
     /// The folder of the crate `taper`, loaded before the first cell.
-    pub taper: PathBuf,
-    /// The crate's features that are switched on.
-    pub features: Vec<String>,
-    /// The library `taper` as the image built it, if it did.
-    pub library: Option<PathBuf>,
+    pub(crate) taper: PathBuf,
+    /// The enabled features of that crate.
+    pub(crate) features: Vec<String>,
+    /// The library `taper` in the work directory, if the image has it.
+    pub(crate) library: Option<PathBuf>,
 }
 
-/// What [`Session::warm`] runs.
-const WARMING: [&str; 2] = [
+/// The cells that [`Session::warm`] runs.
+const WARM_UP_CELLS: [&str; 2] = [
     "let warm = (zeros((2, 3), &cpu())? + 1.0)?;\nwarm",
     "let warmer = warm.matmul(&warm.t()?)?.sum_all()?.to_scalar::<f32>()?;\nprintln!(\"{warmer}\");",
 ];
@@ -60,36 +65,36 @@ const WARMING: [&str; 2] = [
 /// One evcxr context and the process in which its cells run.
 pub struct Session {
     engine: Engine,
-    loaded: LoadedCrate,
+    preloaded: PreloadedCrate,
     types: redefinition::Types,
     names: Names,
     interrupter: Arc<Interrupter>,
     /// evcxr's work directory.
     folder: PathBuf,
-    /// The library `taper` in it.
+    /// The library `taper` in the work directory.
     library: Option<PathBuf>,
-    /// Removed after the engine has ended.
-    work: Option<WorkFolder>,
+    /// Dropped, and with it removed, after the engine has ended.
+    work: Option<Workspace>,
 }
 
 impl Session {
-    /// The session owns its folder and removes it in the end.
-    pub fn keeping(mut self, work: WorkFolder) -> Self {
+    /// Makes the session the owner of its folder, which it removes when it ends.
+    pub(crate) fn keeping(mut self, work: Workspace) -> Self {
         self.work = Some(work);
         self
     }
 
-    /// Starts a session in which `use taper::prelude::*` already holds.
-    pub fn start(start: &Start) -> Result<Session> {
+    /// Starts a session that has run `use taper::prelude::*`.
+    pub(crate) fn start(start: &Start) -> Result<Session> {
         let engine = Engine::start(start.work, start.library.as_deref())?;
         let interrupter = Arc::new(Interrupter::new(
             engine.process(),
             Compilation::new(start.work.parent().unwrap_or(start.work)),
         ));
-        let loaded = LoadedCrate::new(start.taper.clone(), start.features.clone());
+        let preloaded = PreloadedCrate::new(start.taper.clone(), start.features.clone());
         let mut session = Session {
             engine,
-            loaded,
+            preloaded,
             types: redefinition::Types::default(),
             names: Names::default(),
             interrupter,
@@ -97,40 +102,42 @@ impl Session {
             library: start.library.clone(),
             work: None,
         };
-        let first_cell = session.loaded.first_cell();
+        let first_cell = session.preloaded.first_cell();
         session
             .run(&first_cell, &mut Silent)
             .map_err(|error| anyhow::anyhow!("{}", error.message))?;
         Ok(session)
     }
 
-    /// Runs cells like those that a student will run first, so that what is slow once is behind
-    /// us, and lets go of all that they made.
+    /// Runs cells like the user's first ones, so that one-time costs are paid, and discards their variables.
     pub fn warm(&mut self) {
-        for cell in WARMING {
+        for cell in WARM_UP_CELLS {
             let _ = self.run(cell, &mut Silent);
         }
         let _ = self.engine.complete("Tensor::zero", 12);
         self.end_cells_process();
     }
 
-    /// From now on cells run in a new process, which has the folder and the environment that this
-    /// one has now.
-    pub fn begin_anew(&mut self) -> Result<()> {
+    /// Starts a new cells process, which inherits this process's current folder and environment.
+    ///
+    /// # Errors
+    ///
+    /// When evcxr cannot start the process.
+    pub fn restart_cells(&mut self) -> Result<()> {
         self.run(":restart", &mut Silent)
             .map_err(|error| anyhow::anyhow!("{}", error.message))
     }
 
-    /// A new process, without variables. evcxr's `:restart` would remember those of the old one, and
-    /// the next cell would look for them.
+    /// Ends the cells process; evcxr starts a new one, without variables. After evcxr's `:restart` the next
+    /// cell would still look for the variables of the old process.
     fn end_cells_process(&mut self) {
         let _ = self.run("std::process::exit(0);", &mut Silent);
     }
 
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
         let mut failure = None;
-        let result = self.engine.execute(code, &mut |signal| match signal {
-            Signal::Record(record) => match record {
+        let result = self.engine.execute(code, &mut |event| match event {
+            EngineEvent::Record(record) => match record {
                 Record::Failed { message } => failure = Some(failed(&message, code)),
                 Record::Panic {
                     message,
@@ -139,8 +146,8 @@ impl Session {
                 } => failure = Some((message, file, line).into()),
                 record => events_of(record).into_iter().for_each(|e| front.event(e)),
             },
-            Signal::Input(question) => {
-                question.answer(|prompt, password| front.input(prompt, password))
+            EngineEvent::InputRequest(request) => {
+                request.answer(|prompt, password| front.input(prompt, password))
             }
         });
         let failure = failure.map(|failure| self.locate(failure, code));
@@ -158,7 +165,7 @@ impl Session {
         }
     }
 
-    /// What the session does itself first, then the rest.
+    /// Runs shell commands, a restart and `:dep` lines, then the rest of the cell.
     fn run_all(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
         for command in &cell.shell {
             shell::run(command, &self.interrupter, &mut |event| front.event(event))?;
@@ -172,22 +179,22 @@ impl Session {
         if cell.rest.trim().is_empty() {
             return Ok(());
         }
-        let old = self.let_go(&cell.rest);
+        let old = self.drop_redefined(&cell.rest);
         let result = self.run(&cell.rest, front);
-        self.say_what_is_gone(&old, front);
+        self.report_dropped(&old, front);
         let outcome = outcome(&result);
         self.names
             .cell_ended(&cell.rest, outcome, self.variables(), &old);
         if result.is_ok() {
-            self.types.learn(&cell.rest);
+            self.types.record(&cell.rest);
         }
         if cell.clear && result.is_ok() {
-            return self.run(&self.loaded.first_cell(), &mut Silent);
+            return self.run(&self.preloaded.first_cell(), &mut Silent);
         }
         result
     }
 
-    /// A new process; the student hears of it, after what made it necessary.
+    /// Ends the cells process and tells the user so, after the reason `why`.
     fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
         self.end_cells_process();
         let left = self.variables();
@@ -195,63 +202,63 @@ impl Session {
         front.event(Event::Text {
             stream: Stream::Stdout,
             text: format!(
-                "{why}The process in which cells run is a new one; variables are gone.\n"
+                "{why}The process in which cells run was restarted; all variables are lost.\n"
             ),
         });
     }
 
     fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
-        let library = self.library_made();
-        let tell = &mut |event| front.event(event);
-        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, tell);
+        let library = self.library_modified();
+        let emit = &mut |event| front.event(event);
+        let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, emit);
         let offline = u8::from(network == Network::NotNeeded);
         let _ = self.run(&format!(":offline {offline}"), &mut Silent);
-        if self.library_made() != library {
-            // The cells' process has the old one, in which the next cell would not find its functions.
-            // evcxr must know of the packages first: else it would compile the old one again.
+        if self.library_modified() != library {
+            // The cells process has loaded the old library, in which the next cell would not find its
+            // functions. evcxr must know the packages first, or it would compile the old library again.
             let lines = dependencies.iter();
             let lines: String = lines
                 .map(|(name, value)| format!(":dep {name} = {value}\n"))
                 .collect();
             let _ = self.run(&lines, &mut Silent);
-            let why = "Taper was compiled anew, for a package that wants other features of those below it. ";
+            let why = "Taper was rebuilt, because a new package needs other features of its dependencies. ";
             self.replace_cells_process(why, front);
         }
     }
 
-    /// When the library `taper` was compiled that cells load.
-    fn library_made(&self) -> Option<SystemTime> {
+    /// Returns when the library `taper` was compiled.
+    fn library_modified(&self) -> Option<SystemTime> {
         let library = std::fs::metadata(self.library.as_ref()?);
         library.ok()?.modified().ok()
     }
 
-    /// Lets go of the variables whose type the cell is about to define anew; gives their names.
-    fn let_go(&mut self, code: &str) -> Vec<String> {
+    /// Drops the variables whose type the cell redefines, and returns their names.
+    fn drop_redefined(&mut self, code: &str) -> Vec<String> {
         let changed = self.types.changed_by(code);
         if changed.is_empty() || !self.engine.compiles(code) {
             return Vec::new();
         }
         let variables = self.engine.variables().into_iter();
-        let old = variables.filter(|(_, kind)| redefinition::is_made_of(kind, &changed));
+        let old = variables.filter(|(_, kind)| redefinition::contains_any(kind, &changed));
         let old: Vec<String> = old.map(|(name, _)| name).collect();
         if !old.is_empty() {
-            // What a destructor of the student's own prints is of no interest here.
-            let _ = self.run(&dropping(&old), &mut Silent);
+            // The output of the user's destructors is not shown.
+            let _ = self.run(&drop_cell(&old), &mut Silent);
         }
         old
     }
 
-    fn say_what_is_gone(&self, old: &[String], front: &mut dyn Front) {
-        let there = self.variables();
-        let gone: Vec<&str> = old
+    fn report_dropped(&self, old: &[String], front: &mut dyn Front) {
+        let present = self.variables();
+        let lost: Vec<&str> = old
             .iter()
-            .filter(|name| !there.contains(*name))
+            .filter(|name| !present.contains(*name))
             .map(String::as_str)
             .collect();
-        if !gone.is_empty() {
+        if !lost.is_empty() {
             let text = format!(
-                "gone, because the type was defined anew: {}. Run the cells that define them again.\n",
-                gone.join(", ")
+                "lost, because the type was redefined: {}. Run the cells that define them again.\n",
+                lost.join(", ")
             );
             front.event(Event::Text {
                 stream: Stream::Stderr,
@@ -260,10 +267,10 @@ impl Session {
         }
     }
 
-    /// Finds the cell's line for what knows only the compiled source's.
+    /// Adds the cell's line to a failure that knows only a line of the compiled source.
     fn locate(&self, failure: Failure, code: &str) -> CellError {
         let source = self.engine.last_source();
-        let compiled = Compiled::new(&source, code);
+        let compiled = SourceMap::new(&source, code);
         failure.into_error(|line| compiled.line(line), code)
     }
 
@@ -275,7 +282,7 @@ impl Session {
 
 impl Evaluator for Session {
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let code = documented::keep_documentation(self.loaded.without_reloading(code));
+        let code = doc_comments::keep_documentation(self.preloaded.without_reloading(code));
         if code.trim().is_empty() {
             return Ok(());
         }
@@ -292,9 +299,9 @@ impl Evaluator for Session {
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let code = self.loaded.without_reloading(code);
+        let code = self.preloaded.without_reloading(code);
         let mut found = self.engine.complete(&code, cursor);
-        signatures::fill_in(&mut found, &code, |code, at| {
+        completions::fill_in(&mut found, &code, |code, at| {
             let shown = self.engine.inspect(code, at)?;
             Some(shown.get("text/plain")?.as_str()?.to_owned())
         });
@@ -302,7 +309,7 @@ impl Evaluator for Session {
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let code = self.loaded.without_reloading(code);
+        let code = self.preloaded.without_reloading(code);
         self.engine.inspect(&code, cursor)
     }
 
@@ -315,15 +322,16 @@ impl Evaluator for Session {
     }
 }
 
-/// The cell that lets go of these variables.
-fn dropping(names: &[String]) -> String {
+/// Returns the code that drops these variables.
+fn drop_cell(names: &[String]) -> String {
     names
         .iter()
         .map(|name| format!("drop({name});\n"))
         .collect()
 }
 
-/// The error that a record tells of, where nothing is known of the source that was compiled.
+/// Returns the error that a record reports, or `None` for another record. The line of a panic is left out,
+/// as the compiled source is not known.
 pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
     let failure = match record.clone() {
         Record::Failed { message } => failed(&message, code),
@@ -360,7 +368,7 @@ fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
     diagnostics::error("Interrupted", message, location)
 }
 
-/// Hears nothing and answers nothing.
+/// A front that ignores events and answers no questions.
 struct Silent;
 
 impl Front for Silent {

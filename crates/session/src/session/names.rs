@@ -1,11 +1,11 @@
-//! What became of the names that cells made: why one that a student uses is not there.
+//! Tracks the names that cells define, to explain why one is missing.
 
-use super::tokens::{deeper, is_name, texts};
+use super::tokens::{depth_after, is_name, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Ran,
     DidNotCompile,
     /// It panicked, or a `?` failed.
@@ -14,77 +14,79 @@ pub enum Outcome {
     ProcessEnded,
 }
 
+/// Why a name is missing.
 #[derive(Debug)]
-enum Fate {
-    /// The line that took the value.
+enum Reason {
+    /// By this line.
     Moved(String),
-    OfAnOldType,
+    TypeRedefined,
     CellDidNotCompile,
     CellFailed,
     ProcessEnded,
 }
 
-/// The names that are not there, and why; and the variables that are.
+/// The missing names with the reason, and the variables that exist.
 #[derive(Debug, Default)]
-pub struct Names {
-    gone: BTreeMap<String, Fate>,
-    there: BTreeSet<String>,
+pub(crate) struct Names {
+    missing: BTreeMap<String, Reason>,
+    present: BTreeSet<String>,
 }
 
 impl Names {
-    /// Takes note of a cell that has ended; `let_go` names what was given up before it ran.
-    pub fn cell_ended(
+    /// Records that a cell has ended. `present` are the variables after it, and `dropped` those that the
+    /// session dropped before it, as the cell redefines their type.
+    pub(crate) fn cell_ended(
         &mut self,
         code: &str,
         outcome: Outcome,
-        there: BTreeSet<String>,
-        let_go: &[String],
+        present: BTreeSet<String>,
+        dropped: &[String],
     ) {
-        let made = made_by(code);
-        let missing = |name: &&String| !there.contains(*name);
-        for name in made
+        let defined = definitions_in(code);
+        let is_missing = |name: &&String| !present.contains(*name);
+        for name in defined
             .items
             .iter()
             .filter(|_| outcome != Outcome::DidNotCompile)
         {
-            self.gone.remove(name);
+            self.missing.remove(name);
         }
-        let never_there = match outcome {
-            Outcome::DidNotCompile => made.variables.union(&made.items).collect(),
-            _ => made.variables.iter().collect::<BTreeSet<_>>(),
+        let undefined = match outcome {
+            Outcome::DidNotCompile => defined.variables.union(&defined.items).collect(),
+            _ => defined.variables.iter().collect::<BTreeSet<_>>(),
         };
-        for name in self.there.iter().chain(never_there).filter(missing) {
-            let fate = match outcome {
-                _ if let_go.contains(name) => Fate::OfAnOldType,
-                Outcome::ProcessEnded => Fate::ProcessEnded,
-                Outcome::DidNotCompile => Fate::CellDidNotCompile,
-                Outcome::Failed if made.variables.contains(name) => Fate::CellFailed,
-                Outcome::Failed | Outcome::Ran => Fate::Moved(last_line_with(name, code)),
+        for name in self.present.iter().chain(undefined).filter(is_missing) {
+            let reason = match outcome {
+                _ if dropped.contains(name) => Reason::TypeRedefined,
+                Outcome::ProcessEnded => Reason::ProcessEnded,
+                Outcome::DidNotCompile => Reason::CellDidNotCompile,
+                Outcome::Failed if defined.variables.contains(name) => Reason::CellFailed,
+                Outcome::Failed | Outcome::Ran => Reason::Moved(last_line_with(name, code)),
             };
-            self.gone.insert(name.clone(), fate);
+            self.missing.insert(name.clone(), reason);
         }
-        self.gone.retain(|name, _| !there.contains(name));
-        self.there = there;
+        self.missing.retain(|name, _| !present.contains(name));
+        self.present = present;
     }
 
-    /// For the student who uses `name` and finds that it is not there.
-    pub fn why_gone(&self, name: &str) -> Option<String> {
-        Some(match self.gone.get(name)? {
-            Fate::Moved(line) => format!(
+    /// Explains to the user why `name` is missing, if that is known.
+    pub(crate) fn why_missing(&self, name: &str) -> Option<String> {
+        Some(match self.missing.get(name)? {
+            Reason::Moved(line) => format!(
                 "an earlier cell gave `{name}` away, in `{line}`. \
                  Lend it there with `&{name}`, or give a copy with `{name}.clone()`; then run the cell that makes `{name}` again."
             ),
-            Fate::OfAnOldType => format!(
-                "`{name}` is gone, because its type was defined anew. Run the cell that makes `{name}` again."
+            Reason::TypeRedefined => format!(
+                "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."
             ),
-            Fate::CellDidNotCompile => format!(
+            Reason::CellDidNotCompile => format!(
                 "the cell that makes `{name}` did not compile. Correct that cell and run it first."
             ),
-            Fate::CellFailed => format!(
+            Reason::CellFailed => format!(
                 "the cell that makes `{name}` ended with an error, and such a cell keeps none of its variables. \
                  Correct that cell and run it first."
             ),
-            Fate::ProcessEnded => format!(
+            Reason::ProcessEnded => format!(
                 "`{name}` was lost when the process in which all cells run ended. Run the cell that makes it again."
             ),
         })
@@ -92,7 +94,7 @@ impl Names {
 }
 
 /// The names that a cell defines at its top level.
-struct Made {
+struct Definitions {
     variables: BTreeSet<String>,
     items: BTreeSet<String>,
 }
@@ -101,7 +103,7 @@ const ITEMS: [&str; 8] = [
     "fn", "struct", "enum", "union", "trait", "type", "const", "static",
 ];
 
-fn made_by(code: &str) -> Made {
+fn definitions_in(code: &str) -> Definitions {
     let tokens = texts(code);
     let (mut variables, mut items) = (BTreeSet::new(), BTreeSet::new());
     let mut depth = 0;
@@ -114,12 +116,12 @@ fn made_by(code: &str) -> Made {
             }
             _ => {}
         }
-        depth = deeper(depth, token);
+        depth = depth_after(depth, token);
     }
-    Made { variables, items }
+    Definitions { variables, items }
 }
 
-/// `mut a`, `(a, b): (u8, u8)`, `Point { x, y }`, each up to the `=`.
+/// Returns the variables of a pattern, up to its type or the `=`: `mut a`, `(a, b): (u8, u8)`, `Point { x, y }`.
 fn names_of_pattern(tokens: &[&str]) -> Vec<String> {
     let mut depth = 0;
     let mut names = Vec::new();
@@ -132,7 +134,7 @@ fn names_of_pattern(tokens: &[&str]) -> Vec<String> {
         if is_variable && !matches!(token, "mut" | "ref" | "_") {
             names.push(token.to_owned());
         }
-        depth = deeper(depth, token);
+        depth = depth_after(depth, token);
     }
     names
 }
@@ -153,48 +155,51 @@ mod tests {
     }
 
     #[test]
-    fn the_names_at_the_top_of_a_cell_are_found() {
-        let made = made_by(
+    fn the_names_at_the_top_level_are_found() {
+        let defined = definitions_in(
             "let mut a = { let b = 1; b };\nlet (c, _) = (1, 2);\nlet P { x, y: z }: P = p;\nfn f(q: u8) {}\nstruct S;",
         );
-        assert_eq!(made.variables, set(&["a", "c", "x", "y", "z"]));
-        assert_eq!(made.items, set(&["S", "f"]));
+        assert_eq!(defined.variables, set(&["a", "c", "x", "y", "z"]));
+        assert_eq!(defined.items, set(&["S", "f"]));
     }
 
     #[test]
-    fn each_fate_is_told_until_the_name_is_back() {
+    fn each_reason_is_given_until_the_name_is_defined_again() {
         let mut names = Names::default();
         names.cell_ended("let a = v();\nlet b = 1;", Ran, set(&["a", "b"]), &[]);
         names.cell_ended("let c = 1;\nlet d = a;", Ran, set(&["b", "c", "d"]), &[]);
         assert!(
             names
-                .why_gone("a")
+                .why_missing("a")
                 .is_some_and(|why| why.contains("`let d = a;`"))
         );
         names.cell_ended("let e = f()?;", Failed, set(&["b", "c", "d"]), &[]);
         assert!(
             names
-                .why_gone("e")
+                .why_missing("e")
                 .is_some_and(|why| why.contains("ended with an error"))
         );
         names.cell_ended("fn g() { 1 }", DidNotCompile, set(&["b", "c", "d"]), &[]);
         assert!(
             names
-                .why_gone("g")
+                .why_missing("g")
                 .is_some_and(|why| why.contains("did not compile"))
         );
         names.cell_ended("struct T;", Ran, set(&["b", "c"]), &["d".to_owned()]);
         assert!(
             names
-                .why_gone("d")
-                .is_some_and(|why| why.contains("defined anew"))
+                .why_missing("d")
+                .is_some_and(|why| why.contains("redefined"))
         );
         names.cell_ended("fn g() {}\nlet a = 1;", Ran, set(&["a", "b", "c"]), &[]);
-        assert_eq!((names.why_gone("a"), names.why_gone("g")), (None, None));
+        assert_eq!(
+            (names.why_missing("a"), names.why_missing("g")),
+            (None, None)
+        );
         names.cell_ended("abort()", ProcessEnded, set(&[]), &[]);
         assert!(
             names
-                .why_gone("b")
+                .why_missing("b")
                 .is_some_and(|why| why.contains("was lost"))
         );
     }

@@ -1,33 +1,33 @@
-//! Types that a cell defines anew while variables of them live.
+//! Finds types that a cell redefines while variables of them exist.
 //!
-//! evcxr compiles the next cell against the new definition and hands it the old value. It notices
-//! when the names of the fields changed, and then loses the variable that the cell makes as well;
-//! when only a field's type changed it does not notice, and the cell reads memory that is something
-//! else. So the session lets go of such variables before the cell runs.
+//! evcxr compiles the next cell with the new definition and passes the old value to it. It notices
+//! when the names of the fields have changed, and then loses the variables of the cell as well. When
+//! only a field's type has changed it does not notice, and the cell misreads the memory of the value.
+//! So the session drops such variables before the cell runs.
 
-use super::tokens::{deeper, is_name, texts as tokens};
+use super::tokens::{depth_after, is_name, texts as tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The definitions of types that hold, by name, as lists of their tokens.
+/// The current definitions of types: their tokens by name.
 #[derive(Debug, Default)]
-pub struct Types {
+pub(crate) struct Types {
     definitions: BTreeMap<String, Vec<String>>,
 }
 
 impl Types {
-    /// The types that `code` defines in another way than now, and those that are made of them.
-    pub fn changed_by(&self, code: &str) -> BTreeSet<String> {
+    /// Returns the types that `code` redefines differently, and those that contain them.
+    pub(crate) fn changed_by(&self, code: &str) -> BTreeSet<String> {
         let new = definitions(code).into_iter();
         let mut changed: BTreeSet<String> = new
             .filter(|(name, tokens)| self.definitions.get(name).is_some_and(|old| old != tokens))
             .map(|(name, _)| name)
             .collect();
         loop {
-            let made_of_them = self
+            let containing = self
                 .definitions
                 .iter()
                 .filter(|(_, tokens)| tokens.iter().any(|t| changed.contains(t)));
-            let more: Vec<String> = made_of_them.map(|(name, _)| name.clone()).collect();
+            let more: Vec<String> = containing.map(|(name, _)| name.clone()).collect();
             let before = changed.len();
             changed.extend(more);
             if changed.len() == before {
@@ -36,20 +36,20 @@ impl Types {
         }
     }
 
-    /// Takes over what a cell that ran has defined.
-    pub fn learn(&mut self, code: &str) {
+    /// Records the definitions of a cell that ran.
+    pub(crate) fn record(&mut self, code: &str) {
         self.definitions.extend(definitions(code));
     }
 }
 
-/// Whether the type of a variable, as evcxr names it, is made of one of these types.
-pub fn is_made_of(variable_type: &str, types: &BTreeSet<String>) -> bool {
+/// Returns whether the type of a variable, as evcxr names it, contains one of these types.
+pub(crate) fn contains_any(variable_type: &str, types: &BTreeSet<String>) -> bool {
     tokens(variable_type)
         .iter()
         .any(|token| types.contains(*token))
 }
 
-/// The structs, enums, unions and aliases at the top level of a cell.
+/// Returns the structs, enums, unions and type aliases at the top level of a cell.
 fn definitions(code: &str) -> Vec<(String, Vec<String>)> {
     let tokens = tokens(code);
     let mut found = Vec::new();
@@ -62,7 +62,7 @@ fn definitions(code: &str) -> Vec<(String, Vec<String>)> {
             at = end;
             continue;
         }
-        depth = deeper(depth, tokens[at]);
+        depth = depth_after(depth, tokens[at]);
         at += 1;
     }
     found
@@ -72,11 +72,11 @@ fn is_definition(tokens: &[&str]) -> bool {
     matches!(tokens, ["struct" | "enum" | "union" | "type", name, ..] if is_name(name))
 }
 
-/// To the `;` or the last `}` of a definition.
+/// Returns the number of tokens up to the `;` or the last `}` of a definition.
 fn length(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (index, &token) in tokens.iter().enumerate() {
-        depth = deeper(depth, token);
+        depth = depth_after(depth, token);
         if depth == 0 && matches!(token, ";" | "}") {
             return index + 1;
         }
@@ -90,19 +90,19 @@ mod tests {
 
     fn changed(before: &[&str], code: &str) -> Vec<String> {
         let mut types = Types::default();
-        before.iter().for_each(|cell| types.learn(cell));
+        before.iter().for_each(|cell| types.record(cell));
         types.changed_by(code).into_iter().collect()
     }
 
     #[test]
-    fn the_same_definition_in_other_clothes_is_the_same() {
+    fn formatting_does_not_change_a_definition() {
         let before = ["#[derive(Debug)]\nstruct P { x: i32 }\nlet p = P { x: 1 };"];
         assert!(changed(&before, "struct P {\n    x: i32 // across\n}").is_empty());
         assert!(changed(&before, "fn f() { struct P { y: u8 } }\nstruct Q;").is_empty());
     }
 
     #[test]
-    fn a_changed_type_changes_those_made_of_it() {
+    fn a_changed_type_changes_those_that_contain_it() {
         let before = [
             "struct P(i32);",
             "enum Q { A, B(Vec<P>) }\ntype R = Option<Q>;",
@@ -113,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_known_by_the_names_in_its_type() {
+    fn a_type_contains_the_types_it_names() {
         let types = BTreeSet::from(["P".to_owned()]);
-        assert!(is_made_of("Vec<(P, i32)>", &types));
-        assert!(!is_made_of("Vec<Pt>", &types));
+        assert!(contains_any("Vec<(P, i32)>", &types));
+        assert!(!contains_any("Vec<Pt>", &types));
     }
 }

@@ -1,4 +1,4 @@
-//! Lines that begin with `!`: commands of the system, whose output is shown while they run.
+//! Shell commands: lines that begin with `!`. Their output is shown while they run.
 
 use super::diagnostics;
 use super::interrupt::Interrupter;
@@ -9,13 +9,13 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::sync_channel;
 use taper_evaluator::event::{CellError, Event, Stream};
 
-/// Runs one command to its end; what it prints are events.
-pub fn run(
+/// Runs one command and reports its output as events.
+pub(crate) fn run(
     command: &str,
     interrupter: &Interrupter,
-    tell: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(Event),
 ) -> Result<(), CellError> {
-    let ended = start(command, interrupter, tell).map_err(|error| {
+    let ended = start(command, interrupter, emit).map_err(|error| {
         let message = format!("`{command}` could not be started: {error}");
         diagnostics::error("CommandFailed", &message, None)
     })?;
@@ -33,7 +33,7 @@ pub fn run(
 fn start(
     command: &str,
     interrupter: &Interrupter,
-    tell: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(Event),
 ) -> std::io::Result<ExitStatus> {
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
@@ -46,7 +46,7 @@ fn start(
         .stdout(stdout_writer)
         .stderr(stderr_writer);
     let mut child = shell.spawn()?;
-    // Else our own copies of the pipes' ends would keep them open.
+    // It holds the write ends of the pipes, which would keep them open.
     drop(shell);
     let _group = interrupter.instead(child.id());
     let (sender, texts) = sync_channel(64);
@@ -56,29 +56,29 @@ fn start(
             scope.spawn(move || read(stream, pipe, &|event| sender.send(event).is_ok()));
         }
         drop(sender);
-        texts.into_iter().for_each(tell);
+        texts.into_iter().for_each(emit);
     });
     child.wait()
 }
 
-/// Reads to the end; bytes that are no UTF-8 become `U+FFFD`.
-fn read(stream: Stream, mut pipe: PipeReader, tell: &dyn Fn(Event) -> bool) {
+/// Reads to the end of the pipe; invalid UTF-8 becomes `U+FFFD`.
+fn read(stream: Stream, mut pipe: PipeReader, emit: &dyn Fn(Event) -> bool) {
     let mut pending = Vec::new();
     let mut buffer = [0; 8192];
     while let Ok(length @ 1..) = pipe.read(&mut buffer) {
         pending.extend_from_slice(&buffer[..length]);
         let text = whole_characters(&mut pending);
-        if !text.is_empty() && !tell(Event::Text { stream, text }) {
+        if !text.is_empty() && !emit(Event::Text { stream, text }) {
             return;
         }
     }
     if !pending.is_empty() {
         let text = String::from_utf8_lossy(&pending).into_owned();
-        tell(Event::Text { stream, text });
+        emit(Event::Text { stream, text });
     }
 }
 
-/// Takes the text from the bytes; the beginning of a character at their end stays.
+/// Removes the text from `bytes`, and leaves an incomplete character at their end.
 fn whole_characters(bytes: &mut Vec<u8>) -> String {
     let cut = match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_that_comes_in_two_parts_is_one() {
+    fn a_character_in_two_parts_is_joined() {
         let mut bytes = "aé".as_bytes()[..2].to_vec();
         assert_eq!(whole_characters(&mut bytes), "a");
         bytes.push("é".as_bytes()[1]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_do_not_wait() {
+    fn invalid_bytes_are_not_held_back() {
         let mut bytes = vec![b'a', 0xff, b'b'];
         assert_eq!(whole_characters(&mut bytes), "a\u{fffd}b");
     }

@@ -1,18 +1,18 @@
-//! The tokens of a cell, for what can be told without a parser.
+//! The tokens of a cell, for decisions that need no parser.
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
-/// The tokens with the bytes where they begin, without blanks and comments.
-pub fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
+/// Returns the tokens and their byte offsets, without whitespace and comments.
+pub(crate) fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
     let mut at = 0;
     let mut found = Vec::new();
     for token in tokenize(code, FrontmatterAllowed::No) {
         let end = at + token.len as usize;
-        let is_blank = matches!(
+        let is_trivia = matches!(
             token.kind,
             TokenKind::Whitespace | TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
         );
-        if !is_blank {
+        if !is_trivia {
             found.push((at, token.kind, &code[at..end]));
         }
         at = end;
@@ -20,14 +20,14 @@ pub fn with_offsets(code: &str) -> Vec<(usize, TokenKind, &str)> {
     found
 }
 
-/// The tokens' texts, without blanks and comments.
-pub fn texts(code: &str) -> Vec<&str> {
+/// Returns the texts of the tokens, without whitespace and comments.
+pub(crate) fn texts(code: &str) -> Vec<&str> {
     let tokens = with_offsets(code).into_iter();
     tokens.map(|(_, _, text)| text).collect()
 }
 
-/// How many brackets are open after `token`, if `depth` were before it.
-pub fn deeper(depth: usize, token: &str) -> usize {
+/// Returns the number of open brackets after `token`, given the number before it.
+pub(crate) fn depth_after(depth: usize, token: &str) -> usize {
     match token {
         "{" | "(" | "[" => depth + 1,
         "}" | ")" | "]" => depth.saturating_sub(1),
@@ -35,7 +35,7 @@ pub fn deeper(depth: usize, token: &str) -> usize {
     }
 }
 
-/// Whether a token is a name (or a keyword).
-pub fn is_name(token: &str) -> bool {
+/// Returns whether a token is an identifier (or a keyword).
+pub(crate) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }

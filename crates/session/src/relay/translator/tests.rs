@@ -3,7 +3,7 @@ use serde_json::json;
 
 const END: &[u8] = b"\x1es {\"op\":\"complete\"}\n";
 
-/// The records of one cell, and the other lines that evcxr sees.
+/// Returns the records of one cell, and the other lines that evcxr reads.
 fn translate(steps: impl FnOnce(&mut Translator)) -> (Vec<Record>, Vec<String>) {
     let mut translator = Translator::new("s", true);
     steps(&mut translator);
@@ -33,7 +33,7 @@ fn text(stream: Stream, text: &str) -> Record {
 }
 
 #[test]
-fn a_display_may_be_updated_without_end() {
+fn updates_of_a_display_are_not_limited() {
     let line = format!(
         "\x1es {{\"op\":\"update\",\"data\":{{\"text/plain\":\"{}\"}},\"id\":\"a\"}}\n",
         "x".repeat(1 << 20)
@@ -44,7 +44,7 @@ fn a_display_may_be_updated_without_end() {
 }
 
 #[test]
-fn before_evcxr_is_ready_it_sees_its_own_marks() {
+fn before_evcxr_is_ready_its_own_marks_pass() {
     let mut translator = Translator::new("s", false);
     translator.stdout(b"EVCXR_BEGIN_CONTENT text/plain\n42\nEVCXR_END_CONTENT\n");
     translator.stdout(END);
@@ -61,7 +61,7 @@ fn before_evcxr_is_ready_it_sees_its_own_marks() {
 }
 
 #[test]
-fn stderr_before_a_failing_question_mark_is_its_message() {
+fn stderr_before_a_failed_question_mark_is_its_message() {
     let (records, lines) = translate(|t| {
         t.stderr(b"no ");
         t.stderr(b"GPU\n");
@@ -77,7 +77,7 @@ fn stderr_before_a_failing_question_mark_is_its_message() {
 }
 
 #[test]
-fn a_message_that_came_out_already_is_still_the_errors() {
+fn a_message_that_was_released_early_is_still_the_errors() {
     let (records, _) = translate(|t| {
         t.stderr(b"late\n");
         t.pause();
@@ -92,7 +92,7 @@ fn a_message_that_came_out_already_is_still_the_errors() {
 }
 
 #[test]
-fn two_figures_of_one_type_are_two_displays_and_the_last_is_the_value() {
+fn of_two_figures_of_one_type_the_last_is_the_value() {
     let figure = |i| format!("EVCXR_BEGIN_CONTENT image/svg+xml\n<svg{i}/>\nEVCXR_END_CONTENT\n");
     let (records, _) = translate(|t| {
         t.stdout(figure(1).as_bytes());
@@ -116,7 +116,7 @@ fn two_figures_of_one_type_are_two_displays_and_the_last_is_the_value() {
 }
 
 #[test]
-fn two_types_one_after_the_other_are_one_value() {
+fn two_types_in_a_row_are_one_value() {
     let (records, _) = translate(|t| {
         t.stdout(b"EVCXR_BEGIN_CONTENT text/plain\n1\nEVCXR_END_CONTENT\n");
         t.stdout(b"EVCXR_BEGIN_CONTENT text/html\n<b>1</b>\nEVCXR_END_CONTENT\n");
@@ -149,7 +149,7 @@ fn a_panic_is_an_error_only_if_it_ends_the_cell() {
 }
 
 #[test]
-fn what_is_too_much_is_cut_and_said_and_the_next_cell_is_whole() {
+fn long_output_is_truncated_for_one_cell_only() {
     let mut translator = Translator::new("s", true);
     let mut kept = 0;
     for _ in 0..20 {
@@ -168,7 +168,7 @@ fn what_is_too_much_is_cut_and_said_and_the_next_cell_is_whole() {
 }
 
 #[test]
-fn a_lost_variable_is_passed_on_only_after_evcxrs_own_words() {
+fn a_lost_variable_is_passed_on_only_after_evcxrs_message() {
     let mark = "EVCXR_VARIABLE_CHANGED_TYPE:a";
     let (records, lines) = translate(|t| t.stdout(format!("{mark}\n").as_bytes()));
     assert_eq!(records, [text(Stream::Stdout, &format!("{mark}\n"))]);
@@ -181,7 +181,7 @@ fn a_lost_variable_is_passed_on_only_after_evcxrs_own_words() {
 }
 
 #[test]
-fn a_question_for_input_reaches_evcxr_after_the_text_before_it() {
+fn a_request_for_input_follows_the_text_before_it() {
     let (records, lines) = translate(|t| t.stdout(b"name?\nEVCXR_INPUT_REQUEST:> \n"));
     assert_eq!(records, [text(Stream::Stdout, "name?\n")]);
     assert_eq!(lines, ["EVCXR_INPUT_REQUEST:> "]);

@@ -1,10 +1,10 @@
-//! Brackets that do not match. rustc sees them together with those of evcxr's code.
+//! Finds unmatched brackets, which rustc would match with those of evcxr's code.
 
-use super::{Diagnostic, Label};
+use super::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
 
-/// The bracket that is open at the end of the cell, or closed by one of another kind.
-pub fn unmatched(cell: &str) -> Option<Diagnostic> {
+/// Returns the bracket that is open at the end of the cell, or closed by a bracket of another kind.
+pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
     let mut open: Vec<(usize, &str)> = Vec::new();
     let mut wrong = None;
     for (at, _, token) in with_offsets(cell) {

@@ -1,20 +1,20 @@
-//! Cells that failed while they ran: a failing `?`, a panic, the end of the process.
+//! Explains cells that failed while they ran: a failed `?`, a panic, the end of the process.
 
-use super::{BLUE, RESET, error};
+use super::cell_error::{BLUE, RESET, error};
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};
 
 /// A cell that failed while it ran.
-pub struct Failure {
+pub(crate) struct Failure {
     name: &'static str,
     message: String,
-    /// `Err`: a line of the compiled source.
+    /// A location in the cell, or (`Err`) a line of the compiled source.
     place: Option<Result<Location, usize>>,
 }
 
 impl From<(String, Option<String>, Option<usize>)> for Failure {
-    /// A panic: its message, the file and the line there.
+    /// Creates the failure of a panic from its message, file and line.
     fn from((message, file, line): (String, Option<String>, Option<usize>)) -> Self {
         let in_cell = file.as_deref() == Some("src/lib.rs");
         Failure {
@@ -25,8 +25,8 @@ impl From<(String, Option<String>, Option<usize>)> for Failure {
     }
 }
 
-/// A failing `?` with its error's text.
-pub fn failed(message: &str, code: &str) -> Failure {
+/// Creates the failure of a `?` from its error's message.
+pub(crate) fn failed(message: &str, code: &str) -> Failure {
     Failure {
         name: "Error",
         message: with_advice(message),
@@ -35,8 +35,12 @@ pub fn failed(message: &str, code: &str) -> Failure {
 }
 
 impl Failure {
-    /// `find` gives the cell's line for a line of the compiled source.
-    pub fn into_error(self, find: impl FnOnce(usize) -> Option<Location>, code: &str) -> CellError {
+    /// Builds the error; `find` maps a line of the compiled source to the cell.
+    pub(crate) fn into_error(
+        self,
+        find: impl FnOnce(usize) -> Option<Location>,
+        code: &str,
+    ) -> CellError {
         let location = match self.place {
             Some(Ok(location)) => Some(location),
             Some(Err(line)) => find(line),
@@ -54,7 +58,7 @@ impl Failure {
     }
 }
 
-/// If the cell has `?` on one line only, that is where it failed.
+/// Returns the line of the cell's `?`, if only one line has any.
 fn only_question_mark(code: &str) -> Option<Location> {
     let tokens = tokens::with_offsets(code).into_iter();
     let marks = tokens.filter(|(_, kind, _)| *kind == TokenKind::Question);
@@ -68,8 +72,8 @@ fn only_question_mark(code: &str) -> Option<Location> {
     }
 }
 
-/// What to do about errors of Candle and Rust, which only say what is wrong: the first text that
-/// the message contains decides. Taper's own errors have a second line already.
+/// What to do about errors of Candle and Rust, by a part of their message; the first match counts.
+/// These errors arrive only as text. Taper's own errors have a second line already.
 #[rustfmt::skip]
 const ADVICE: [(&str, &str); 32] = [
     ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
@@ -106,9 +110,9 @@ const ADVICE: [(&str, &str); 32] = [
     ("No such file or directory", "Look at the name; a path begins in the folder in which the notebook lies."),
 ];
 
-/// The message with one line of what to do, if it has none yet.
+/// Adds a line about what to do, unless the message has one.
 fn with_advice(message: &str) -> String {
-    // An empty message would leave a student with nothing but the error's name.
+    // With an empty message, only the error's name would be shown.
     if message.trim().is_empty() {
         return "(no message)".to_owned();
     }
@@ -119,9 +123,9 @@ fn with_advice(message: &str) -> String {
     }
 }
 
-/// How the cells process ended. `status` is the tail of evcxr's message: `exit status: 3`,
-/// `signal: 11 (SIGSEGV)`.
-pub fn ended(status: &str) -> String {
+/// Says how the cells process ended. `status` is the end of evcxr's message, which has it only as
+/// text: `exit status: 3`, `signal: 11 (SIGSEGV)`.
+pub(crate) fn ended(status: &str) -> String {
     let status = status.rsplit("status: ").next().unwrap_or(status).trim();
     let what = if let Some(code) = status
         .strip_prefix("exit status: ")
@@ -152,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_a_single_question_mark_is_known() {
+    fn a_single_question_mark_is_located() {
         let line = |code| only_question_mark(code).map(|l| l.line);
         assert_eq!(line("let a = 1;\nf()?;"), Some(2));
         assert_eq!(line("f()?;\ng()?;"), None);
@@ -171,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_process_is_told_in_words() {
+    fn the_end_of_the_process_is_explained() {
         let three = ended("Subprocess terminated with status: exit status: 3");
         assert!(three.contains("exit status 3"));
         let crash = ended("Subprocess terminated with status: signal: 11 (SIGSEGV)");

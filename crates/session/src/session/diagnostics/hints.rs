@@ -1,28 +1,28 @@
-//! What to do about a compile error, in a teacher's words, where the compiler's own do not help: it
-//! knows nothing of cells, of taper, or of what one would have written in Python.
+//! Says what to do about a compile error where the compiler's own help is not enough: it knows nothing
+//! of cells, of taper, or of Python.
 
-use super::{Diagnostic, Label};
-use crate::session::location::byte_offset;
+use super::diagnostic::{Diagnostic, Label};
 use crate::session::names::Names;
+use crate::session::source_map::byte_offset;
 use crate::session::tokens::{is_name, texts, with_offsets};
 
-/// Our words, and whether the compiler's notes would only distract from them.
+/// A hint, and whether it replaces the compiler's notes.
 struct Hint {
     text: String,
     instead: bool,
 }
 
-/// Finds the hint for a diagnostic, and rewords what evcxr says itself.
-pub fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
+/// Adds the hint for a diagnostic, and rewords evcxr's own messages.
+pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
     if diagnostic.hint.is_some() {
         return;
     }
     let hint = reword(diagnostic)
-        .or_else(|| a_name_that_is_gone(diagnostic, cell, names))
+        .or_else(|| missing_name(diagnostic, cell, names))
         .or_else(|| not_mutable(diagnostic))
-        .or_else(|| two_types(diagnostic))
-        .or_else(|| an_unopened_result(diagnostic))
-        .or_else(|| kinds_of_numbers(diagnostic))
+        .or_else(|| hidden_type(diagnostic))
+        .or_else(|| unhandled_result(diagnostic))
+        .or_else(|| mixed_numbers(diagnostic))
         .or_else(|| from_python(diagnostic, cell))
         .or_else(|| missing_package(diagnostic, cell))
         .or_else(|| from_the_table(diagnostic, cell));
@@ -37,7 +37,7 @@ pub fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
     }
 }
 
-/// What the function gives that evcxr puts around a cell.
+/// The return type of the function that evcxr puts around a cell.
 const CELL_RESULT: &str = "Result<(), EvcxrUserCodeError>";
 
 fn instead(text: String) -> Hint {
@@ -54,7 +54,7 @@ fn besides(text: String) -> Hint {
     }
 }
 
-/// evcxr's own messages, and those that speak of its code.
+/// Rewords evcxr's own messages, and those about its code.
 fn reword(diagnostic: &mut Diagnostic) -> Option<Hint> {
     let message = &diagnostic.message;
     if message.contains("contains a reference with a non-static lifetime") {
@@ -71,13 +71,14 @@ fn reword(diagnostic: &mut Diagnostic) -> Option<Hint> {
         for label in &mut diagnostic.labels {
             label.text.clear();
         }
-        let text = "a cell shows the value of its last line if no `;` stands behind it. Leave `return` away.";
+        let text = "a cell shows the value of its last line if that does not end with `;`. Remove `return`.";
         return Some(instead(text.to_owned()));
     }
     None
 }
 
-/// At the top of a cell, where rustc holds it against what evcxr's function gives.
+/// Returns whether the error is about a `return` at the top level of a cell, whose type rustc compares
+/// with the return type of evcxr's function.
 fn is_return(diagnostic: &Diagnostic) -> bool {
     let label = diagnostic.primary().map_or("", |label| &label.text);
     diagnostic.message.starts_with("return type inferred to be")
@@ -85,28 +86,28 @@ fn is_return(diagnostic: &Diagnostic) -> bool {
         || label.starts_with(&format!("expected `{CELL_RESULT}`"))
 }
 
-/// Names that an earlier cell had, and names of which nothing is known.
-fn a_name_that_is_gone(diagnostic: &Diagnostic, cell: &str, names: &Names) -> Option<Hint> {
+/// Explains names that an earlier cell defined, and unknown names.
+fn missing_name(diagnostic: &Diagnostic, cell: &str, names: &Names) -> Option<Hint> {
     let code = diagnostic.code.as_deref()?;
     if !["E0405", "E0412", "E0422", "E0425", "E0433"].contains(&code) {
         return None;
     }
     let name = marked(diagnostic.primary()?, cell);
-    if let Some(why) = names.why_gone(name) {
+    if let Some(why) = names.why_missing(name) {
         return Some(instead(why));
     }
     let is_unknown = code != "E0433" && diagnostic.notes.is_empty();
     is_unknown.then(|| {
         besides(format!(
-            "is the name spelled right? If another cell makes `{name}`, run that cell first."
+            "is the name spelled correctly? If another cell defines `{name}`, run that cell first."
         ))
     })
 }
 
-/// rustc would change evcxr's code, which takes the variable from the cell before.
+/// Explains assignments to a variable of an earlier cell, where rustc would change evcxr's code.
 fn not_mutable(diagnostic: &Diagnostic) -> Option<Hint> {
     let mut notes = diagnostic.notes.iter();
-    notes.find(|note| note.is_elsewhere && note.message.ends_with("to be mutable"))?;
+    notes.find(|note| note.is_outside_cell && note.message.ends_with("to be mutable"))?;
     let name = quoted(&diagnostic.message);
     Some(instead(format!(
         "an earlier cell made `{name}` without `mut`, so it cannot change. \
@@ -114,9 +115,9 @@ fn not_mutable(diagnostic: &Diagnostic) -> Option<Hint> {
     )))
 }
 
-/// A student's type with the name of one of ours.
-fn two_types(diagnostic: &Diagnostic) -> Option<Hint> {
-    if !diagnostic.is_about_two_types() {
+/// Explains a type of the user that has the name of one of taper's.
+fn hidden_type(diagnostic: &Diagnostic) -> Option<Hint> {
+    if !diagnostic.has_two_types_of_one_name() {
         return None;
     }
     let words = diagnostic
@@ -131,10 +132,10 @@ fn two_types(diagnostic: &Diagnostic) -> Option<Hint> {
     )))
 }
 
-/// `Result<Tensor>` where the tensor is wanted.
-fn an_unopened_result(diagnostic: &Diagnostic) -> Option<Hint> {
+/// Explains a `Result<Tensor>` where a tensor is expected.
+fn unhandled_result(diagnostic: &Diagnostic) -> Option<Hint> {
     let primary = diagnostic.primary().map_or("", |label| &label.text);
-    // Where two types are called so, rustc gives the whole path.
+    // Where two types have this name, rustc writes the whole path.
     let said = [diagnostic.message.as_str(), primary].map(|text| text.replace("std::result::", ""));
     let says = |text: &str| said.iter().any(|said| said.contains(text));
     let is_wanted = [
@@ -153,14 +154,14 @@ fn an_unopened_result(diagnostic: &Diagnostic) -> Option<Hint> {
         return None;
     }
     Some(besides(
-        "a `Result` is a value or an error, and has to be opened first: \
-         write `?` behind the call that makes it."
+        "a `Result` holds a value or an error. To get the value, write `?` after the call that \
+         returns it."
             .to_owned(),
     ))
 }
 
-/// `2 * 1.5`, `x * 2`.
-fn kinds_of_numbers(diagnostic: &Diagnostic) -> Option<Hint> {
+/// Explains mixed number types: `2 * 1.5`, `x * 2`.
+fn mixed_numbers(diagnostic: &Diagnostic) -> Option<Hint> {
     let message = &diagnostic.message;
     let verbs = ["add", "subtract", "multiply", "divide"];
     if !verbs
@@ -182,28 +183,28 @@ fn kinds_of_numbers(diagnostic: &Diagnostic) -> Option<Hint> {
     Some(besides(text.to_owned()))
 }
 
-/// `f32`, `usize`, `{integer}`, …
+/// Returns whether this is a number type: `f32`, `usize`, `{integer}`, …
 fn is_number(name: &str) -> bool {
     let is_sized =
         name.starts_with(['f', 'i', 'u']) && name.ends_with(|c: char| c.is_ascii_digit());
     is_sized || matches!(name, "{integer}" | "{float}" | "usize" | "isize")
 }
 
-/// Words with which a line begins in Python, and what Rust has for them.
+/// Words at the start of a line of Python, and what Rust has instead.
 #[rustfmt::skip]
 const PYTHON_LINES: [(&str, &str); 7] = [
     ("def", "a function begins with `fn`: `fn f(x: f64) -> f64 { x + 1.0 }`."),
-    ("import", "Rust's word is `use`: `use std::collections::HashMap;`. What taper has is there already."),
-    ("from", "Rust's word is `use`: `use std::collections::HashMap;`. What taper has is there already."),
+    ("import", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
+    ("from", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
     ("class", "a `struct` holds the fields, and an `impl` the methods."),
-    ("if", "a block stands between `{` and `}`, without `:`."),
-    ("for", "a block stands between `{` and `}`, without `:`; and `0..10` are the numbers from 0 to 9."),
-    ("while", "a block stands between `{` and `}`, without `:`."),
+    ("if", "a block is written between `{` and `}`, without `:`."),
+    ("for", "a block is written between `{` and `}`, without `:`; and `0..10` are the integers from 0 to 9."),
+    ("while", "a block is written between `{` and `}`, without `:`."),
 ];
 
-/// Functions of Python that rustc would exchange for another, and what Rust has for them.
+/// Functions of Python for which rustc suggests a function of a similar name, and what Rust has instead.
 const PYTHON_FUNCTIONS: [(&str, &str); 5] = [
-    ("range", "`0..10` are the numbers from 0 to 9."),
+    ("range", "`0..10` are the integers from 0 to 9."),
     ("len", "the length is a method: `v.len()`."),
     (
         "float",
@@ -216,7 +217,7 @@ const PYTHON_FUNCTIONS: [(&str, &str); 5] = [
     ("str", "write `x.to_string()`."),
 ];
 
-/// Functions of torch and numpy that are methods of a tensor here.
+/// Functions of torch and numpy that are methods of a tensor in Rust.
 const METHODS: [&str; 9] = [
     "abs",
     "cos",
@@ -229,6 +230,7 @@ const METHODS: [&str; 9] = [
     "transpose",
 ];
 
+/// Explains Python's syntax and functions.
 fn from_python(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let primary = diagnostic.primary()?;
     if diagnostic.message.starts_with("cannot find function") {
@@ -243,14 +245,14 @@ fn from_python(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let line = cell.lines().nth(primary.start.0 - 1)?;
     let first = texts(line).first().copied()?;
     let is_block = line.contains(": ") || line.trim_end().ends_with(':');
-    if !diagnostic.is_about_grammar() || (["if", "for", "while"].contains(&first) && !is_block) {
+    if !diagnostic.is_syntax_error() || (["if", "for", "while"].contains(&first) && !is_block) {
         return None;
     }
     let (_, text) = PYTHON_LINES.iter().find(|(word, _)| *word == first)?;
     Some(instead((*text).to_owned()))
 }
 
-/// `use torch::…` for a package that nobody has loaded.
+/// Explains `use torch::…` for a package that is not loaded.
 fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let label = diagnostic.primary()?;
     let says = |text: &str| label.text.contains(text) || diagnostic.message.contains(text);
@@ -259,34 +261,34 @@ fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     }
     let name = marked(label, cell);
     Some(instead(format!(
-        "no package `{name}` is loaded. The line `:dep {name} = \"*\"` at the top of the cell loads it \
-         from the internet, if Rust's register has one of this name."
+        "no package `{name}` is loaded. The line `:dep {name} = \"*\"` at the top of the cell \
+         downloads it from crates.io, if it has a package of this name."
     )))
 }
 
-/// An error's code, a part of what it says, and the hint; `{}` is the marked part of the cell.
+/// An error's code, a part of its message, and the hint, in which `{}` is the marked part of the cell.
 #[rustfmt::skip]
 const TABLE: [(&str, &str, &str); 20] = [
     ("E0277", "`{integer}: Borrow<Tensor>`", "a tensor calculates with decimal numbers: write `2.0`, or convert with `n as f64`."),
-    ("E0277", "doesn't implement `Debug`", "to print a value, Rust must know how. Write `#[derive(Debug)]` above the definition of its type; or put `;` behind the line, to show nothing."),
+    ("E0277", "doesn't implement `Debug`", "Rust has to know how to print a value. Write `#[derive(Debug)]` above the definition of its type; or end the line with `;`, to show nothing."),
     ("E0277", "`?` operator can only be used on `Result`s, not `Option`s", "this is an `Option`: a value, or nothing. Write `.ok_or(\"what is missing\")?`, or `.unwrap()`."),
-    ("E0277", "`?` operator can only be used in", "`?` hands an error to the caller, so the function has to give a `Result`: `-> Result<…>`, and in the end `Ok(…)`."),
+    ("E0277", "`?` operator can only be used in", "`?` returns an error to the caller, so the function has to return a `Result`: `-> Result<…>`, and `Ok(…)` at its end."),
     ("E0277", "the type `[", "an index is a `usize`. Convert it: `[{} as usize]`."),
     ("E0277", "`!:", "Rust cannot tell which type is meant. Write it: `let x: f64 = …`."),
-    ("E0277", "`Tensor` is not an iterator", "go through its rows by their numbers: `for i in 0..t.dim(0)? { let row = t.get(i)?; … }`."),
+    ("E0277", "`Tensor` is not an iterator", "iterate over the indices of its rows: `for i in 0..t.dim(0)? { let row = t.get(i)?; … }`."),
     ("E0282", "", "Rust cannot tell which type is meant. Write it: `let x: Vec<f64> = …`."),
     ("E0283", "", "Rust cannot tell which type is meant. Write it: `let x: f64 = …`."),
     ("E0284", "", "Rust cannot tell which type is meant. Write it: `let x: Vec<f64> = …`."),
-    ("E0308", "found `()`", "the block gives nothing. Is there a `;` behind its last line that should not be there?"),
-    ("E0599", "for unit type `()`", "`()` is nothing. What made this value has a `;` behind its last line that should not be there."),
+    ("E0308", "found `()`", "the block has no value. Is there a `;` after its last line that should not be there?"),
+    ("E0599", "for unit type `()`", "`()` is no value. The code that should produce it has a `;` after its last line that should not be there."),
     ("E0608", "of type `Tensor`", "a tensor is indexed with `.i(…)`: `t.i(0)?` is its first row, `t.i((0, 1))?` one number."),
     ("E0614", "cannot be dereferenced", "Rust has no `**`. A power is `x.powi(2)` of a float, `n.pow(2)` of a whole number, `t.sqr()?` of a tensor."),
     ("E0618", "expected function", "`{}` is a variable in this notebook, and hides the function of that name. Give the variable another name and restart the kernel."),
-    ("E0369", "`==` cannot be applied to type `Tensor`", "tensors are compared number by number: `a.eq(&b)?` has 1 where they are equal, else 0."),
-    ("E0267", "", "a cell is no loop: `break` and `continue` belong into `loop`, `while` or `for`."),
-    ("E0658", "the `!` type", "a variable of this cell can never have a value, so it cannot be kept. Put `{ … }` around the lines that use it."),
+    ("E0369", "`==` cannot be applied to type `Tensor`", "tensors are compared element by element: `a.eq(&b)?` is 1 where they are equal, and 0 elsewhere."),
+    ("E0267", "", "`break` and `continue` are only allowed inside `loop`, `while` or `for`."),
+    ("E0658", "the `!` type", "a variable of this cell never gets a value, so it cannot be kept. Put `{ … }` around the lines that use it."),
     ("", "Unrecognised command", "a line that begins with `:` is a command of the kernel. `:help` lists them all."),
-    ("", "found `@`", "a product of matrices is a method: `a.matmul(&b)?`."),
+    ("", "found `@`", "matrix multiplication is a method: `a.matmul(&b)?`."),
 ];
 
 fn from_the_table(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
@@ -303,8 +305,8 @@ fn from_the_table(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     Some(besides(text.replace("{}", marked)))
 }
 
-/// What evcxr says about a variable whose type it cannot write down, as a diagnostic of the cell.
-pub fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
+/// Turns evcxr's message about a variable whose type has no name into a diagnostic of the cell.
+pub(crate) fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
     let name = quoted(message);
     let (what, hint) = if message.contains("is a closure") {
         (
@@ -325,7 +327,7 @@ pub fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
     } else if message.contains("determine type of variable") {
         (
             format!("the type of `{name}` is not clear"),
-            format!("write it behind the name: `let {name}: Vec<f64> = …`."),
+            format!("write it after the name: `let {name}: Vec<f64> = …`."),
         )
     } else {
         return None;
@@ -339,7 +341,7 @@ pub fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
     })
 }
 
-/// The last place where `let` makes the variable.
+/// Returns the last place where `let` defines the variable.
 fn definition(name: &str, cell: &str) -> Option<Label> {
     let tokens = with_offsets(cell);
     let begins = |at: usize| matches!(tokens[at].2, "let" | "mut" | "(" | ",");
@@ -347,13 +349,13 @@ fn definition(name: &str, cell: &str) -> Option<Label> {
     Some(Label::at(tokens[made].0, name, "", cell))
 }
 
-/// The part of the cell that a label marks.
+/// Returns the part of the cell that a label marks.
 fn marked<'a>(label: &Label, cell: &'a str) -> &'a str {
     let range = byte_offset(cell, label.start)..byte_offset(cell, label.end);
     cell.get(range).unwrap_or_default()
 }
 
-/// The first text between backticks.
+/// Returns the first text between backticks.
 fn quoted(message: &str) -> &str {
     message.split('`').nth(1).unwrap_or_default()
 }

@@ -1,150 +1,52 @@
-//! What a student reads when a cell fails.
+//! What a user reads when a cell fails.
 //!
-//! - [`read`]: rustc's words as a [`Diagnostic`], with all places in the cell;
-//! - [`brackets`]: those that do not match;
-//! - [`hints`]: what to do, in plain words, about the mistakes that notebooks and newcomers make;
-//! - [`render`]: a diagnostic as the text below the cell;
-//! - [`failure`]: cells that compiled and failed while they ran.
+//! - [`rustc`] reads the compiler's messages as a [`Diagnostic`], with all positions in the cell;
+//! - [`brackets`] finds unmatched brackets;
+//! - [`hints`] adds what to do about mistakes that are common in notebooks and among beginners;
+//! - [`render`] formats a diagnostic as the text below the cell;
+//! - [`failure`] explains cells that compiled and failed while they ran;
+//! - [`cell_error`] builds the error itself.
 
 mod brackets;
-pub mod failure;
+mod cell_error;
+mod diagnostic;
+pub(super) mod failure;
 mod hints;
-pub mod read;
 mod render;
+pub(super) mod rustc;
 
-use super::location::{Place, place_of};
 use super::names::Names;
+pub(super) use cell_error::{PROCESS_ENDED, error};
+pub(super) use diagnostic::{Diagnostic, Label};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Location};
 
-/// What evcxr answers instead of a value.
-pub enum EngineError {
+/// Why evcxr did not run a cell to its end.
+pub(super) enum EngineError {
     Compile(Vec<Diagnostic>),
-    /// The cells process ended; the text says how.
+    /// The cells process ended, with this status.
     Ended(String),
-    /// Variables whose type was defined anew.
+    /// These variables were lost, because their type was redefined.
     Lost(Vec<String>),
     Message(String),
 }
 
-/// One message of the compiler about the cell.
-#[derive(Debug, Default)]
-pub struct Diagnostic {
-    pub is_error: bool,
-    pub message: String,
-    pub code: Option<String>,
-    pub labels: Vec<Label>,
-    pub notes: Vec<Note>,
-    /// Our own words.
-    pub hint: Option<String>,
-}
-
-/// A place in the cell that a message speaks of.
-#[derive(Debug)]
-pub struct Label {
-    pub start: Place,
-    pub end: Place,
-    pub text: String,
-    pub primary: bool,
-}
-
-/// What the compiler adds: an explanation, or a change that would help.
-#[derive(Debug)]
-pub struct Note {
-    pub is_help: bool,
-    pub message: String,
-    pub edits: Vec<Edit>,
-    /// It would change another cell, or evcxr's code.
-    pub is_elsewhere: bool,
-}
-
-/// New text for a part of the cell.
-#[derive(Debug)]
-pub struct Edit {
-    pub start: Place,
-    pub end: Place,
-    pub text: String,
-}
-
-impl Label {
-    /// What is wrong is `marked`, at `offset` bytes of the cell.
-    fn at(offset: usize, marked: &str, text: &str, cell: &str) -> Label {
-        Label {
-            start: place_of(cell, offset),
-            end: place_of(cell, offset + marked.len()),
-            text: text.to_owned(),
-            primary: true,
-        }
-    }
-}
-
-impl Diagnostic {
-    /// The label that says what is wrong.
-    pub fn primary(&self) -> Option<&Label> {
-        self.labels
-            .iter()
-            .find(|l| l.primary)
-            .or(self.labels.first())
-    }
-
-    fn is_about_two_types(&self) -> bool {
-        let mut notes = self.notes.iter();
-        notes.any(|note| {
-            note.message
-                .contains("have similar names, but are actually distinct")
-        })
-    }
-
-    /// Of the parser: what it says about the rest of the cell follows from the first mistake.
-    fn is_about_grammar(&self) -> bool {
-        self.code.is_none() && self.message.starts_with("expected ")
-    }
-
-    fn headline(&self) -> String {
-        match &self.code {
-            Some(code) => format!("[{code}] {}", self.message),
-            None => self.message.clone(),
-        }
-    }
-}
-
-/// The name of the error when the process in which the cells run is gone.
-pub const PROCESS_ENDED: &str = "ProcessEnded";
-
-const RED: &str = "\x1b[1;31m";
-const BLUE: &str = "\x1b[1;34m";
-const RESET: &str = "\x1b[0m";
-
-/// An error with its name in red and its message below.
-pub fn error(name: &str, message: &str, location: Option<Location>) -> CellError {
-    CellError {
-        name: name.to_owned(),
-        message: message.to_owned(),
-        traceback: format!("{RED}{name}{RESET}: {message}")
-            .lines()
-            .map(str::to_owned)
-            .collect(),
-        location,
-    }
-}
-
-/// Turns evcxr's answer into an error of the cell. `names` knows what earlier cells did.
-pub fn explain(engine_error: EngineError, code: &str, names: &Names) -> CellError {
+/// Turns evcxr's error into the cell's. `names` knows what earlier cells defined.
+pub(super) fn explain(engine_error: EngineError, code: &str, names: &Names) -> CellError {
     match engine_error {
         EngineError::Compile(diagnostics) => compile_error(diagnostics, code, names),
         EngineError::Ended(status) => error(PROCESS_ENDED, &failure::ended(&status), None),
         EngineError::Lost(variables) => {
             let variables = variables.join(", ");
-            let what =
-                format!("the type of {variables} was defined anew, so the old values are lost");
+            let what = format!("the type of {variables} was redefined, so the old values are lost");
             error(
                 "VariablesLost",
-                &format!("{what}: run the cells that make them again"),
+                &format!("{what}: run the cells that define them again"),
                 None,
             )
         }
         EngineError::Message(message) => match hints::about_a_type(&message, code) {
             Some(diagnostic) => compile_error(vec![diagnostic], code, names),
-            // A shell command that failed without a word.
+            // A shell command that failed without a message.
             None => error("Error", message.trim_end_matches([':', ' ']), None),
         },
     }
@@ -154,8 +56,8 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
     if diagnostics.iter().any(|d| d.is_error) {
         diagnostics.retain(|d| d.is_error);
     }
-    if diagnostics.iter().any(Diagnostic::is_about_grammar) {
-        diagnostics.retain(Diagnostic::is_about_grammar);
+    if diagnostics.iter().any(Diagnostic::is_syntax_error) {
+        diagnostics.retain(Diagnostic::is_syntax_error);
     }
     if diagnostics.iter().any(|d| d.message.contains("delimiter")) {
         diagnostics
@@ -173,10 +75,10 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
     }
     let first = diagnostics.first();
     let place = first.and_then(Diagnostic::primary).map(|label| label.start);
-    let nothing_known = || "the cell does not compile".to_owned();
+    let no_message = || "the cell does not compile".to_owned();
     CellError {
         name: COMPILE_ERROR.to_owned(),
-        message: first.map_or_else(nothing_known, Diagnostic::headline),
+        message: first.map_or_else(no_message, Diagnostic::headline),
         traceback: shown.join("\n\n").lines().map(str::to_owned).collect(),
         location: place.map(|(line, column)| Location {
             line,
@@ -205,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compile_error_points_into_the_cell_and_is_said_once() {
+    fn a_compile_error_points_into_the_cell_and_is_shown_once() {
         let code = "let x: i32 =\n\t\"é\";";
         let error = compile_error(vec![mismatch(), mismatch()], code, &Names::default());
         let place = Location {
@@ -219,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn a_result_by_its_whole_path_is_to_be_opened_too() {
-        let said = [
+    fn a_result_with_its_whole_path_gets_the_hint_too() {
+        let messages = [
             ("cannot negate `std::result::Result<Tensor, Error>`", true),
             ("cannot negate `Result<Tensor, Error>`", true),
             (
@@ -229,7 +131,7 @@ mod tests {
             ),
             ("cannot negate `String`", false),
         ];
-        for (message, is_to_be_opened) in said {
+        for (message, has_hint) in messages {
             let diagnostic = Diagnostic {
                 message: message.into(),
                 ..mismatch()
@@ -237,21 +139,21 @@ mod tests {
             let error = compile_error(vec![diagnostic], "\n-x.y()", &Names::default());
             let text = error.traceback.join(" ");
             assert_eq!(
-                text.contains("has to be opened first"),
-                is_to_be_opened,
+                text.contains("To get the value, write `?`"),
+                has_hint,
                 "{text}"
             );
         }
     }
 
     #[test]
-    fn what_follows_from_a_mistake_of_grammar_is_left_away() {
-        let grammar = Diagnostic {
+    fn errors_that_follow_from_a_syntax_error_are_left_out() {
+        let syntax = Diagnostic {
             is_error: true,
             message: "expected `;`".into(),
             ..Diagnostic::default()
         };
-        let error = compile_error(vec![mismatch(), grammar], "x y", &Names::default());
+        let error = compile_error(vec![mismatch(), syntax], "x y", &Names::default());
         assert_eq!(error.message, "expected `;`");
         assert!(!error.traceback.join("").contains("mismatched"));
     }

@@ -1,18 +1,18 @@
-//! A diagnostic as text, in rustc's manner; the lines are counted in the cell.
+//! Formats a diagnostic as rustc does, with the line numbers of the cell.
 
-use super::{Diagnostic, Edit, Label, Note};
-use crate::session::location::byte_offset;
+use super::diagnostic::{Diagnostic, Edit, Label, Note};
+use crate::session::source_map::byte_offset;
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use std::ops::Range;
 
-/// As many ways to change the cell are shown, if the compiler offers several.
+/// How many suggestions are shown at most, if the compiler offers alternatives.
 const ALTERNATIVES: usize = 3;
 
-/// A notebook would break longer lines in mid-word.
+/// The length of a line in characters. Notebooks break longer lines within words.
 const WIDTH: usize = 80;
 
-/// With ANSI colours.
-pub fn text(diagnostic: &Diagnostic, code: &str) -> String {
+/// Returns the text with ANSI colors.
+pub(crate) fn text(diagnostic: &Diagnostic, code: &str) -> String {
     let mut title = Level::ERROR.primary_title(&*diagnostic.message);
     if let Some(code) = &diagnostic.code {
         title = title.id(&**code);
@@ -49,7 +49,7 @@ pub fn text(diagnostic: &Diagnostic, code: &str) -> String {
     Renderer::styled().render(&groups)
 }
 
-/// In lines of at most `WIDTH`; what stands between backticks is not broken.
+/// Wraps the text into lines of at most `WIDTH`, without breaking code between backticks.
 fn wrapped(text: &str) -> String {
     let mut in_code = false;
     let is_break = |c: char| {
@@ -59,7 +59,7 @@ fn wrapped(text: &str) -> String {
     let words: Vec<&str> = text.split(is_break).collect();
     let mut lines = vec![String::new()];
     for word in words {
-        let line = lines.last_mut().expect("there is one from the start");
+        let line = lines.last_mut().expect("there is always a line");
         if line.is_empty() {
             word.clone_into(line);
         } else if line.chars().count() + 1 + word.chars().count() > WIDTH {
@@ -71,7 +71,7 @@ fn wrapped(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The cell as it would be with the note's edits.
+/// Shows the cell with the note's edits.
 fn change<'a>(note: &'a Note, code: &'a str) -> Group<'a> {
     let group = Group::with_title(Level::HELP.secondary_title(&*note.message));
     let with = |edits: &'a [Edit]| {
@@ -85,7 +85,7 @@ fn change<'a>(note: &'a Note, code: &'a str) -> Group<'a> {
     }
 }
 
-/// rustc gives the parts of one change, or several changes of the same part, in one list.
+/// Returns whether the edits are alternatives for the same part, and not parts of one change.
 fn are_alternatives(edits: &[Edit]) -> bool {
     edits.len() > 1 && edits.iter().all(|edit| edit.start == edits[0].start)
 }
@@ -96,7 +96,7 @@ fn bytes(code: &str, places: Range<(usize, usize)>) -> Range<usize> {
 }
 
 impl Label {
-    /// evcxr repeats the error's message where the compiler gave the place no text of its own.
+    /// Returns the label's text, or `None` where evcxr repeats the error's message.
     fn message(&self) -> Option<&str> {
         let repeats = |level: &&str| self.text.starts_with(*level);
         let is_own = !["error: ", "help: ", "note: "].iter().any(repeats);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_hints_are_broken_between_words_and_code_stays_whole() {
+    fn long_hints_are_wrapped_outside_of_code() {
         let text = format!("{} `let x = 1;` end", "word ".repeat(15).trim_end());
         let text = wrapped(&text);
         assert_eq!(text.lines().nth(1), Some("`let x = 1;` end"));

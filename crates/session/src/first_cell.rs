@@ -1,5 +1,6 @@
 //! The hidden command that runs the first cell of a new image (see `image/build.rs`).
 
+use crate::image::WARM_ARGUMENT;
 use crate::session::{Session, Start};
 use crate::workspace;
 use anyhow::{Result, bail};
@@ -9,13 +10,13 @@ use taper_evaluator::{Evaluator, Event, Front};
 
 const CELL: &str = "let warm = zeros(2, &cpu())?;\nwarm";
 
-/// `taper __warm WORK TAPER FEATURES…`
-pub fn run(arguments: &[OsString]) -> Result<()> {
+/// Runs `taper __warm WORK TAPER FEATURES…`.
+pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper, features @ ..] = arguments else {
-        bail!("expected the work directory and the folder of taper");
+        bail!("expected `{WARM_ARGUMENT} WORK TAPER FEATURES…`");
     };
     let work = PathBuf::from(work);
-    // SAFETY: `main` has started no thread yet.
+    // SAFETY: `main` calls `hook` before it starts a thread.
     unsafe { workspace::enter(&work) }?;
     let mut session = Session::start(&Start {
         work: &work,
@@ -27,7 +28,7 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         library: None,
     })?;
     if let Err(failure) = session.execute(CELL, &mut Quiet) {
-        bail!("the cell `{CELL}` gave {failure:?}");
+        bail!("the cell `{CELL}` failed: {failure:?}");
     }
     Ok(())
 }

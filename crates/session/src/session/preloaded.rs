@@ -1,29 +1,30 @@
-//! The crate `taper`, which a session has loaded before its first cell.
+//! The crate `taper`, which a session loads before the first cell.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 use taper_evaluator::commands;
 
-/// Imports that hold from the start.
+/// The import that the session makes.
 const PRELUDE: &str = "use taper::prelude::*;";
 
-/// Tells evcxr that cells use `?`. Else it learns it from a compile error in the first that does,
-/// and takes that error for one about showing the cell's value.
+/// Lets evcxr learn that cells use `?`. Otherwise it learns so from a compile error in the first cell
+/// with `?`, and mistakes that error for one about the display of the cell's value.
 const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
 
-pub struct LoadedCrate {
+/// Where the crate is, and how it was compiled.
+pub(crate) struct PreloadedCrate {
     folder: PathBuf,
-    /// Those with which the image was built.
+    /// The features with which the image was built.
     features: Vec<String>,
 }
 
-impl LoadedCrate {
-    pub fn new(folder: PathBuf, features: Vec<String>) -> Self {
-        LoadedCrate { folder, features }
+impl PreloadedCrate {
+    pub(crate) fn new(folder: PathBuf, features: Vec<String>) -> Self {
+        PreloadedCrate { folder, features }
     }
 
-    /// The cell that loads it.
-    pub fn first_cell(&self) -> String {
+    /// Returns the cell that loads the crate.
+    pub(crate) fn first_cell(&self) -> String {
         let folder = toml_string(&self.folder.to_string_lossy());
         let features: Vec<String> = self.features.iter().map(|f| toml_string(f)).collect();
         let features = match features.is_empty() {
@@ -37,18 +38,18 @@ impl LoadedCrate {
         )
     }
 
-    /// The code without the lines that ask for what is there already. Other lines keep their
-    /// place, so errors still point at the right ones.
-    pub fn without_reloading<'a>(&self, code: &'a str) -> Cow<'a, str> {
-        commands::blank_out(code, |line| self.is_there_already(line))
+    /// Blanks the lines that load the crate again. The other lines keep their numbers, so errors still
+    /// point to the right ones.
+    pub(crate) fn without_reloading<'a>(&self, code: &'a str) -> Cow<'a, str> {
+        commands::blank_out(code, |line| self.is_loaded(line))
     }
 
-    fn is_there_already(&self, line: &str) -> bool {
+    fn is_loaded(&self, line: &str) -> bool {
         let line = line.trim();
         line == PRELUDE || self.is_our_dependency(line)
     }
 
-    /// `:dep taper = { path = "…" }` where the path leads to the crate that we have loaded.
+    /// Returns whether the line is `:dep taper = { path = "…" }` with the path of the loaded crate.
     fn is_our_dependency(&self, line: &str) -> bool {
         let Some(dependency) = line.strip_prefix(":dep ") else {
             return false;
@@ -78,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_load_taper_again_become_blank_and_the_rest_stays_in_place() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path().canonicalize().expect("it exists");
-        let loaded = LoadedCrate::new(folder.clone(), vec![]);
+    fn lines_that_load_taper_again_become_blank() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder.path().canonicalize().expect("the folder exists");
+        let loaded = PreloadedCrate::new(folder.clone(), vec![]);
         let cell = format!(
             ":dep taper = {{ path = \"{}\" }}\nuse taper::prelude::*;\nlet x = 1;",
             folder.display()
@@ -92,9 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn another_taper_is_loaded_as_asked() {
-        let here = tempfile::tempdir().expect("a folder");
-        let loaded = LoadedCrate::new(here.path().join("taper"), vec![]);
+    fn another_taper_is_still_loaded() {
+        let here = tempfile::tempdir().expect("a temporary folder");
+        let loaded = PreloadedCrate::new(here.path().join("taper"), vec![]);
         let asked = format!(":dep taper = {{ path = \"{}\" }}", here.path().display());
         for cell in [
             asked.as_str(),

@@ -1,17 +1,17 @@
-//! The list of completions: what a function takes and gives, and no fields that cannot be read.
+//! Improves evcxr's completions: adds the signatures of functions, and removes private fields.
 
 use taper_evaluator::evaluator::{Completion, Completions};
 
-/// Of so many proposals at most: each costs a question to rust-analyzer.
-const FEW: usize = 8;
+/// How many completions get a signature: each needs a request to rust-analyzer.
+const SIGNATURE_LIMIT: usize = 8;
 
-/// The crate of the cells, as evcxr names it.
+/// The name that evcxr gives to the crate of the cells.
 const CELLS: &str = "ctx";
 
-/// Leaves out private fields of other crates' types, which evcxr lists too; and puts the signature in
-/// the place of the word `function`, where there are few proposals. `documentation` gives the plain
-/// text that is shown for the code at a byte.
-pub fn fill_in(
+/// Removes private fields of other crates' types, which evcxr lists too. Where there are few completions,
+/// replaces the kind `function` by the signature. `documentation` returns the plain text of the
+/// documentation for the code at a byte offset.
+pub(crate) fn fill_in(
     found: &mut Completions,
     code: &str,
     mut documentation: impl FnMut(&str, usize) -> Option<String>,
@@ -19,7 +19,7 @@ pub fn fill_in(
     let (Some(before), Some(after)) = (code.get(..found.start), code.get(found.end..)) else {
         return;
     };
-    // Such as `iter().le(other)`: methods of something else.
+    // Such as `iter().le(other)`: methods of another type.
     found.items.retain(|item| !item.text.contains(")."));
     if before.ends_with('.') {
         found.items.retain(|item| {
@@ -29,7 +29,7 @@ pub fn fill_in(
                 || !documentation(&completed, at).is_some_and(|text| is_private(&text))
         });
     }
-    if found.items.len() > FEW {
+    if found.items.len() > SIGNATURE_LIMIT {
         return;
     }
     for item in found
@@ -51,8 +51,8 @@ fn name(item: &Completion) -> &str {
     item.text.split('(').next().unwrap_or_default()
 }
 
-/// Whether this documents a field that only its own crate can read: its type's path, an empty line,
-/// and the declaration.
+/// Returns whether this is the documentation of a private field of another crate: the path of its type,
+/// an empty line, and the declaration.
 fn is_private(documentation: &str) -> bool {
     let Some((path, declaration)) = documentation.trim_start().split_once("\n\n") else {
         return false;
@@ -61,8 +61,8 @@ fn is_private(documentation: &str) -> bool {
     path.contains("::") && !of_cells && !declaration.trim_start().starts_with("pub ")
 }
 
-/// JupyterLab has room for a few words behind the proposal, which names the arguments itself. It
-/// would break the line at a space, and show the first part alone.
+/// Returns the result type for JupyterLab, which has room for a few words after the label with the
+/// arguments. It would break the line at a space, and show only the first part.
 fn kind(signature: &str) -> String {
     match signature.rsplit_once(" -> ") {
         Some((_, result)) => format!("fn -> {result}").replace(' ', "\u{a0}"),
@@ -70,7 +70,7 @@ fn kind(signature: &str) -> String {
     }
 }
 
-/// `fn(&self, rhs: &Self) -> Result<Self>`, from the documentation of `matmul`.
+/// Returns `fn(&self, rhs: &Self) -> Result<Self>` from the documentation of `matmul`.
 fn signature(documentation: &str, name: &str) -> Option<String> {
     let begin = format!("fn {name}");
     let from = documentation.find(&begin)? + begin.len();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_cannot_be_read_are_left_out() {
+    fn private_fields_are_recognized() {
         let of =
             |path: &str, declaration: &str| is_private(&format!("{path}\n\n{declaration}\n\nText"));
         assert!(of("taper::train::trainer::Trainer", "gpus: usize"));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_gets_its_signature_and_chains_are_left_out() {
+    fn functions_get_signatures_and_method_chains_are_left_out() {
         let item = |text: &str, kind: &str| Completion {
             text: text.to_owned(),
             kind: kind.to_owned(),

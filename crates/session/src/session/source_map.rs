@@ -1,49 +1,51 @@
-//! From the source that evcxr compiled to the cell.
+//! Maps positions in the source that evcxr compiled to positions in the cell.
 //!
-//! evcxr copies the statements of a cell into the source, one after the other, each on lines of its
-//! own, and writes its own code around them. So a line of the source is a line of the cell, or a
-//! part of one where several statements share it.
+//! evcxr copies each statement of a cell onto lines of its own, and writes its own code around them.
+//! So a line of the source is a line of the cell, or a part of one that holds several statements.
 
 use taper_evaluator::event::Location;
 
-/// Line and column, from 1, in characters.
-pub type Place = (usize, usize);
+/// Line and column, counted from 1, in characters.
+pub(crate) type Position = (usize, usize);
 
-/// The source that was compiled last, and the cell in it.
-pub struct Compiled<'a> {
+/// The source of the last compilation, and the cell in it.
+pub(crate) struct SourceMap<'a> {
     source: Vec<&'a str>,
     cell: &'a str,
 }
 
-impl<'a> Compiled<'a> {
-    pub fn new(source: &'a str, cell: &'a str) -> Self {
-        Compiled {
+impl<'a> SourceMap<'a> {
+    pub(crate) fn new(source: &'a str, cell: &'a str) -> Self {
+        SourceMap {
             source: source.lines().collect(),
             cell,
         }
     }
 
-    pub fn cell(&self) -> &'a str {
+    pub(crate) fn cell(&self) -> &'a str {
         self.cell
     }
 
-    /// The cell's line that stands at `line` of the source.
-    pub fn line(&self, line: usize) -> Option<Location> {
+    /// Returns the cell's line for `line` of the source.
+    pub(crate) fn line(&self, line: usize) -> Option<Location> {
         // The bracket that evcxr puts before the last expression belongs to it.
         let is_bracket = self.source.get(line.checked_sub(1)?)?.trim() == "(";
         let (line, _) = self.find(line + usize::from(is_bracket), None)?;
         Some(Location { line, column: None })
     }
 
-    /// The place in the cell; of equal lines, the one nearest to the line `near`.
-    pub fn place(&self, (line, column): Place, near: Option<usize>) -> Option<Place> {
+    /// Returns the position in the cell; of equal lines, the one nearest to the line `near`.
+    pub(crate) fn position(
+        &self,
+        (line, column): Position,
+        near: Option<usize>,
+    ) -> Option<Position> {
         let (line, shift) = self.find(line, near)?;
         Some((line, column + shift))
     }
 
-    /// The part of the cell that lies between two places of the source, of which one or both may be
-    /// in evcxr's own code.
-    pub fn part(&self, start: Place, end: Place) -> Option<(Place, Place)> {
+    /// Returns the part of the cell between two positions in the source, which may be in evcxr's own code.
+    pub(crate) fn part(&self, start: Position, end: Position) -> Option<(Position, Position)> {
         let mut lines = start.0..=end.0;
         let (first, from) = lines.find_map(|line| Some((line, self.find(line, None)?)))?;
         let rest = (first..=end.0).rev();
@@ -60,7 +62,7 @@ impl<'a> Compiled<'a> {
         Some((from, to))
     }
 
-    /// The cell's line that `line` of the source comes from, and by how many columns it was moved.
+    /// Returns the cell's line that `line` of the source comes from, and by how many columns it was moved.
     fn find(&self, line: usize, near: Option<usize>) -> Option<(usize, usize)> {
         let text = *self.source.get(line.checked_sub(1)?)?;
         let wanted = text.trim();
@@ -76,7 +78,7 @@ impl<'a> Compiled<'a> {
             ([], _) if !wanted.contains(char::is_alphanumeric) => None,
             ([], _) => one_of(&all(&|text| text.contains(wanted)), near),
             (whole, Some(_)) => one_of(whole, near),
-            // Equal lines are told apart by counting from the end, where the cell's code stands.
+            // Equal lines are counted from the end, where the cell's code is.
             (whole, None) => {
                 let same = |text: &&&str| text.trim() == wanted;
                 let from_end = self.source[line..].iter().filter(same).count();
@@ -90,7 +92,7 @@ impl<'a> Compiled<'a> {
     }
 }
 
-/// The only one, or the one nearest to the line `near` (which counts from 1).
+/// Returns the only line, or the one nearest to the line `near` (counted from 1).
 fn one_of(lines: &[usize], near: Option<usize>) -> Option<usize> {
     match (lines, near) {
         (&[line], _) => Some(line),
@@ -102,8 +104,8 @@ fn one_of(lines: &[usize], near: Option<usize>) -> Option<usize> {
     }
 }
 
-/// Where line and column are in `code`, in bytes; within the line.
-pub fn byte_offset(code: &str, (line, column): Place) -> usize {
+/// Returns the byte offset of a position in `code`; a column beyond the line's end is the line's end.
+pub(crate) fn byte_offset(code: &str, (line, column): Position) -> usize {
     let lines = code.split_inclusive('\n').take(line.saturating_sub(1));
     let start = lines.map(str::len).sum::<usize>().min(code.len());
     let text = code[start..].lines().next().unwrap_or_default();
@@ -111,8 +113,8 @@ pub fn byte_offset(code: &str, (line, column): Place) -> usize {
     start + within.map_or(text.len(), |(at, _)| at)
 }
 
-/// Line and column of a byte of `code`.
-pub fn place_of(code: &str, offset: usize) -> Place {
+/// Returns the position of a byte of `code`.
+pub(crate) fn position_of(code: &str, offset: usize) -> Position {
     let before = &code[..offset];
     let column = before.rsplit('\n').next().unwrap_or_default();
     (before.matches('\n').count() + 1, column.chars().count() + 1)
@@ -126,37 +128,37 @@ mod tests {
     const SOURCE: &str = "fn run() {\nlet a = 1;\npanic!(\"x\");\nlet a = 1;\nstore(a);\n}";
 
     #[test]
-    fn a_line_is_found_also_when_it_stands_twice() {
-        let line = |n| Compiled::new(SOURCE, CELL).line(n).map(|l| l.line);
+    fn equal_lines_are_told_apart() {
+        let line = |n| SourceMap::new(SOURCE, CELL).line(n).map(|l| l.line);
         assert_eq!([line(2), line(3), line(4)], [Some(1), Some(2), Some(3)]);
     }
 
     #[test]
-    fn generated_lines_and_lines_that_do_not_exist_have_no_place() {
+    fn generated_and_missing_lines_have_no_location() {
         for line in [0, 5, 6, 99] {
-            assert_eq!(Compiled::new(SOURCE, CELL).line(line), None);
+            assert_eq!(SourceMap::new(SOURCE, CELL).line(line), None);
         }
     }
 
     #[test]
-    fn statements_that_share_a_line_are_found_by_column() {
+    fn statements_on_one_line_are_found_by_column() {
         let source = "{\n\tlet ä = 1; \nlet b = ä / 0; \n}";
-        let compiled = Compiled::new(source, "let x = 0;\n\tlet ä = 1; let b = ä / 0; ");
-        assert_eq!(compiled.place((2, 6), None), Some((2, 6)));
-        assert_eq!(compiled.place((3, 9), None), Some((2, 21)));
+        let compiled = SourceMap::new(source, "let x = 0;\n\tlet ä = 1; let b = ä / 0; ");
+        assert_eq!(compiled.position((2, 6), None), Some((2, 6)));
+        assert_eq!(compiled.position((3, 9), None), Some((2, 21)));
     }
 
     #[test]
     fn the_last_expression_begins_with_evcxrs_bracket() {
         let source = "let n = 1;\n(\nn - 2\n).evcxr_display();";
-        let line = Compiled::new(source, "let n = 1;\nn - 2").line(2);
+        let line = SourceMap::new(source, "let n = 1;\nn - 2").line(2);
         assert_eq!(line.map(|l| l.line), Some(2));
     }
 
     #[test]
-    fn a_part_ends_where_the_cell_does() {
+    fn a_part_ends_with_the_cell() {
         let source = "{\nlet s = \"abc;\nstore(s);\n}";
-        let compiled = Compiled::new(source, "let s = \"abc;");
+        let compiled = SourceMap::new(source, "let s = \"abc;");
         assert_eq!(compiled.part((2, 9), (4, 2)), Some(((1, 9), (1, 14))));
         assert_eq!(compiled.part((1, 1), (3, 2)), Some(((1, 1), (1, 14))));
         assert_eq!(compiled.part((3, 1), (4, 2)), None);
@@ -170,6 +172,6 @@ mod tests {
         assert_eq!(text((2, 2), (2, 3)), "β");
         assert_eq!(byte_offset(code, (1, 99)), "let α = 1;".len());
         assert_eq!(byte_offset(code, (9, 1)), code.len());
-        assert_eq!(place_of(code, code.len()), (2, 3));
+        assert_eq!(position_of(code, code.len()), (2, 3));
     }
 }

@@ -1,10 +1,10 @@
-//! evcxr skips the comments at the beginning of a cell, and with them the documentation of the first
-//! item, which belongs to it: `Shift-Tab` shows it.
+//! Keeps the doc comment of a cell's first item. evcxr skips the comments at the beginning of a cell,
+//! but `Shift-Tab` shows the item's documentation.
 
 use std::borrow::Cow;
 
-/// Indents the comment by which a cell begins, if it is documentation: then evcxr takes it for code.
-pub fn keep_documentation(code: Cow<str>) -> Cow<str> {
+/// Indents a doc comment at the beginning of a cell, so that evcxr takes it for code.
+pub(crate) fn keep_documentation(code: Cow<str>) -> Cow<str> {
     match start_of_documentation(&code) {
         Some(start) => {
             let mut code = code.into_owned();
@@ -15,8 +15,8 @@ pub fn keep_documentation(code: Cow<str>) -> Cow<str> {
     }
 }
 
-/// Where it stands, before everything but commands and other comments. Before a command it is none:
-/// what follows it would no longer be read as a command.
+/// Returns the offset of a doc comment that only commands and other comments precede. Ignores one that
+/// precedes a command, which evcxr would no longer read as a command.
 fn start_of_documentation(code: &str) -> Option<usize> {
     let mut lines = code.split_inclusive('\n');
     let documentation = lines
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documentation_of_the_first_item() {
+    fn the_doc_comment_of_the_first_item_is_indented() {
         for (code, kept) in [
             ("/// A\nfn a() {}", " /// A\nfn a() {}"),
             ("/// A\n/// B\nfn a() {}", " /// A\n/// B\nfn a() {}"),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays() {
+    fn other_code_is_unchanged() {
         for code in [
             "",
             "fn a() {}",

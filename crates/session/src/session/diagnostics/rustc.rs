@@ -1,18 +1,18 @@
-//! From rustc's JSON to a [`Diagnostic`] whose places are in the cell.
+//! Turns rustc's JSON into a [`Diagnostic`] whose positions are in the cell.
 
-use super::{Diagnostic, Edit, Label, Note};
-use crate::session::location::{Compiled, Place, byte_offset, place_of};
+use super::diagnostic::{Diagnostic, Edit, Label, Note};
+use crate::session::source_map::{Position, SourceMap, byte_offset, position_of};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What evcxr tells of one error. It finds the places of most labels itself.
-pub struct Told<'a> {
-    pub is_error: bool,
-    pub message: String,
-    pub code: Option<&'a str>,
-    pub labels: Vec<Label>,
-    /// What rustc said, or null where evcxr speaks.
-    pub json: &'a Value,
+/// An error as evcxr reports it. evcxr finds the positions of most labels itself.
+pub(crate) struct CompilerMessage<'a> {
+    pub(crate) is_error: bool,
+    pub(crate) message: String,
+    pub(crate) code: Option<&'a str>,
+    pub(crate) labels: Vec<Label>,
+    /// rustc's message, or null if the message is evcxr's own.
+    pub(crate) json: &'a Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -42,11 +42,11 @@ struct Text {
 }
 
 impl Span {
-    fn start(&self) -> Place {
+    fn start(&self) -> Position {
         (self.line_start, self.column_start)
     }
 
-    fn end(&self) -> Place {
+    fn end(&self) -> Position {
         (self.line_end, self.column_end)
     }
 
@@ -55,10 +55,10 @@ impl Span {
     }
 }
 
-/// `compiled` is the source that the message is about.
-pub fn read(told: Told, compiled: &Compiled) -> Diagnostic {
-    let rustc: Message = serde_json::from_value(told.json.clone()).unwrap_or_default();
-    let mut labels = told.labels;
+/// Reads a message about the source `compiled`.
+pub(crate) fn read(reported: CompilerMessage, compiled: &SourceMap) -> Diagnostic {
+    let rustc: Message = serde_json::from_value(reported.json.clone()).unwrap_or_default();
+    let mut labels = reported.labels;
     let primary = rustc.spans.iter().find(|span| span.is_primary);
     if labels.is_empty() {
         labels.extend(primary.and_then(|span| label(span, compiled)));
@@ -68,29 +68,29 @@ pub fn read(told: Told, compiled: &Compiled) -> Diagnostic {
     let near = near.map(|label| label.start.0);
     let notes = rustc.children.iter();
     let mut diagnostic = Diagnostic {
-        is_error: told.is_error,
-        message: told.message.trim_start_matches("error: ").to_owned(),
-        code: told.code.map(str::to_owned),
+        is_error: reported.is_error,
+        message: reported.message.trim_start_matches("error: ").to_owned(),
+        code: reported.code.map(str::to_owned),
         notes: notes.filter_map(|n| note(n, near, compiled)).collect(),
         labels,
         hint: None,
     };
-    if told.code.is_none() && rustc.spans.len() > seen {
-        forget_what_was_found(&mut diagnostic.message);
+    if reported.code.is_none() && rustc.spans.len() > seen {
+        remove_what_was_found(&mut diagnostic.message);
     }
-    drop_long_names(&mut diagnostic);
+    shorten_paths(&mut diagnostic);
     diagnostic
 }
 
-/// ``expected `;`, found keyword `fn` ``, where the `fn` is evcxr's.
-fn forget_what_was_found(message: &mut String) {
+/// Shortens ``expected `;`, found keyword `fn` ``, where the `fn` is evcxr's.
+fn remove_what_was_found(message: &mut String) {
     if let (true, Some(at)) = (message.starts_with("expected "), message.find(", found ")) {
         message.truncate(at);
     }
 }
 
-/// A label that is partly in evcxr's own code, or in code that evcxr has written in another way.
-fn label(span: &Span, compiled: &Compiled) -> Option<Label> {
+/// Returns the label for a span that is partly in evcxr's own code, or in code that evcxr has rewritten.
+fn label(span: &Span, compiled: &SourceMap) -> Option<Label> {
     if !span.is_compiled() {
         return None;
     }
@@ -105,8 +105,8 @@ fn label(span: &Span, compiled: &Compiled) -> Option<Label> {
     })
 }
 
-/// The place of the marked text, if the cell has it once.
-fn only_copy(span: &Span, cell: &str) -> Option<(Place, Place)> {
+/// Returns the position of the marked text, if it occurs once in the cell.
+fn only_copy(span: &Span, cell: &str) -> Option<(Position, Position)> {
     let [Text { text }] = &span.text[..] else {
         return None;
     };
@@ -115,13 +115,13 @@ fn only_copy(span: &Span, cell: &str) -> Option<(Place, Place)> {
     let mut copies = cell.match_indices(marked);
     match (copies.next(), copies.next()) {
         (Some((at, _)), None) if marked.contains(char::is_alphanumeric) => {
-            Some((place_of(cell, at), place_of(cell, at + marked.len())))
+            Some((position_of(cell, at), position_of(cell, at + marked.len())))
         }
         _ => None,
     }
 }
 
-/// Beginnings of notes that say again what the error said, or list what nobody has asked for.
+/// How notes begin that repeat the error, or list what does not help.
 const NOISE: [&str; 8] = [
     "the following other types implement trait",
     "the trait `",
@@ -133,7 +133,7 @@ const NOISE: [&str; 8] = [
     "see issue #",
 ];
 
-fn note(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Note> {
+fn note(note: &Message, near: Option<usize>, compiled: &SourceMap) -> Option<Note> {
     if NOISE.iter().any(|noise| note.message.starts_with(noise)) {
         return None;
     }
@@ -141,7 +141,7 @@ fn note(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Note
     let mut message = note.message.clone();
     let suggests = note.spans.iter().any(|s| s.suggested_replacement.is_some());
     if !suggests && note.spans.iter().any(|span| !span.is_compiled()) {
-        // A place in a library. The first line of a function is worth showing.
+        // A span in a library, of which only the signature of a function is worth showing.
         message = format!("{message}: `{}`", signature(note)?);
     }
     let edits = edits(note, near, compiled);
@@ -151,7 +151,7 @@ fn note(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Note
     Some(Note {
         is_help,
         message,
-        is_elsewhere: suggests && edits.is_none(),
+        is_outside_cell: suggests && edits.is_none(),
         edits: edits.unwrap_or_default(),
     })
 }
@@ -162,17 +162,17 @@ fn signature(note: &Message) -> Option<&str> {
     is_function.then(|| line.trim_end_matches(['{', ' ']))
 }
 
-/// What rustc would change, if all of it is in the cell.
-fn edits(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Vec<Edit>> {
+/// Returns the edits that rustc suggests, if all of them are in the cell.
+fn edits(note: &Message, near: Option<usize>, compiled: &SourceMap) -> Option<Vec<Edit>> {
     let suggested = note.spans.iter();
     let suggested = suggested.filter_map(|s| Some((s, s.suggested_replacement.as_ref()?)));
     let edit = |(span, text): (&Span, &String)| {
         let (start, end) = if text.starts_with("use ") {
-            // rustc would write it among evcxr's own lines.
+            // rustc would put it among evcxr's own lines.
             let top = (first_line_of_rust(compiled.cell()), 1);
             (top, top)
         } else {
-            let place = |place| compiled.place(place, near);
+            let place = |place| compiled.position(place, near);
             (place(span.start())?, place(span.end())?)
         };
         let text = text.clone();
@@ -181,15 +181,15 @@ fn edits(note: &Message, near: Option<usize>, compiled: &Compiled) -> Option<Vec
     suggested.map(edit).collect()
 }
 
-/// Below the commands with which a cell may begin.
+/// Returns the number of the first line after the commands at the top of a cell.
 fn first_line_of_rust(cell: &str) -> usize {
     let commands = cell.lines().take_while(|line| line.starts_with([':', '!']));
     commands.count() + 1
 }
 
-/// `Tensor` reads better than `taper::prelude::Tensor`, unless there are two of them.
-fn drop_long_names(diagnostic: &mut Diagnostic) {
-    if diagnostic.is_about_two_types() {
+/// Shortens `taper::prelude::Tensor` to `Tensor`, unless there are two types of this name.
+fn shorten_paths(diagnostic: &mut Diagnostic) {
+    if diagnostic.has_two_types_of_one_name() {
         return;
     }
     let shorten = |text: &mut String| {
@@ -204,7 +204,7 @@ fn drop_long_names(diagnostic: &mut Diagnostic) {
     for note in &mut diagnostic.notes {
         shorten(&mut note.message);
         let code = note.edits.iter_mut().map(|edit| &mut edit.text);
-        // The line that imports a name needs its path.
+        // An import needs the whole path.
         code.filter(|text| !text.starts_with("use "))
             .for_each(shorten);
     }

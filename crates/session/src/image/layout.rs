@@ -1,0 +1,35 @@
+//! Which files of a work directory belong to an image, and where they are.
+
+use std::path::{Component, Path};
+
+/// evcxr's work directory within the image's folder.
+pub(super) const WORK: &str = "work";
+
+/// Returns whether a file or folder below the work directory belongs to the image. Each session
+/// creates the files of evcxr's own crate `ctx` itself.
+pub(crate) fn belongs_to_image(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .and_then(|n| n.to_str())
+        .unwrap_or_default();
+    let top = path.components().next();
+    let is_of_cells = name == "incremental"
+        || name == "ctx"
+        || name.starts_with("ctx-")
+        || name.starts_with("ctx.")
+        || name.starts_with("libctx")
+        || name.starts_with("libcode_")
+        || name == "ready-for-records";
+    let kept_at_top =
+        matches!(top, Some(Component::Normal(n)) if n == "target" || n == "Cargo.lock");
+    kept_at_top && !is_of_cells
+}
+
+/// Returns whether the file is the library `taper` that cells load: the copy in `debug`, where cargo
+/// puts it whatever the layout of its build directory.
+pub(crate) fn is_library(path: &Path) -> bool {
+    let name = path.file_name().and_then(|n| n.to_str());
+    path.parent()
+        .is_some_and(|folder| folder.ends_with("debug"))
+        && matches!(name, Some("libtaper.so" | "libtaper.dylib"))
+}
