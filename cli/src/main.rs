@@ -2,6 +2,7 @@
 
 mod commands;
 mod data;
+mod program_name;
 mod setup;
 
 use clap::Parser;

@@ -1,5 +1,6 @@
 //! `taper export`: notebooks as a plain cargo project.
 
+use crate::program_name::program_name;
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut programs = BTreeMap::new();
     for path in &arguments.notebooks {
-        let mut name = name_of(path)?;
+        let mut name = program_name(path)?;
         if programs.contains_key(&name) {
             name = with_folder(path, &name)?;
         }
@@ -52,62 +53,5 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn with_folder(path: &Path, name: &str) -> anyhow::Result<String> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().context("a notebook lies in a folder")?;
-    Ok(format!("{}-{name}", name_of(folder)?))
-}
-
-/// The program's name: that of the file without its number, in the letters that Cargo allows.
-pub(super) fn name_of(path: &Path) -> anyhow::Result<String> {
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
-    let name: String = without_number(stem.unwrap_or_default())
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        bail!(
-            "{} gives no name for a program\nThe name of the notebook must begin with a letter, or with a number, - and a letter",
-            path.display()
-        );
-    }
-    Ok(name)
-}
-
-/// `gpus` for `09-gpus`: Cargo allows no digit at the start, and a chapter's program keeps its name
-/// when chapters are renumbered.
-fn without_number(stem: &str) -> &str {
-    match stem.split_once('-') {
-        Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => stem,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_is_named_after_its_notebook_without_the_number() {
-        for (notebook, name) in [
-            ("notebooks/09-gpus.ipynb", "gpus"),
-            ("notebooks/11-ai-on-a-gpu.ipynb", "ai-on-a-gpu"),
-            ("first try.ipynb", "first_try"),
-            ("a-2.ipynb", "a-2"),
-        ] {
-            assert_eq!(name_of(Path::new(notebook)).expect(notebook), name);
-        }
-        for notebook in ["09.ipynb", "09-.ipynb", "3d.ipynb"] {
-            let message = name_of(Path::new(notebook))
-                .expect_err(notebook)
-                .to_string();
-            assert!(
-                message.starts_with(&format!("{notebook} gives no name")),
-                "{message}"
-            );
-        }
-    }
+    Ok(format!("{}-{name}", program_name(folder)?))
 }

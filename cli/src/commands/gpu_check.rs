@@ -1,6 +1,6 @@
 //! `taper gpu-check`: everything that only a machine with an NVIDIA card can show, in one report.
 
-use super::export;
+use crate::program_name::program_name;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ fn chapters() -> Result<Vec<Step>> {
     }
     let steps = there.into_iter().map(|name| {
         let notebook = notebook(&name);
-        let program = export::name_of(&notebook)?;
+        let program = program_name(&notebook)?;
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--release", "--features", "cuda"])

@@ -1,6 +1,6 @@
 //! The way to the GPU, link by link: driver, card, toolkit, packages, a product of two matrices.
 
-use super::{Finding, SET_UP, State};
+use super::finding::{Finding, SET_UP, State};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::process::{Command, Stdio};
