@@ -3,7 +3,8 @@
 use anyhow::bail;
 use std::path::Path;
 
-/// The program's name: that of the file without its number, in the letters that Cargo allows.
+/// Returns the name of a notebook's program: the file's name without its number, in the characters
+/// that Cargo allows.
 pub(crate) fn program_name(path: &Path) -> anyhow::Result<String> {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name: String = without_number(stem.unwrap_or_default())
@@ -18,14 +19,14 @@ pub(crate) fn program_name(path: &Path) -> anyhow::Result<String> {
         .collect();
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         bail!(
-            "{} gives no name for a program\nThe name of the notebook must begin with a letter, or with a number, - and a letter",
+            "{} cannot become the name of a program\nThe name of the notebook must begin with a letter, or with a number, - and a letter",
             path.display()
         );
     }
     Ok(name)
 }
 
-/// `gpus` for `09-gpus`: Cargo allows no digit at the start, and a chapter's program keeps its name
+/// Returns `gpus` for `09-gpus`: Cargo allows no digit at the start, and a chapter's program keeps its name
 /// when chapters are renumbered.
 fn without_number(stem: &str) -> &str {
     match stem.split_once('-') {
@@ -53,7 +54,7 @@ mod tests {
                 .expect_err(notebook)
                 .to_string();
             assert!(
-                message.starts_with(&format!("{notebook} gives no name")),
+                message.starts_with(&format!("{notebook} cannot become the name")),
                 "{message}"
             );
         }

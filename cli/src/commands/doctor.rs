@@ -1,4 +1,4 @@
-//! `taper doctor`
+//! `taper doctor`: checks what Taper needs on this machine.
 
 mod finding;
 mod gpu;
@@ -14,8 +14,8 @@ use taper_host::{cache, checks, toolchain};
 use taper_session::image::{Condition, Image};
 use taper_session::image_key;
 
-/// Prints what is there; fails if something that is needed is not.
-pub fn run() -> Result<ExitCode> {
+/// Prints a line for each check; fails if something that is needed is missing.
+pub(crate) fn run() -> Result<ExitCode> {
     let mut findings = vec![
         finding(
             "Rust",

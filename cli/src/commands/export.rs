@@ -11,23 +11,23 @@ use taper_notebook::export::project;
 use taper_notebook::run::notebook::Notebook;
 use taper_session::workspace::CARGO_CONFIG;
 
-/// Make notebooks a plain cargo project, to run them where there is no Jupyter.
+/// Export notebooks as a plain cargo project, to run them without Jupyter.
 ///
 /// The folder holds one program for each notebook and a copy of the crate `taper`; it can be copied
 /// to any machine with Rust. A program shows its cells on the terminal. With its output in a file it
 /// writes a log, which `taper run NOTEBOOK --outputs LOG --inplace` puts into the notebook.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The notebooks.
     #[arg(required = true, value_name = "NOTEBOOK")]
-    pub notebooks: Vec<PathBuf>,
+    pub(crate) notebooks: Vec<PathBuf>,
 
     /// The folder of the project.
     #[arg(long, value_name = "FOLDER")]
-    pub to: PathBuf,
+    pub(crate) to: PathBuf,
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut programs = BTreeMap::new();
     for path in &arguments.notebooks {
         let mut name = program_name(path)?;
@@ -36,22 +36,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         let program = Program::new(&name, &Notebook::load(path)?);
         for command in &program.left_out {
-            eprintln!("{}: left out, it is no Rust: {command}", path.display());
+            eprintln!("{}: left out, not Rust: {command}", path.display());
         }
         if programs.insert(name.clone(), program).is_some() {
-            bail!("two notebooks are called {name}\nExport them into two folders");
+            bail!("two notebooks have the name {name}\nExport them into two folders");
         }
     }
     project::write(&arguments.to, &home::folder(), CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
-    let name = programs.keys().next().context("no notebook")?;
+    let name = programs.keys().next().context("no notebook is named")?;
     println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// For a notebook whose name is taken: `solutions/09-gpus.ipynb` becomes `solutions-gpus`.
+/// Returns the name for a notebook whose own is taken: `solutions-gpus` for `solutions/09-gpus.ipynb`.
 fn with_folder(path: &Path, name: &str) -> anyhow::Result<String> {
     let path = std::path::absolute(path)?;
-    let folder = path.parent().context("a notebook lies in a folder")?;
+    let folder = path.parent().context("the notebook has no folder")?;
     Ok(format!("{}-{name}", program_name(folder)?))
 }

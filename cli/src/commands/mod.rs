@@ -1,13 +1,13 @@
 //! One file per subcommand.
 
-pub mod book;
-pub mod cuda;
-pub mod data;
-pub mod doctor;
-pub mod events;
-pub mod export;
-pub mod gpu_check;
-pub mod kernel;
-pub mod lab;
-pub mod mdbook;
-pub mod setup;
+pub(crate) mod book;
+pub(crate) mod cuda;
+pub(crate) mod data;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod gpu_check;
+pub(crate) mod kernel;
+pub(crate) mod lab;
+pub(crate) mod mdbook;
+pub(crate) mod setup;

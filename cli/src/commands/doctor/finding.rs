@@ -1,4 +1,4 @@
-//! What a check of `taper doctor` has found.
+//! The result of one check of `taper doctor`.
 
 /// The next step for most of what is missing.
 pub(super) const SET_UP: &str = "run `cargo taper setup`";
