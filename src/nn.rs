@@ -1,55 +1,100 @@
 //! Layers, and what every model can do with its parameters.
 //!
-//! - [`Parameter`] is a tensor that training changes; [`Mode`] is the switch between training and
-//!   evaluation.
-//! - [`Parameters`] is what a model has: a walk over its fields. Derive it. [`ParametersExt`] has what
-//!   comes from it: `named_parameters`, `to_device`, `replicate`, `train`, `eval`, `summary`,
-//!   `save_parameters`, `load_parameters` and so on.
+//! - [`Parameter`] is a tensor that training changes; a [`Buffer`] belongs to the model's state too,
+//!   but no optimiser changes it; [`Mode`] is the switch between training and evaluation.
+//! - [`Parameters`] is the trait of models: a walk through their fields. Derive it.
+//!   [`ParametersExt`] has the methods that follow from it: `named_parameters`, `replicate`, `train`,
+//!   `eval`, `summary`, `save_parameters`, `load_parameters` and so on.
 //! - [`Layer`] is a model that maps one tensor to one tensor; [`Sequential`] chains layers.
 //!
-//! A layer is a struct in a file of its own: parameters in fields of type [`Parameter`], settings
-//! in fields of plain types, `Parameters` derived or written by hand, and one `forward`.
+//! # A layer
+//!
+//! A layer is a struct, a derive and a `forward`. Parameters are fields of type [`Parameter`], settings
+//! are fields of plain types.
+//!
+//! ```
+//! use taper::prelude::*;
+//!
+//! #[derive(Parameters)]
+//! struct Affine { scale: Parameter, offset: f64 }
+//!
+//! impl Layer for Affine {
+//!     fn forward(&self, x: &Tensor) -> Result<Tensor> {
+//!         x.broadcast_mul(&self.scale.tensor()?)? + self.offset
+//!     }
+//! }
+//!
+//! let affine = Affine { scale: Parameter::new(&ones(1, &cpu())?)?, offset: 0.5 };
+//! assert_eq!(format!("{affine:?}"), "Affine(offset=0.5)");
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # How a model is walked
+//!
+//! [`Parameters::visit`] shows the fields of a model to a [`Visitor`], in order and with their names.
+//! Models, lists, options and boxes pass it on to what they hold; the walk ends at parameters, buffers,
+//! modes and plain data. [`Parameters::visit_mut`] does the same for a [`VisitorMut`], which may replace
+//! tensors. All that a model can do is a visitor:
+//!
+//! | visitor | collects or does | for |
+//! |---|---|---|
+//! | `State` | parameters and buffers with dotted names, tied ones once | names, counts, files, optimisers |
+//! | `Description` | names, settings and parts | `describe`, `{:?}`, the value below a cell |
+//! | `SetTraining` | switches each mode | `train`, `eval` |
+//! | `Mover` | moves each tensor once | `to_device` |
+//! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |
+//!
+//! A model's type appears only in the derived methods, which do no more than pass the fields on. The
+//! visitors are trait objects and compiled once, with Taper, so that a notebook's cell that defines or
+//! uses a model is compiled quickly.
 
 mod buffer;
 pub(crate) mod check;
 mod containers;
+mod describe;
 pub(crate) mod files;
 mod init;
 mod layer;
 mod layers;
-mod loss;
 mod mode;
 mod parameter;
 mod parameters;
 mod parameters_ext;
-mod replicate;
+mod placement;
 mod spec;
+mod state;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod visitor;
 
+pub(crate) use crate::ops::loss::same_device;
+pub use crate::ops::loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use buffer::Buffer;
 pub use init::Init;
-pub use layer::Layer;
 #[doc(hidden)]
-pub use layer::ReplicateLayer;
+pub use layer::CopyLayer;
+pub use layer::Layer;
 pub use layers::{
     AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Embedding, Flatten,
     GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
     ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
 };
-pub(crate) use loss::same_device;
-pub use loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
 pub use mode::Mode;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 #[doc(hidden)]
-pub use parameters::{StateEntry, describe_model};
+pub use parameters::visit_field;
 pub use parameters_ext::ParametersExt;
-pub(crate) use parameters_ext::state_of;
-pub use replicate::{Copier, Replicate};
+pub(crate) use state::{StateEntry, state_of};
 pub use summary::Summary;
-/// Writes [`Parameters`](trait@Parameters) for a struct of layers and plain data.
+/// Implements [`Parameters`](trait@Parameters) for a struct of layers and plain data, and with it `Debug`
+/// and [`Show`](crate::notebook::Show), which print the model's description.
+///
+/// - `#[parameters(skip)]` above a field leaves it alone; a copy of the model has a clone of it.
+/// - `#[parameters(flatten)]` above a field treats that model's fields as the struct's own.
+/// - `#[describe(…)]` above the struct lists the settings to print; see
+///   [`describe`](method@Parameters::describe).
 ///
 /// ```
 /// use taper::prelude::*;
@@ -77,21 +122,4 @@ pub use summary::Summary;
 /// enum NotAStruct { One }
 /// ```
 pub use taper_macros::Parameters;
-
-/// Prints a layer, in `{:?}` and below a cell, as it describes itself.
-macro_rules! print_as_described {
-    ($($layer:ty),* $(,)?) => {$(
-        impl std::fmt::Debug for $layer {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::nn::Parameters::describe(self))
-            }
-        }
-
-        impl $crate::notebook::Show for $layer {
-            fn show_text(&self) -> String {
-                $crate::nn::Parameters::describe(self)
-            }
-        }
-    )*};
-}
-use print_as_described;
+pub use visitor::{Visitor, VisitorMut};

@@ -1,29 +1,42 @@
-//! Operations, each in a file of its own: the kernels for the CPU, where Candle's generic operations
-//! are slow. Forward and backward, in `f32` and `f64`, on all cores.
+//! Operations on tensors, each in a file or folder of its own: the function with the checks of its
+//! inputs, the kernel for the CPU, the fallback with Candle's operations, and the test that compares the
+//! two.
 //!
-//! Layers call one function for each operation, such as [`conv2d`], which returns `None` where the
-//! kernel cannot be used (another device or type): then they compute with Candle's operations, which
-//! are also what the tests compare with.
+//! The path of the data through an operation, such as [`conv2d`]:
+//!
+//! 1. The function checks the inputs. Errors begin with the name of the caller: the operation, or the
+//!    layer that calls it ([`check`]).
+//! 2. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
+//!    cores, and the output becomes a node of Candle's graph whose backward pass is a kernel as well
+//!    ([`engine`]).
+//! 3. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle its gradients.
+//!
+//! [`sgd_step`] and [`adam_step`] work in place; without a kernel they leave the step to the optimiser.
 
 mod activation;
 mod batch_norm;
+pub(crate) mod check;
 mod conv2d;
-mod cross_entropy;
+mod dropout;
+mod embedding;
 mod engine;
 mod layer_norm;
 mod linear;
+mod lookup;
+pub(crate) mod loss;
 mod optimizer_step;
 mod pool;
 mod softmax;
 #[cfg(test)]
-pub(crate) mod testing;
+mod testing;
 
-pub(crate) use activation::{Activation, activation};
-pub(crate) use batch_norm::{Normalized, batch_norm};
-pub(crate) use conv2d::{Convolution, conv2d};
-pub(crate) use cross_entropy::cross_entropy;
+pub(crate) use activation::{gelu, relu, sigmoid, silu, tanh};
+pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
+pub(crate) use conv2d::{Conv2dSpec, conv2d};
+pub(crate) use dropout::dropout;
+pub(crate) use embedding::embedding;
 pub(crate) use layer_norm::layer_norm;
 pub(crate) use linear::linear;
-pub(crate) use optimizer_step::{Descent, Moments, adapt, descend};
-pub(crate) use pool::{Pooling, Windows, pool2d};
+pub(crate) use optimizer_step::{AdamStep, SgdStep, adam_step, sgd_step};
+pub(crate) use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use softmax::softmax;

@@ -402,7 +402,7 @@ fn what_is_wrong_with_a_notebook_ends_the_build() {
     let said = site.build();
     assert!(!said.status.success(), "{}", said.all());
     let what =
-        "error: notebooks/missing.ipynb: is not JSON at line 1, column 11: EOF while parsing";
+        "error: notebooks/missing.ipynb: is not JSON: EOF while parsing a list at line 1 column 11";
     assert!(said.stderr.contains(what), "{}", said.all());
 
     let mut dead = notebook_of(&[]);

@@ -7,12 +7,8 @@ mod setup;
 
 use clap::Parser;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use taper_kernel::spare;
-use taper_notebook::commands::{run, test};
-use taper_notebook::export::log;
-use taper_notebook::run::StartEvaluator;
 
 /// rust-analyzer allocates all the time; this allocator makes every cell faster.
 #[global_allocator]
@@ -27,9 +23,9 @@ enum Taper {
     /// Set up what is missing: JupyterLab, the kernel, the compiled packages
     Setup(commands::setup::Arguments),
     /// Execute notebooks; stop at the first error
-    Run(run::RunArgs),
+    Run(commands::run::Arguments),
     /// Execute notebooks and compare with the outputs stored in them
-    Test(test::TestArgs),
+    Test(commands::test::Arguments),
     /// List the data sets that can be downloaded, or download one
     Data(commands::data::Arguments),
     /// Export notebooks as a plain cargo project
@@ -67,6 +63,10 @@ fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     }
     match arguments.get(1) {
         Some(first) if first == spare::ARGUMENT => Ok(spare::run(&arguments[2..])?),
+        Some(first) if first == taper_notebook::WORKER_ARGUMENT => {
+            let start = commands::evaluator(None)?;
+            Ok(taper_notebook::run_worker(&arguments[2..], &*start)?)
+        }
         _ => run_command(&Taper::parse()),
     }
 }
@@ -76,8 +76,8 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Lab(arguments) => commands::lab::run(arguments),
         Taper::Setup(arguments) => commands::setup::run(arguments),
         Taper::Data(arguments) => commands::data::run(arguments),
-        Taper::Run(arguments) => run::run(arguments, &*evaluator(&arguments.outputs)?),
-        Taper::Test(arguments) => test::test(arguments, &*evaluator(&arguments.outputs)?),
+        Taper::Run(arguments) => commands::run::run(arguments),
+        Taper::Test(arguments) => commands::test::run(arguments),
         Taper::Export(arguments) => commands::export::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
@@ -86,13 +86,5 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Doctor => commands::doctor::run(),
         Taper::Events => commands::events::run(),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),
-    }
-}
-
-/// What runs the cells: a session, or a log of what an exported program showed.
-fn evaluator(outputs: &Option<PathBuf>) -> anyhow::Result<Box<StartEvaluator>> {
-    match outputs {
-        Some(log) => log::evaluator(log, taper_session::error_of),
-        None => Ok(Box::new(taper_session::evaluator()?)),
     }
 }

@@ -1,18 +1,25 @@
 //! The derive macro of Taper. Use it through `taper::prelude`.
 
-use proc_macro2::TokenStream;
+mod attributes;
+
+use attributes::{Setting, Treatment};
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{
-    Data, DataStruct, DeriveInput, Error, Field, Member, Result, parse_macro_input, parse_quote,
-};
+use syn::{Data, DataStruct, DeriveInput, Error, Member, Result, parse_macro_input, parse_quote};
 
-/// Finds the parameters of a model in the fields of its struct, and shows the model below a cell.
+/// Writes what a model needs besides its `forward`: the walk through its fields, its copy, and its
+/// description, which `{:?}` and a notebook print.
 ///
-/// Every field must itself have parameters or be plain data; mark one of another type with
-/// `#[parameters(skip)]`; it is then cloned, not copied to the device, when the model is replicated.
-#[proc_macro_derive(Parameters, attributes(parameters))]
+/// Every field must itself be a part of the model or plain data.
+///
+/// - `#[parameters(skip)]` above a field of any other type leaves it alone; a copy of the model has a
+///   clone of it.
+/// - `#[parameters(flatten)]` above a field treats that model's fields as the struct's own.
+/// - `#[describe(name = expression, expression, …)]` above the struct lists the settings to print in
+///   place of the plain fields.
+#[proc_macro_derive(Parameters, attributes(parameters, describe))]
 pub fn derive_parameters(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     implement(input)
@@ -25,12 +32,15 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
         let message = "Parameters can be derived for a struct only";
         return Err(Error::new_spanned(&input.ident, message));
     };
-    let fields = Fields::of(data)?;
-    let (refs, places, copies) = (&fields.refs, &fields.places, &fields.copies);
+    let Fields {
+        visits,
+        visits_mut,
+        copies,
+    } = Fields::of(data)?;
+    let settings = attributes::settings(&input.attrs)?.map(|list| visit_settings(&list));
     for parameter in input.generics.type_params_mut() {
         let bounds = &mut parameter.bounds;
         bounds.push(parse_quote!(::taper::nn::Parameters));
-        bounds.push(parse_quote!(::taper::nn::Replicate));
     }
     let model = &input.ident;
     let name = model.unraw().to_string();
@@ -38,26 +48,29 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         impl #generics ::taper::nn::Parameters for #model #arguments #bounds {
-            fn fields(
-                &self,
-            ) -> ::std::vec::Vec<(::std::string::String, &dyn ::taper::nn::Parameters)> {
-                ::std::vec![#(#refs),*]
+            fn visit(&self, visitor: &mut dyn ::taper::nn::Visitor) {
+                ::taper::nn::Visitor::model(visitor, #name);
+                #settings
+                #(#visits)*
             }
 
-            fn place(&mut self, copier: &mut ::taper::nn::Copier) -> ::taper::Result<()> {
-                #(#places)*
+            fn visit_mut(
+                &mut self,
+                visitor: &mut dyn ::taper::nn::VisitorMut,
+            ) -> ::taper::Result<()> {
+                #(#visits_mut)*
                 ::std::result::Result::Ok(())
             }
 
-            fn describe(&self) -> ::std::string::String {
-                ::taper::nn::describe_model(#name, &::taper::nn::Parameters::fields(self))
+            fn shallow_copy(&self) -> Self {
+                Self { #(#copies),* }
             }
         }
 
         #[automatically_derived]
-        impl #generics ::taper::nn::Replicate for #model #arguments #bounds {
-            fn replicate_with(&self, copier: &mut ::taper::nn::Copier) -> ::taper::Result<Self> {
-                ::std::result::Result::Ok(Self { #(#copies),* })
+        impl #generics ::std::fmt::Debug for #model #arguments #bounds {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(&::taper::nn::Parameters::describe(self))
             }
         }
 
@@ -70,11 +83,22 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
+/// Code that visits the settings as if they were fields.
+fn visit_settings(settings: &[Setting]) -> TokenStream {
+    let visits = settings.iter().map(|Setting { name, value }| {
+        let span = value.span().resolved_at(Span::call_site());
+        quote_spanned! {span=> ::taper::nn::visit_field(visitor, #name, &(#value)); }
+    });
+    quote! {
+        ::taper::nn::Visitor::settings(visitor, &|visitor| { #(#visits)* });
+    }
+}
+
 /// What is written for each field.
 #[derive(Default)]
 struct Fields {
-    refs: Vec<TokenStream>,
-    places: Vec<TokenStream>,
+    visits: Vec<TokenStream>,
+    visits_mut: Vec<TokenStream>,
     copies: Vec<TokenStream>,
 }
 
@@ -82,47 +106,39 @@ impl Fields {
     fn of(data: &DataStruct) -> Result<Self> {
         let mut found = Self::default();
         for (field, member) in data.fields.iter().zip(data.fields.members()) {
-            // The span puts an error about the field's type where that type stands.
-            let span = field.ty.span();
-            if is_skipped(field)? {
+            // An error about the field's type is shown where that type stands; names mean what they
+            // mean in the rest of the code.
+            let span = field.ty.span().resolved_at(Span::call_site());
+            let treatment = attributes::treatment(field)?;
+            if treatment == Treatment::Skip {
                 found.copies.push(quote_spanned! {span=>
                     #member: ::std::clone::Clone::clone(&self.#member)
                 });
                 continue;
             }
-            let name = field_name(&member);
-            found.refs.push(quote_spanned! {span=>
-                (::std::string::String::from(#name), &self.#member as &dyn ::taper::nn::Parameters)
+            found.visits.push(match treatment {
+                Treatment::Flatten => quote_spanned! {span=>
+                    ::taper::nn::Parameters::visit(&self.#member, visitor);
+                },
+                _ => {
+                    let name = field_name(&member);
+                    quote_spanned! {span=>
+                        ::taper::nn::visit_field(visitor, #name, &self.#member);
+                    }
+                }
             });
-            found.places.push(quote_spanned! {span=>
-                ::taper::nn::Parameters::place(&mut self.#member, copier)?;
+            found.visits_mut.push(quote_spanned! {span=>
+                ::taper::nn::Parameters::visit_mut(&mut self.#member, visitor)?;
             });
             found.copies.push(quote_spanned! {span=>
-                #member: ::taper::nn::Replicate::replicate_with(&self.#member, copier)?
+                #member: ::taper::nn::Parameters::shallow_copy(&self.#member)
             });
         }
         Ok(found)
     }
 }
 
-/// Whether the field is marked `#[parameters(skip)]`.
-fn is_skipped(field: &Field) -> Result<bool> {
-    let mut skipped = false;
-    for attribute in &field.attrs {
-        if attribute.path().is_ident("parameters") {
-            attribute.parse_nested_meta(|meta| {
-                if !meta.path.is_ident("skip") {
-                    return Err(meta.error("the only mark is `#[parameters(skip)]`"));
-                }
-                skipped = true;
-                Ok(())
-            })?;
-        }
-    }
-    Ok(skipped)
-}
-
-/// A field's name in the path of a parameter: `net`, or the number in a tuple struct.
+/// A field's name in the path of a parameter: `net`, or the index in a tuple struct.
 fn field_name(member: &Member) -> String {
     match member {
         Member::Named(name) => name.unraw().to_string(),

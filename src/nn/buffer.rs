@@ -1,11 +1,11 @@
-//! What a layer remembers without a gradient.
+//! A tensor that a layer changes itself.
 
+use crate::nn::Parameter;
 use crate::nn::spec::Spec;
-use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Device, Result, Tensor, Var};
 
-/// A tensor that belongs to a model's state but that no optimiser changes, such as the running mean
-/// of a batch normalisation. It is moved, copied, saved and loaded with the model.
+/// A tensor of a model's state that no optimiser changes, such as the running mean of a batch
+/// normalisation. It is moved, copied, saved and loaded with the model.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -23,7 +23,7 @@ use candle_core::{Device, Result, Tensor};
 pub struct Buffer(Parameter);
 
 impl Buffer {
-    /// A buffer with a copy of these values, on their device.
+    /// Creates a buffer with a copy of these values, on their device.
     ///
     /// # Errors
     /// If the device has not enough memory.
@@ -38,12 +38,12 @@ impl Buffer {
         Parameter::new(values).map(Self)
     }
 
-    /// A buffer that gets its values later, of this form, by [`Parameter::init`]'s rules.
-    pub(super) fn lazy_as(form: Spec) -> Self {
-        Self(Parameter::lazy_as(form))
+    /// Creates a buffer that gets values of this spec later, in [`init`](Buffer::init).
+    pub(super) fn lazy_as(spec: Spec) -> Self {
+        Self(Parameter::lazy_as(spec))
     }
 
-    /// See [`Parameter::init`].
+    /// Sets the values of a lazy buffer; see [`Parameter::init`].
     pub(crate) fn init(
         &self,
         default: &Device,
@@ -52,10 +52,10 @@ impl Buffer {
         self.0.init(default, values)
     }
 
-    /// Its values; no gradient flows back to them.
+    /// Returns the values; no gradient flows back to them.
     ///
     /// # Errors
-    /// If it has no values yet.
+    /// If the buffer has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -67,10 +67,10 @@ impl Buffer {
         Ok(self.0.tensor()?.detach())
     }
 
-    /// Replaces its values, in place and on its own device.
+    /// Replaces the values, in place and on the buffer's own device.
     ///
     /// # Errors
-    /// If the shape or the type differs from that of its values.
+    /// If the shape or the type differs from that of the values.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -82,16 +82,17 @@ impl Buffer {
     pub fn set(&self, values: &Tensor) -> Result<()> {
         self.0.set(&values.detach())
     }
-}
 
-impl Parameters for Buffer {
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.0.add_to(path, false, found);
+    /// Returns the buffer behind a variable of one of Candle's layers.
+    pub(super) fn of_var(var: Var) -> Self {
+        Self(Parameter::of_var(var))
     }
-}
 
-impl Replicate for Buffer {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        self.0.replicate_with(copier).map(Self)
+    pub(super) fn parameter(&self) -> &Parameter {
+        &self.0
+    }
+
+    pub(super) fn parameter_mut(&mut self) -> &mut Parameter {
+        &mut self.0
     }
 }

@@ -1,82 +1,27 @@
-//! Inputs that a layer cannot take, refused in plain words.
+//! The checks of [`ops::check`] with a layer's description at the beginning of the message.
 
-use crate::device::DeviceExt;
-use crate::error::explain;
 use crate::nn::Parameters;
+use crate::ops::check;
 use candle_core::{Error, Result, Tensor};
+use std::fmt;
 
-/// Refuses an input on another device, or of another type, than the layer's weight.
-pub(crate) fn same_place(layer: &dyn Parameters, input: &Tensor, weight: &Tensor) -> Result<()> {
-    same_device(layer, input, weight)?;
-    if input.dtype() != weight.dtype() {
-        let layer = layer.describe();
-        let (x, w) = (input.dtype(), weight.dtype());
-        let (x, name) = (x.as_str(), w.as_str());
-        return Err(explain(
-            format!("{layer} computes in {name}, but its input is {x}"),
-            format!("Convert the input: x.to_dtype(DType::{w:?})?"),
-        ));
-    }
-    Ok(())
+/// Returns what the errors of an operation begin with: the layer's description, written only if there
+/// is an error.
+pub(crate) fn name(layer: &dyn Parameters) -> impl fmt::Display {
+    fmt::from_fn(move |f| f.write_str(&layer.describe()))
 }
 
-/// Refuses an input on another device than the layer's weight.
-pub(crate) fn same_device(layer: &dyn Parameters, input: &Tensor, weight: &Tensor) -> Result<()> {
-    match input.device().same_device(weight.device()) {
-        true => Ok(()),
-        false => {
-            let (own, other) = (weight.device().label(), input.device().label());
-            Err(apart(&layer.describe(), &own, &other))
-        }
-    }
-}
-
-/// The error for a layer and an input on two devices.
-fn apart(layer: &str, own: &str, other: &str) -> Error {
-    explain(
-        format!("{layer} is on {own}, but its input is on {other}"),
-        "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
-    )
-}
-
-/// Refuses an input without four dimensions.
+/// Checks that an input is a batch of images, and returns its dimensions.
 pub(crate) fn image(layer: &dyn Parameters, x: &Tensor) -> Result<(usize, usize, usize, usize)> {
-    x.dims4().map_err(|_| {
-        let wanted = "It takes pictures: (batch, channels, height, width); add a dimension with unsqueeze(…)?";
-        refused(layer, x, wanted)
-    })
+    check::images(&name(layer), x)
 }
 
-/// The error for an input of a shape that the layer cannot take.
-pub(crate) fn refused(layer: &dyn Parameters, x: &Tensor, what_to_do: impl Into<String>) -> Error {
-    let (layer, shape) = (layer.describe(), x.dims());
-    explain(
-        format!("{layer} cannot take an input of shape {shape:?}"),
-        what_to_do.into(),
-    )
+/// Returns the error for an input whose shape the layer cannot take.
+pub(crate) fn refused(layer: &dyn Parameters, x: &Tensor, expected: impl fmt::Display) -> Error {
+    check::wrong_shape(&name(layer), x, expected)
 }
 
-/// Refuses a size that must be at least 1.
+/// Checks that sizes are at least 1.
 pub(crate) fn positive(layer: &str, sizes: &[(&str, usize)]) -> Result<()> {
-    match sizes.iter().find(|(_, size)| *size == 0) {
-        Some((name, _)) => Err(explain(
-            format!("{layer}: {name} is 0"),
-            format!("Give {name} a value of at least 1"),
-        )),
-        None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_devices_are_named() {
-        assert_eq!(
-            apart("Linear(…)", "cuda:0", "cpu").to_string(),
-            "Linear(…) is on cuda:0, but its input is on cpu\n\
-             Move one of them: model.to_device(x.device())?, or x.to_device(&device)?"
-        );
-    }
+    check::positive(&layer, sizes)
 }

@@ -1,24 +1,74 @@
-//! Where the walk over a model's fields passes through: lists, options, tuples, plain data.
+//! Where the walk through a model ends, and what it passes through: parameters, buffers and plain
+//! data; lists, options, tuples and boxes.
 
-use crate::nn::{Copier, Layer, Parameters, Replicate, StateEntry, describe_model};
+use crate::nn::visitor::{Visitor, VisitorMut};
+use crate::nn::{Buffer, Mode, Parameter, Parameters, visit_field};
 use candle_core::{DType, Device, Result, Shape};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::time::Duration;
 
-macro_rules! without_parameters {
-    ($($plain:ty),* $(,)?) => {$(
-        impl Parameters for $plain {}
+impl Parameters for Parameter {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visitor.parameter(self);
+    }
 
-        impl Replicate for $plain {
-            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-                Ok(self.clone())
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        visitor.parameter(self)
+    }
+
+    fn shallow_copy(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Parameters for Buffer {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visitor.buffer(self);
+    }
+
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        visitor.parameter(self.parameter_mut())
+    }
+
+    fn shallow_copy(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Parameters for Mode {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visitor.mode(self);
+    }
+
+    fn visit_mut(&mut self, _: &mut dyn VisitorMut) -> Result<()> {
+        Ok(())
+    }
+
+    fn shallow_copy(&self) -> Self {
+        self.clone()
+    }
+}
+
+macro_rules! plain_data {
+    ($($plain:ty),* $(,)?) => {$(
+        impl Parameters for $plain {
+            fn visit(&self, visitor: &mut dyn Visitor) {
+                visitor.value(self);
+            }
+
+            fn visit_mut(&mut self, _: &mut dyn VisitorMut) -> Result<()> {
+                Ok(())
+            }
+
+            fn shallow_copy(&self) -> Self {
+                self.clone()
             }
         }
     )*};
 }
 
-without_parameters!(
+plain_data!(
     (),
     bool,
     char,
@@ -45,99 +95,68 @@ without_parameters!(
     usize,
 );
 
-impl<T> Parameters for PhantomData<T> {}
+impl<T> Parameters for PhantomData<T> {
+    fn visit(&self, _: &mut dyn Visitor) {}
 
-impl<T> Replicate for PhantomData<T> {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(PhantomData)
-    }
-}
-
-impl<P: Parameters> Parameters for [P] {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        let numbered = self.iter().enumerate();
-        numbered
-            .map(|(i, part)| (i.to_string(), part as &dyn Parameters))
-            .collect()
+    fn visit_mut(&mut self, _: &mut dyn VisitorMut) -> Result<()> {
+        Ok(())
     }
 
-    fn describe(&self) -> String {
-        describe_list("Vec", &self.fields())
-    }
-
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.iter_mut().try_for_each(|part| part.place(copier))
+    fn shallow_copy(&self) -> Self {
+        PhantomData
     }
 }
 
 impl<P: Parameters> Parameters for Vec<P> {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.as_slice().fields()
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visit_items(visitor, self.iter().map(|item| item as &dyn Parameters));
     }
 
-    fn describe(&self) -> String {
-        self.as_slice().describe()
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.iter_mut().try_for_each(|item| item.visit_mut(visitor))
     }
 
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.as_mut_slice().place(copier)
-    }
-}
-
-impl<P: Replicate> Replicate for Vec<P> {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        self.iter()
-            .map(|part| part.replicate_with(copier))
-            .collect()
+    fn shallow_copy(&self) -> Self {
+        self.iter().map(P::shallow_copy).collect()
     }
 }
 
 impl<P: Parameters, const N: usize> Parameters for [P; N] {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.as_slice().fields()
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visit_items(visitor, self.iter().map(|item| item as &dyn Parameters));
     }
 
-    fn describe(&self) -> String {
-        self.as_slice().describe()
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.iter_mut().try_for_each(|item| item.visit_mut(visitor))
     }
 
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.as_mut_slice().place(copier)
+    fn shallow_copy(&self) -> Self {
+        self.each_ref().map(P::shallow_copy)
     }
 }
 
-impl<P: Replicate, const N: usize> Replicate for [P; N] {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        let parts: Vec<P> = self
-            .iter()
-            .map(|part| part.replicate_with(copier))
-            .collect::<Result<_>>()?;
-        Ok(parts
-            .try_into()
-            .unwrap_or_else(|_| unreachable!("as many as there were")))
+fn visit_items<'a>(visitor: &mut dyn Visitor, items: impl Iterator<Item = &'a dyn Parameters>) {
+    visitor.collection("Vec");
+    for (i, item) in items.enumerate() {
+        visit_field(visitor, &i.to_string(), item);
     }
 }
 
 macro_rules! tuple_parameters {
     ($($part:ident $index:tt),*) => {
         impl<$($part: Parameters),*> Parameters for ($($part,)*) {
-            fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-                vec![$((stringify!($index).to_owned(), &self.$index as &dyn Parameters)),*]
+            fn visit(&self, visitor: &mut dyn Visitor) {
+                visitor.collection("Tuple");
+                $(visit_field(visitor, stringify!($index), &self.$index);)*
             }
 
-            fn describe(&self) -> String {
-                describe_list("Tuple", &self.fields())
-            }
-
-            fn place(&mut self, copier: &mut Copier) -> Result<()> {
-                $(self.$index.place(copier)?;)*
+            fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+                $(self.$index.visit_mut(visitor)?;)*
                 Ok(())
             }
-        }
 
-        impl<$($part: Replicate),*> Replicate for ($($part,)*) {
-            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-                Ok(($(self.$index.replicate_with(copier)?,)*))
+            fn shallow_copy(&self) -> Self {
+                ($(self.$index.shallow_copy(),)*)
             }
         }
     };
@@ -152,91 +171,50 @@ tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-macro_rules! pass_through {
-    () => {
-        fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-            (**self).fields()
+/// An option is what it holds, if anything: it adds no name of its own.
+impl<P: Parameters> Parameters for Option<P> {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        if let Some(part) = self {
+            part.visit(visitor);
         }
+    }
 
-        fn describe(&self) -> String {
-            (**self).describe()
-        }
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.iter_mut().try_for_each(|part| part.visit_mut(visitor))
+    }
 
-        fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-            (**self).collect_state(path, found);
-        }
-
-        fn set_training(&self, training: bool) {
-            (**self).set_training(training);
-        }
-
-        fn place(&mut self, copier: &mut Copier) -> Result<()> {
-            (**self).place(copier)
-        }
-    };
+    fn shallow_copy(&self) -> Self {
+        self.as_ref().map(P::shallow_copy)
+    }
 }
 
 /// A box is what it holds: it adds no name of its own.
-impl<P: Parameters + ?Sized> Parameters for Box<P> {
-    pass_through!();
-}
+impl<P: Parameters> Parameters for Box<P> {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        (**self).visit(visitor);
+    }
 
-impl<P: Replicate> Replicate for Box<P> {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        (**self).replicate_with(copier).map(Box::new)
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        (**self).visit_mut(visitor)
+    }
+
+    fn shallow_copy(&self) -> Self {
+        Box::new((**self).shallow_copy())
     }
 }
 
-impl Replicate for Box<dyn Layer> {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        (**self).replicate_layer(copier)
-    }
-}
-
-/// So that what a function borrows answers as the model itself does.
+/// What a function borrows answers as the model itself does.
 impl<P: Parameters + ?Sized> Parameters for &mut P {
-    pass_through!();
-}
-
-/// An option is what it holds, if anything: it adds no name of its own.
-impl<P: Parameters> Parameters for Option<P> {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.as_ref().map(Parameters::fields).unwrap_or_default()
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        (**self).visit(visitor);
     }
 
-    fn describe(&self) -> String {
-        self.as_ref().map(Parameters::describe).unwrap_or_default()
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        (**self).visit_mut(visitor)
     }
 
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        if let Some(part) = self {
-            part.collect_state(path, found);
-        }
-    }
-
-    fn set_training(&self, training: bool) {
-        if let Some(part) = self {
-            part.set_training(training);
-        }
-    }
-
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.iter_mut().try_for_each(|part| part.place(copier))
-    }
-}
-
-impl<P: Replicate> Replicate for Option<P> {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        self.as_ref()
-            .map(|part| part.replicate_with(copier))
-            .transpose()
-    }
-}
-
-/// A list of plain data has nothing to say, one of models lists them.
-fn describe_list(name: &str, fields: &[(String, &dyn Parameters)]) -> String {
-    match fields.iter().all(|(_, field)| field.describe().is_empty()) {
-        true => String::new(),
-        false => describe_model(name, fields),
+    fn shallow_copy(&self) -> Self {
+        // A second `&mut` to the same model cannot be. Only code that copies one evaluates this.
+        const { panic!("a borrowed model cannot be copied: write (*model).replicate(…)") }
     }
 }

@@ -1,4 +1,4 @@
-//! Parameters in safetensors files, whole or not at all.
+//! Parameters in safetensors files, written and loaded completely or not at all.
 
 use crate::error::explain;
 use crate::nn::StateEntry;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Writes the tensors beside the path and then renames, so that no reader sees half a file.
+/// Writes the tensors to a file beside the path and renames it, so that no reader sees half a file.
 pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     let tensors: HashMap<&str, Tensor> = tensors
         .iter()
@@ -29,7 +29,7 @@ pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     })
 }
 
-/// All tensors of a file, on the device.
+/// Reads all tensors of a file onto the device.
 pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tensor>> {
     let data = fs::read(path).map_err(|error| {
         explain(
@@ -40,15 +40,15 @@ pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tenso
     safetensors::load_buffer(&data, device).map_err(|error| {
         explain(
             format!(
-                "{} is damaged or no safetensors file: {error}",
+                "{} is damaged or not a safetensors file: {error}",
                 path.display()
             ),
-            "Save it anew; nothing was loaded from it",
+            "Save it again; nothing was loaded from it",
         )
     })
 }
 
-/// The tensors of a file, which are those of the model.
+/// Reads the tensors of a file, and checks that they are those of the model.
 pub(super) fn load_for(
     path: &Path,
     device: &Device,
@@ -74,12 +74,12 @@ pub(crate) fn check(
             wrong.push(format!("missing {name}"));
             continue;
         };
-        if let Some(refusal) = parameter.form().and_then(|form| form.refusal(value)) {
+        if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(value)) {
             wrong.push(format!("{name} is {refusal}"));
         }
     }
     let known = |name: &String| model.iter().any(|entry| entry.name == *name);
-    // Candle's batch normalisation does not count its batches, as PyTorch's does.
+    // Candle's batch normalisation does not count its batches; PyTorch's does.
     let uncounted = |name: &String| {
         let layer = name.strip_suffix("num_batches_tracked");
         layer.is_some_and(|layer| known(&format!("{layer}running_mean")))

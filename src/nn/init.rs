@@ -1,13 +1,13 @@
-//! First weights.
+//! Initialisation of weights.
 
 use crate::error::explain;
 use crate::tensor::{full, normal, uniform};
 use candle_core::{DType, Device, Result, Shape, Tensor};
 
-/// How weights begin. Layers choose PyTorch's defaults by themselves; this is for other choices.
+/// A rule for initial weights. Layers use PyTorch's defaults; this is for other choices.
 ///
-/// The number of inputs and outputs of a weight is read from its shape, `(outputs, inputs, …)`,
-/// where dimensions after the second, a kernel's, multiply both.
+/// The number of inputs and outputs of a weight follows from its shape, `(outputs, inputs, …)`. Further
+/// dimensions, those of a kernel, multiply both.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -22,9 +22,9 @@ use candle_core::{DType, Device, Result, Shape, Tensor};
 pub enum Init {
     /// The same value everywhere.
     Constant(f64),
-    /// Normal numbers with mean 0 and this standard deviation, as d2l's `init_normal`.
+    /// Normal, with mean 0 and this standard deviation, as d2l's `init_normal`.
     Normal(f64),
-    /// Uniform numbers between minus this bound and this bound.
+    /// Uniform, between minus this bound and this bound.
     Uniform(f64),
     /// Uniform, between ±√(6 / (inputs + outputs)). From Glorot and Bengio, 2010.
     XavierUniform,
@@ -37,11 +37,11 @@ pub enum Init {
 }
 
 impl Init {
-    /// Numbers for a weight of this shape, `f32`.
+    /// Draws a weight of this shape, in `f32`.
     ///
     /// # Errors
-    /// If the shape has fewer than two dimensions and the rule needs them, or the bound or deviation
-    /// is not a positive number.
+    /// If the shape has fewer than two dimensions and the rule needs them, or the bound or standard
+    /// deviation is not positive.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,7 +72,7 @@ impl Init {
         }
     }
 
-    /// Numbers in the place of these.
+    /// Draws a weight with the shape, type and device of these values.
     pub(super) fn tensor_like(self, values: &Tensor) -> Result<Tensor> {
         let dtype: DType = values.dtype();
         self.tensor(values.shape(), values.device())?
@@ -80,7 +80,7 @@ impl Init {
     }
 }
 
-/// The number of inputs and of outputs of a weight.
+/// Returns the number of inputs and of outputs of a weight.
 fn fans(shape: &Shape) -> Result<(f64, f64)> {
     let [outputs, inputs, kernel @ ..] = shape.dims() else {
         return Err(explain(
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_that_of_the_papers() {
+    fn the_standard_deviation_is_that_of_the_papers() {
         let xavier = (2.0f64 / (4.0 * 350.0)).sqrt();
         let kaiming = (2.0f64 / 200.0).sqrt();
         for (init, want) in [

@@ -1,6 +1,8 @@
-//! The trait that all layers have.
+//! The trait of all layers.
 
-use crate::nn::{Copier, Parameters, Replicate, print_as_described};
+use crate::nn::Parameters;
+use crate::nn::parameters::print_as_described;
+use crate::nn::visitor::{Visitor, VisitorMut};
 use candle_core::{Result, Tensor};
 
 /// A model that maps one tensor to one tensor.
@@ -23,11 +25,11 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 6.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Layer: Parameters + ReplicateLayer + Send + Sync {
-    /// The layer's output for this input. Each layer says which shapes it takes and gives.
+pub trait Layer: Parameters + CopyLayer + Send + Sync {
+    /// Computes the layer's output. Each layer documents the shapes of its input and output.
     ///
     /// # Errors
-    /// If the input has another shape, type or device than the layer can take.
+    /// If the layer cannot take an input of this shape, of this type or on this device.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -45,25 +47,29 @@ impl Layer for Box<dyn Layer> {
     }
 }
 
-/// [`Replicate`] for a layer whose type is not known. Every layer with `Replicate` has it.
-///
-/// A type that lacks it lacks [`Parameters`] too, and the derive gives it both: it has the same
-/// message, word for word, so that a notebook says it once.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "Taper does not know how to find parameters in `{Self}`",
-    label = "has no `Parameters`",
-    note = "write `#[derive(Parameters)]` above it if it is a part of the model",
-    note = "write `#[parameters(skip)]` above a field that training should leave alone"
-)]
-pub trait ReplicateLayer {
-    fn replicate_layer(&self, copier: &mut Copier) -> Result<Box<dyn Layer>>;
+impl Parameters for Box<dyn Layer> {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        (**self).visit(visitor);
+    }
+
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        (**self).visit_mut(visitor)
+    }
+
+    fn shallow_copy(&self) -> Self {
+        (**self).copy_layer()
+    }
 }
 
-#[diagnostic::do_not_recommend]
-impl<L: Layer + Replicate + 'static> ReplicateLayer for L {
-    fn replicate_layer(&self, copier: &mut Copier) -> Result<Box<dyn Layer>> {
-        Ok(Box::new(self.replicate_with(copier)?))
+/// [`Parameters::shallow_copy`] for a layer whose type is not known. Every layer has it.
+#[doc(hidden)]
+pub trait CopyLayer {
+    fn copy_layer(&self) -> Box<dyn Layer>;
+}
+
+impl<L: Layer + 'static> CopyLayer for L {
+    fn copy_layer(&self) -> Box<dyn Layer> {
+        Box::new(self.shallow_copy())
     }
 }
 

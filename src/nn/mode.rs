@@ -1,14 +1,12 @@
 //! The switch between training and evaluation.
 
-use crate::nn::{Copier, Parameters, Replicate};
-use candle_core::Result;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tells a layer whether the model trains or is evaluated.
+/// Holds whether the model is in training or in evaluation mode.
 ///
-/// A layer that behaves differently in the two, as dropout does, has a field of this type. It
-/// starts in training, and follows the model's `train()` and `eval()`.
+/// A layer that behaves differently in the two modes, as dropout does, has a field of this type. It
+/// starts in training mode, and follows the model's `train()` and `eval()`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -34,7 +32,7 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// A switch that stands at training.
+    /// Creates a switch in training mode.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -46,7 +44,7 @@ impl Mode {
         Self { training }
     }
 
-    /// Whether the model trains.
+    /// Returns whether the model is in training mode.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -58,6 +56,10 @@ impl Mode {
     pub fn is_training(&self) -> bool {
         self.training.load(Ordering::Relaxed)
     }
+
+    pub(super) fn set_training(&self, training: bool) {
+        self.training.store(training, Ordering::Relaxed);
+    }
 }
 
 impl Default for Mode {
@@ -66,7 +68,7 @@ impl Default for Mode {
     }
 }
 
-/// A clone is a switch of its own, standing where this one stands.
+/// A clone is an independent switch in the same mode.
 impl Clone for Mode {
     fn clone(&self) -> Self {
         let training = AtomicBool::new(self.is_training());
@@ -77,17 +79,5 @@ impl Clone for Mode {
 impl fmt::Debug for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_training() { "train" } else { "eval" })
-    }
-}
-
-impl Parameters for Mode {
-    fn set_training(&self, training: bool) {
-        self.training.store(training, Ordering::Relaxed);
-    }
-}
-
-impl Replicate for Mode {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(self.clone())
     }
 }

@@ -2,20 +2,19 @@
 
 use crate::error::explain;
 use crate::nn::spec::Spec;
-use crate::nn::{Copier, Parameters, Replicate, StateEntry};
 use crate::notebook::Show;
 use crate::tensor::{TensorExt, moved};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A tensor that training changes: the weight or the bias of a layer, say.
+/// A tensor that training changes, such as the weight or the bias of a layer.
 ///
-/// A clone is the same parameter, not a copy of it. So an optimiser can hold the parameters of a
-/// model, and still has the right ones after the model has moved to another device.
+/// A clone is the same parameter, not a copy of it. An optimiser can therefore hold the parameters of
+/// a model and still has the right ones after the model has moved to another device.
 ///
-/// A parameter may be [`lazy`](Parameter::lazy): its shape is known only when the first input is.
-/// Until then its tensor, shape, device and type are errors that say so.
+/// A parameter may be [`lazy`](Parameter::lazy): its shape is known after the first input. Until then
+/// its tensor, shape, device and type are errors that say so.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -32,18 +31,18 @@ pub struct Parameter {
 }
 
 enum State {
-    /// Waits for its values; they will be made on `device`, or where the first input is. A layer
-    /// knows their `form`.
+    /// Waits for its values, which will be created on `device`, or else on the device of the first
+    /// input. Their `spec` is what the layer already knows of them.
     Lazy {
         device: Option<Device>,
-        form: Option<Spec>,
+        spec: Option<Spec>,
     },
     /// Has values.
     Ready(Var),
 }
 
 impl Parameter {
-    /// A parameter with a copy of these values, on their device.
+    /// Creates a parameter with a copy of these values, on their device.
     ///
     /// # Errors
     /// If the device has not enough memory.
@@ -59,7 +58,7 @@ impl Parameter {
         Ok(Self::from_state(State::Ready(variable(values)?)))
     }
 
-    /// A parameter that gets its values with the first input, by [`init`](Parameter::init).
+    /// Creates a parameter that gets its values from the first input, in [`init`](Parameter::init).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -69,21 +68,15 @@ impl Parameter {
     /// assert!(weight.shape().is_err());
     /// ```
     pub fn lazy() -> Self {
-        Self::from_state(State::Lazy {
-            device: None,
-            form: None,
-        })
+        Self::waiting(None, None)
     }
 
-    /// A lazy one whose values are known to have this form.
-    pub(super) fn lazy_as(form: Spec) -> Self {
-        Self::from_state(State::Lazy {
-            device: None,
-            form: Some(form),
-        })
+    /// Creates a lazy parameter whose values will have this spec.
+    pub(super) fn lazy_as(spec: Spec) -> Self {
+        Self::waiting(None, Some(spec))
     }
 
-    /// Whether it has values.
+    /// Returns whether the parameter has values.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -95,9 +88,9 @@ impl Parameter {
         matches!(*self.read(), State::Ready(_))
     }
 
-    /// Gives a lazy parameter its values; does nothing if it has some.
+    /// Sets the values of a lazy parameter; does nothing if it has values.
     ///
-    /// `values` is called with the device on which to make them: the one that `to_device` has set
+    /// `values` is called with the device on which to create them: the one that `to_device` has set
     /// before, or else `default`, the input's.
     ///
     /// # Errors
@@ -124,10 +117,10 @@ impl Parameter {
         Ok(())
     }
 
-    /// Its values, for computing with; gradients flow back to them.
+    /// Returns the values as a tensor to compute with; gradients flow back to it.
     ///
     /// # Errors
-    /// If it is lazy and has no values yet.
+    /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -141,12 +134,11 @@ impl Parameter {
         self.var().map(|var| var.as_tensor().clone())
     }
 
-    /// The Candle variable that holds its values, for Candle's own optimisers.
-    ///
-    /// After the model has moved to another device, it is another variable.
+    /// Returns the Candle variable that holds the values, for Candle's own optimisers. After the model
+    /// has moved to another device, it is another variable.
     ///
     /// # Errors
-    /// If it is lazy and has no values yet.
+    /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::candle_nn::{Optimizer, SGD};
@@ -166,10 +158,10 @@ impl Parameter {
         }
     }
 
-    /// Replaces its values, in place and on its own device. A lazy parameter gets them as its first.
+    /// Replaces the values in place, on the parameter's own device, or sets those of a lazy parameter.
     ///
     /// # Errors
-    /// If the shape or the type differs from that of its values, or from what its layer knows of them.
+    /// If the shape or the type differs from that of the values, or from what the layer knows of them.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -180,12 +172,11 @@ impl Parameter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn set(&self, values: &Tensor) -> Result<()> {
-        if let Some(form) = self.form()
-            && form.refusal(values).is_some()
+        if let Some(spec) = self.spec()
+            && spec.refusal(values).is_some()
         {
-            let given = Spec::of(values);
             return Err(explain(
-                format!("a parameter of {form} cannot hold {given}"),
+                format!("a parameter of {spec} cannot hold {}", Spec::of(values)),
                 "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
             ));
         }
@@ -195,10 +186,10 @@ impl Parameter {
         var.set(&values.to_device(var.device())?.force_contiguous()?)
     }
 
-    /// The shape of its values.
+    /// Returns the shape of the values.
     ///
     /// # Errors
-    /// If it is lazy and has no values yet.
+    /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -210,10 +201,10 @@ impl Parameter {
         self.var().map(|var| var.shape().clone())
     }
 
-    /// The device where its values are.
+    /// Returns the device of the values.
     ///
     /// # Errors
-    /// If it is lazy and has no values yet.
+    /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -225,7 +216,7 @@ impl Parameter {
         self.var().map(|var| var.device().clone())
     }
 
-    /// Where its values are, or shall be once it has some.
+    /// Returns the device of the values, or the one on which they will be created.
     pub(crate) fn planned_device(&self) -> Option<Device> {
         match &*self.read() {
             State::Lazy { device, .. } => device.clone(),
@@ -233,10 +224,10 @@ impl Parameter {
         }
     }
 
-    /// The type of its values.
+    /// Returns the type of the values.
     ///
     /// # Errors
-    /// If it is lazy and has no values yet.
+    /// If the parameter is lazy and has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -248,7 +239,7 @@ impl Parameter {
         self.var().map(|var| var.dtype())
     }
 
-    /// Moves its values, or says where those to come shall be.
+    /// Moves the values, or sets the device on which they will be created.
     pub(crate) fn move_to(&self, device: &Device) -> Result<()> {
         let mut state = self.write();
         match &mut *state {
@@ -259,42 +250,62 @@ impl Parameter {
         Ok(())
     }
 
-    /// Shape and type of its values, as far as they are known; `None` if it takes any.
-    pub(crate) fn form(&self) -> Option<Spec> {
+    /// Returns a parameter on the device that shares nothing with this one.
+    pub(crate) fn copy_to(&self, device: &Device) -> Result<Self> {
         match &*self.read() {
-            State::Ready(var) => Some(Spec::of(var)),
-            State::Lazy { form, .. } => form.clone(),
+            State::Ready(var) => Self::new(&var.copy_to(device)?),
+            State::Lazy { spec, .. } => Ok(Self::waiting(Some(device.clone()), spec.clone())),
         }
     }
 
-    /// The parameter behind a variable that a layer of Candle's holds.
+    /// Returns an identifier that the clones of this parameter share with it.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.state).addr()
+    }
+
+    /// Returns the size of a dimension; `None` if there is no such dimension, or its size depends on
+    /// the first input.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let weight = LazyLinear::new(2).parameter("weight")?; // (2, in_features)
+    /// assert_eq!((weight.size(0), weight.size(1)), (Some(2), None));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn size(&self, dim: usize) -> Option<usize> {
+        self.spec()?.size(dim)
+    }
+
+    /// Returns shape and type of the values, as far as they are known; `None` if any will do.
+    pub(crate) fn spec(&self) -> Option<Spec> {
+        match &*self.read() {
+            State::Ready(var) => Some(Spec::of(var)),
+            State::Lazy { spec, .. } => spec.clone(),
+        }
+    }
+
+    /// Creates a parameter from the variable that one of Candle's layers holds.
     pub(crate) fn of_var(var: Var) -> Self {
         Self::from_state(State::Ready(var))
     }
 
-    /// Lists it, unless it is there already under another name.
-    pub(crate) fn add_to(&self, path: &str, trained: bool, found: &mut Vec<StateEntry>) {
-        if !found.iter().any(|entry| entry.parameter.is_same(self)) {
-            found.push(StateEntry {
-                name: path.to_owned(),
-                parameter: self.clone(),
-                trained,
-            });
-        }
-    }
-
-    /// Whether both are the same parameter, and not two with equal values.
+    /// Returns whether both are the same parameter, and not two with equal values.
     pub(crate) fn is_same(&self, other: &Parameter) -> bool {
         let ids = || Some(self.var().ok()?.id() == other.var().ok()?.id());
         Arc::ptr_eq(&self.state, &other.state) || ids() == Some(true)
     }
 
-    /// Another type for its values, for tests in double precision.
+    /// Converts the values to another type, for tests in double precision.
     #[cfg(test)]
     pub(crate) fn convert(&self, dtype: DType) -> Result<()> {
         let converted = variable(&self.tensor()?.to_dtype(dtype)?)?;
         *self.write() = State::Ready(converted);
         Ok(())
+    }
+
+    fn waiting(device: Option<Device>, spec: Option<Spec>) -> Self {
+        Self::from_state(State::Lazy { device, spec })
     }
 
     fn from_state(state: State) -> Self {
@@ -311,7 +322,7 @@ impl Parameter {
     }
 }
 
-/// A variable with memory of its own, even if the values are a variable themselves.
+/// Returns a variable with memory of its own, even if the values are a variable themselves.
 fn variable(values: &Tensor) -> Result<Var> {
     Var::from_tensor(&values.detach())
 }
@@ -321,26 +332,6 @@ fn not_initialized() -> Error {
         "this parameter has no values yet: its shape depends on the first input",
         "Run the model once on a batch, model.forward(&x)?, and ask again",
     )
-}
-
-impl Parameters for Parameter {
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.add_to(path, true, found);
-    }
-}
-
-impl Replicate for Parameter {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        copier.copy_once(Arc::as_ptr(&self.state).addr(), |device| {
-            match &*self.read() {
-                State::Ready(var) => Self::new(&var.copy_to(device)?),
-                State::Lazy { form, .. } => Ok(Self::from_state(State::Lazy {
-                    device: Some(device.clone()),
-                    form: form.clone(),
-                })),
-            }
-        })
-    }
 }
 
 impl fmt::Debug for Parameter {
@@ -373,10 +364,10 @@ mod tests {
         let clone = parameter.clone();
         parameter.set(&full(2, 1.0, &CPU).unwrap()).unwrap();
 
-        let numbers = |t: &Tensor| t.to_vec1::<f32>().unwrap();
-        assert_eq!(numbers(&clone.tensor().unwrap()), [1.0, 1.0]);
-        assert_eq!(numbers(&other.tensor().unwrap()), [0.0, 0.0]);
-        assert_eq!(numbers(&values), [0.0, 0.0]);
+        let elements = |t: &Tensor| t.to_vec1::<f32>().unwrap();
+        assert_eq!(elements(&clone.tensor().unwrap()), [1.0, 1.0]);
+        assert_eq!(elements(&other.tensor().unwrap()), [0.0, 0.0]);
+        assert_eq!(elements(&values), [0.0, 0.0]);
     }
 
     #[test]
@@ -386,8 +377,8 @@ mod tests {
         parameter.set(&own).unwrap();
         assert!(own.shares_storage_with(&parameter.tensor().unwrap()));
         let message = parameter.set(&zeros(3, &CPU).unwrap()).unwrap_err();
-        let expected = "a parameter of [2] f32 cannot hold [3] f32\n";
-        assert!(message.to_string().starts_with(expected), "{message}");
+        let message = message.to_string();
+        assert!(message.starts_with("a parameter of [2] f32 cannot hold [3] f32\n"));
     }
 
     #[test]
@@ -398,11 +389,7 @@ mod tests {
         assert_eq!(message.lines().count(), 2, "{message}");
         assert!(parameter.planned_device().is_none());
         parameter.move_to(&CPU).unwrap();
-        assert!(
-            parameter
-                .planned_device()
-                .is_some_and(|device| device.is_cpu())
-        );
+        assert!(parameter.planned_device().unwrap().is_cpu());
         parameter.set(&zeros(2, &CPU).unwrap()).unwrap();
         parameter.init(&CPU, |_| panic!("it has values")).unwrap();
         assert_eq!(parameter.dtype().unwrap(), DType::F32);

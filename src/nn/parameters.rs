@@ -1,14 +1,16 @@
-//! What every model can do with its parameters.
+//! The trait of all models: a walk through their fields.
 
-use crate::nn::{Copier, Parameter};
+use crate::nn::visitor::{Visitor, VisitorMut};
+use crate::nn::{Mode, describe, placement};
 use candle_core::{Device, Result};
 
 /// A model, a layer, or a part of one: anything whose parameters can be found.
 ///
-/// Derive it for a struct, and its fields are walked in order. A field may be a [`Parameter`], a
-/// [`Mode`](crate::nn::Mode), another model, a `Vec`, `Option`, `Box`, array or tuple of these, or
-/// plain data such as `f64` or `String`, which has no parameters. Mark a field of any other type
-/// with `#[parameters(skip)]`, a plain tensor for instance: it is then neither moved nor trained.
+/// Derive it for a struct, and its fields are visited in order. A field may be a
+/// [`Parameter`](crate::nn::Parameter), a [`Mode`], another model, a `Vec`, `Option`, `Box`, array or
+/// tuple of these, or plain data such as `f64` or `String`, which has no parameters. Mark a field of
+/// any other type with `#[parameters(skip)]`, a plain tensor for instance: it is then neither moved
+/// nor trained nor shown.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -28,7 +30,8 @@ use candle_core::{Device, Result};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A derived model also shows itself below a cell, as [`describe`](Parameters::describe) says.
+/// A derived model shows itself below a cell and in `{:?}`, as [`describe`](Parameters::describe)
+/// says.
 #[diagnostic::on_unimplemented(
     message = "Taper does not know how to find parameters in `{Self}`",
     label = "has no `Parameters`",
@@ -36,44 +39,60 @@ use candle_core::{Device, Result};
     note = "write `#[parameters(skip)]` above a field that training should leave alone"
 )]
 pub trait Parameters {
-    /// Every field with its name, in order; plain data has none. The derive writes this.
+    /// Shows every field to the visitor, in order. The derive writes this.
     ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = Linear::new(3, 1)?;
-    /// let names: Vec<String> = layer.fields().into_iter().map(|(name, _)| name).collect();
-    /// assert_eq!(names, ["weight", "bias"]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        Vec::new()
-    }
+    /// [`Visitor`] has an example.
+    fn visit(&self, visitor: &mut dyn Visitor);
 
-    /// The model as PyTorch would print it, its parts indented; empty for what is no model.
+    /// Lets the visitor replace every tensor, in order. The derive writes this.
+    ///
+    /// # Errors
+    /// The visitor's first one, which ends the walk.
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()>;
+
+    /// Returns a model with the same parameters, not copies of them. The derive writes this;
+    /// [`replicate`](crate::nn::ParametersExt::replicate) then replaces the parameters.
+    #[doc(hidden)]
+    fn shallow_copy(&self) -> Self
+    where
+        Self: Sized;
+
+    /// Returns the model as PyTorch prints it: its settings, which are the fields of plain types, and
+    /// its parts, indented. Plain data on its own has an empty description.
+    ///
+    /// `#[describe(…)]` above a struct lists other settings: `name = expression`, or an expression
+    /// alone. A setting that is `None` is left out.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// #[derive(Parameters)]
-    /// struct Classifier { net: Sequential }
+    /// struct Classifier { net: Sequential, lr: f64 }
     ///
-    /// let model = Classifier { net: seq![Flatten, LazyLinear::new(10)] };
+    /// let model = Classifier { net: seq![Flatten, LazyLinear::new(10)], lr: 0.1 };
     /// assert_eq!(model.describe(), "\
     /// Classifier(
+    ///   lr=0.1
     ///   (net): Sequential(
     ///     (0): Flatten(start_dim=1, end_dim=-1)
     ///     (1): LazyLinear(out_features=10, bias=true)
     ///   )
     /// )");
+    ///
+    /// #[derive(Parameters)]
+    /// #[describe(classes = self.weight.size(0))]
+    /// struct Scores { weight: Parameter, temperature: f64 }
+    ///
+    /// let weight = Parameter::new(&zeros((10, 4), &cpu())?)?; // (10, 4)
+    /// let scores = Scores { weight, temperature: 1.0 };
+    /// assert_eq!(format!("{scores:?}"), "Scores(classes=10)");
+    /// # Ok::<(), Error>(())
     /// ```
     fn describe(&self) -> String {
-        String::new()
+        describe::text(&|visitor| self.visit(visitor))
     }
 
-    /// Moves every parameter to a device, in place. Lazy ones will be made there.
-    ///
-    /// It stands here, and not on every type, because a `Var` is moved as the tensor that it is.
+    /// Moves every parameter to a device, in place. Lazy ones will be created there.
     ///
     /// # Errors
     /// If the device has not enough memory.
@@ -87,85 +106,57 @@ pub trait Parameters {
     /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
     /// # Ok::<(), Error>(())
     /// ```
+    // It stands here, and not in `ParametersExt`, which every type has: there it would hide the
+    // method of the tensor in a `Var`.
     fn to_device(&mut self, device: &Device) -> Result<()> {
-        self.place(&mut Copier::new(device))
+        self.visit_mut(&mut *placement::mover(device))
     }
 
-    /// Adds every parameter and buffer below `path` to `found`. [`Parameter`] adds itself, all else
-    /// its fields.
-    #[doc(hidden)]
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        collect(self.fields(), path, found);
-    }
-
-    /// Switches every [`Mode`](crate::nn::Mode) below.
+    /// Switches every [`Mode`] in the model.
     #[doc(hidden)]
     fn set_training(&self, training: bool) {
-        set_all(self.fields(), training);
-    }
-
-    /// Moves all that is below to the copier's device, in place.
-    #[doc(hidden)]
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        let mut found = Vec::new();
-        self.collect_state("", &mut found);
-        move_all(&found, copier.device())
+        self.visit(&mut SetTraining(training));
     }
 }
 
-// What the methods above do for every model alike: they are compiled anew for each.
-
-fn collect(fields: Vec<(String, &dyn Parameters)>, path: &str, found: &mut Vec<StateEntry>) {
-    for (name, field) in fields {
-        field.collect_state(&joined(path, &name), found);
-    }
-}
-
-fn set_all(fields: Vec<(String, &dyn Parameters)>, training: bool) {
-    for (_, field) in fields {
-        field.set_training(training);
-    }
-}
-
-fn move_all(state: &[StateEntry], device: &Device) -> Result<()> {
-    let mut parameters = state.iter().map(|entry| &entry.parameter);
-    parameters.try_for_each(|parameter| parameter.move_to(device))
-}
-
-/// One tensor of a model's state, with its dotted name.
+/// Visits one field of a model.
 #[doc(hidden)]
-#[derive(Clone)]
-pub struct StateEntry {
-    pub name: String,
-    pub parameter: Parameter,
-    /// Whether training changes it by a gradient; a [`Buffer`](crate::nn::Buffer) is changed otherwise.
-    pub trained: bool,
+pub fn visit_field(visitor: &mut dyn Visitor, name: &str, field: &dyn Parameters) {
+    visitor.enter(name);
+    field.visit(visitor);
+    visitor.leave();
 }
 
-/// A model's name and those of its fields that have something to say, as PyTorch prints them.
-pub fn describe_model(name: &str, fields: &[(String, &dyn Parameters)]) -> String {
-    let parts: Vec<String> = fields
-        .iter()
-        .map(|(name, field)| (name, field.describe().replace('\n', "\n  ")))
-        .filter(|(_, text)| !text.is_empty())
-        .map(|(name, text)| format!("  ({name}): {text}\n"))
-        .collect();
-    match parts.is_empty() {
-        true => format!("{name}()"),
-        false => format!("{name}(\n{})", parts.concat()),
-    }
-}
+/// Implements `Debug` and `Show`, which print the description, for a layer that does not derive them.
+macro_rules! print_as_described {
+    ($($layer:ty),* $(,)?) => {$(
+        impl std::fmt::Debug for $layer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&$crate::nn::Parameters::describe(self))
+            }
+        }
 
-fn joined(path: &str, name: &str) -> String {
-    match path {
-        "" => name.to_owned(),
-        _ => format!("{path}.{name}"),
+        impl $crate::notebook::Show for $layer {
+            fn show_text(&self) -> String {
+                $crate::nn::Parameters::describe(self)
+            }
+        }
+    )*};
+}
+pub(super) use print_as_described;
+
+struct SetTraining(bool);
+
+impl Visitor for SetTraining {
+    fn mode(&mut self, mode: &Mode) {
+        mode.set_training(self.0);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nn::Parameter;
     use crate::nn::{Linear, Mode, ParametersExt, ReLU};
     use crate::notebook::Show;
     use crate::tensor::zeros;
@@ -255,7 +246,8 @@ mod tests {
     fn a_model_shows_its_parts() {
         assert_eq!(
             model().show_text(),
-            "Model(
+            r#"Model(
+  type="toy"
   (blocks): Vec(
     (0): Block(
       (linear): Linear(in_features=2, out_features=1, bias=true)
@@ -267,8 +259,8 @@ mod tests {
   (pair): Tuple(
     (0): Linear(in_features=1, out_features=1, bias=true)
   )
-  (tuple): Tuple()
-)"
+  (tuple): Tuple(1.5)
+)"#
         );
         assert_eq!(vec![1.0, 2.0].describe(), "");
     }

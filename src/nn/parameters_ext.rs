@@ -1,19 +1,20 @@
-//! What a student calls on a model.
+//! The methods of a model.
 
 use crate::error::explain;
 use crate::nn::{
-    Copier, Init, Layer, Parameter, Parameters, Replicate, StateEntry, Summary, files,
+    Init, Layer, Parameter, Parameters, StateEntry, Summary, files, placement, state, state_of,
 };
 use candle_core::{Device, Result, Tensor};
 use std::path::Path;
 
-/// What every model can do with its parameters: list, copy, save, load and count them.
+/// The methods of every model: list, count, copy, save and load its parameters, and so on.
 ///
-/// These methods stand on every type and ask for [`Parameters`] one by one. So an editor that does
-/// not expand the derive still finds them, and knows the type of `let n = model.num_parameters();`.
+/// Every type has this trait, and each method asks for [`Parameters`]. So an editor that does not
+/// expand the derive still finds the methods, and knows the type of
+/// `let n = model.num_parameters();`.
 pub trait ParametersExt {
-    /// All parameters with PyTorch's dotted names, such as `"0.weight"`; one used twice is listed
-    /// once, under its first name.
+    /// Returns all parameters with PyTorch's dotted names, such as `"0.weight"`. A parameter that the
+    /// model uses twice is listed once, under its first name.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -32,7 +33,7 @@ pub trait ParametersExt {
         trained(state_of(self))
     }
 
-    /// All parameters, in the order of the fields.
+    /// Returns all parameters, in the order of the fields.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -47,10 +48,10 @@ pub trait ParametersExt {
         parameters(state_of(self))
     }
 
-    /// The parameter with this name.
+    /// Returns the parameter with this name.
     ///
     /// # Errors
-    /// If there is none; the message lists those there are.
+    /// If there is none; the message lists the names.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -67,7 +68,7 @@ pub trait ParametersExt {
         named(state_of(self), name)
     }
 
-    /// How many numbers training can change. Parameters that wait for a first input count as 0.
+    /// Returns the number of elements of all parameters. A lazy parameter without values counts as 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -79,10 +80,10 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        count(state_of(self))
+        state::count(&state_of(self))
     }
 
-    /// Makes every layer behave as in training. A new model does.
+    /// Switches the model to training mode, in which a new model is.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -99,7 +100,8 @@ pub trait ParametersExt {
         self.set_training(true);
     }
 
-    /// Makes every layer behave as in use: dropout lets all pass, and so on.
+    /// Switches the model to evaluation mode: dropout keeps every element, batch normalisation uses its
+    /// running statistics, and so on.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -115,9 +117,10 @@ pub trait ParametersExt {
         self.set_training(false);
     }
 
-    /// A copy of the model on a device, in memory of its own, also when the model is there already.
+    /// Returns a copy of the model on a device, in memory of its own, even if the model is on that
+    /// device already.
     ///
-    /// What was shared in the model is shared in the copy; the copy and the model share nothing.
+    /// Tied parameters are tied in the copy too; the copy and the model share nothing.
     ///
     /// # Errors
     /// If the device has not enough memory.
@@ -133,16 +136,18 @@ pub trait ParametersExt {
     /// ```
     fn replicate(&self, device: &Device) -> Result<Self>
     where
-        Self: Replicate + Sized,
+        Self: Parameters + Sized,
     {
-        self.replicate_with(&mut Copier::new(device))
+        let mut copy = self.shallow_copy();
+        copy.visit_mut(&mut *placement::copier(device))?;
+        Ok(copy)
     }
 
-    /// All parameters and buffers with their values, as PyTorch's `state_dict` has them. The tensors
-    /// share the model's memory.
+    /// Returns the values of all parameters and buffers by name, like PyTorch's `state_dict`. The
+    /// tensors share the model's memory.
     ///
     /// # Errors
-    /// If a parameter waits for its first input.
+    /// If a lazy parameter has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -159,13 +164,12 @@ pub trait ParametersExt {
         tensors(state_of(self))
     }
 
-    /// Writes all parameters and buffers to a safetensors file, with the names and the layout that
-    /// PyTorch gives them.
+    /// Writes all parameters and buffers to a safetensors file, with PyTorch's names and layout.
     ///
-    /// The file is complete or it is not there: it is written beside its place and then renamed.
+    /// The file is written under another name and then renamed, so it is complete or not there.
     ///
     /// # Errors
-    /// If a parameter waits for its first input, or the file cannot be written.
+    /// If a lazy parameter has no values yet, or the file cannot be written.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -185,12 +189,12 @@ pub trait ParametersExt {
         files::save(path.as_ref(), &self.state_dict()?)
     }
 
-    /// Reads all parameters and buffers from a safetensors file onto a device, and moves the model
+    /// Loads all parameters and buffers from a safetensors file onto a device, and moves the model
     /// there. Lazy parameters get their shapes from the file.
     ///
     /// # Errors
-    /// If the file is missing or damaged, or is that of another model: the message names what is
-    /// missing, too much, or of another shape. The model is then as it was before.
+    /// If the file is missing or damaged, or belongs to another model: the message names the tensors
+    /// that are missing, unknown, or of another shape. The model is then unchanged.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -207,8 +211,8 @@ pub trait ParametersExt {
         files::assign(&state_of(self), &values)
     }
 
-    /// A table of the layers that an input of this shape passes, with the shape each gives and its
-    /// number of parameters, as d2l's `layer_summary`. Lazy layers get their shapes by it.
+    /// Returns a table of the layers that an input of this shape passes, with the shape of each output
+    /// and the number of parameters, like d2l's `layer_summary`. Lazy layers are initialised by it.
     ///
     /// # Errors
     /// If a layer refuses the input.
@@ -231,11 +235,11 @@ pub trait ParametersExt {
         Summary::of(self, input_shape.into())
     }
 
-    /// Draws every weight anew: the parameters with two or more dimensions. Biases and the scales of
-    /// normalisation layers stay.
+    /// Initialises every weight again: the parameters with two or more dimensions. Biases and the
+    /// scales of normalisation layers stay.
     ///
     /// # Errors
-    /// If a parameter waits for its first input.
+    /// If a lazy parameter has no values yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -254,8 +258,8 @@ pub trait ParametersExt {
 
 impl<T: ?Sized> ParametersExt for T {}
 
-// The methods are compiled for each model anew, in a notebook by each cell that calls them: so they
-// only ask for the state, and the work is done here.
+// Each cell that calls a method compiles it for its model. So the methods only ask for the state,
+// and these functions, which are compiled once, do the work.
 
 fn trained(state: Vec<StateEntry>) -> Vec<(String, Parameter)> {
     let trained = state.into_iter().filter(|entry| entry.trained);
@@ -282,11 +286,6 @@ fn named(state: Vec<StateEntry>, name: &str) -> Result<Parameter> {
     ))
 }
 
-fn count(state: Vec<StateEntry>) -> usize {
-    let shapes = parameters(state).into_iter().filter_map(|p| p.shape().ok());
-    shapes.map(|shape| shape.elem_count()).sum()
-}
-
 fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {
     let entries = state.into_iter();
     entries
@@ -301,11 +300,4 @@ fn initialise(state: Vec<StateEntry>, init: Init) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The parameters and buffers of a model, each once.
-pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {
-    let mut found = Vec::new();
-    model.collect_state("", &mut found);
-    found
 }

@@ -1,8 +1,8 @@
-//! What is known of a parameter's values.
+//! Shape and type of a parameter's values, as far as they are known.
 
 use candle_core::{DType, Tensor};
 
-/// Shape and type of a parameter's values. A size that comes with the first input is `None`.
+/// Shape and type of a parameter's values. A size that depends on the first input is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spec {
     sizes: Vec<Option<usize>>,
@@ -15,7 +15,7 @@ impl Spec {
         Self { sizes, dtype }
     }
 
-    /// That of numbers in which layers compute.
+    /// Creates the spec of `f32` values, in which layers compute.
     pub(super) fn f32(sizes: &[Option<usize>]) -> Self {
         Self::new(sizes, DType::F32)
     }
@@ -26,7 +26,7 @@ impl Spec {
         Self { sizes, dtype }
     }
 
-    /// What is wrong with values that do not have it, as `[2, 3] instead of [2, 4]`.
+    /// Returns how the values differ from the spec, as `[2, 3] instead of [2, 4]`; `None` if they fit.
     pub(crate) fn refusal(&self, values: &Tensor) -> Option<String> {
         let (dims, dtype) = (values.dims(), values.dtype());
         let fits = |(known, size): (&Option<usize>, &usize)| known.is_none_or(|k| k == *size);
@@ -35,6 +35,11 @@ impl Spec {
         }
         (dtype != self.dtype)
             .then(|| format!("{} instead of {}", dtype.as_str(), self.dtype.as_str()))
+    }
+
+    /// Returns the size of a dimension, if it is known.
+    pub(super) fn size(&self, dim: usize) -> Option<usize> {
+        self.sizes.get(dim).copied().flatten()
     }
 
     fn shape(&self) -> String {

@@ -1,44 +1,38 @@
 //! The table of a model's layers.
 
-use crate::nn::{Layer, Parameters, ParametersExt};
+mod recorder;
+
+pub(crate) use recorder::seen;
+pub(super) use recorder::{is_recording, watched};
+
+use crate::nn::{Layer, state, state_of};
 use crate::notebook::Show;
 use candle_core::{DType, Device, Result, Shape, Tensor};
-use std::cell::RefCell;
+use recorder::Row;
 use std::fmt;
 
-thread_local! {
-    /// The rows of the summary that is being made on this thread, if one is.
-    static ROWS: RefCell<Option<Vec<Row>>> = const { RefCell::new(None) };
-}
-
-/// The layers that an input passes, with the shape each gives and its number of parameters.
+/// The layers that an input passes, with the shape of each output and the number of parameters.
 ///
-/// It is what [`summary`](ParametersExt::summary) gives, and shows itself as a table.
+/// [`summary`](crate::nn::ParametersExt::summary) returns it. It shows itself as a table.
 #[derive(Clone, PartialEq)]
 pub struct Summary {
     rows: Vec<Row>,
     total: usize,
 }
 
-#[derive(Clone, PartialEq)]
-struct Row {
-    layer: String,
-    output: Vec<usize>,
-    parameters: usize,
-}
-
 impl Summary {
     pub(super) fn of(model: &dyn Layer, input: Shape) -> Result<Self> {
-        let parameters = model.parameters();
-        let first = parameters.iter().find_map(|p| p.tensor().ok());
+        let state = state_of(model);
+        let trained = state.iter().filter(|entry| entry.trained);
+        let first = { trained }.find_map(|entry| entry.parameter.tensor().ok());
         let (device, dtype) = match &first {
             Some(values) => (values.device(), values.dtype()),
             None => (&Device::Cpu, DType::F32),
         };
-        let run = |dtype| forward(model, Tensor::zeros(&input, dtype, device));
+        let run = |dtype| recorder::record(model, Tensor::zeros(&input, dtype, device));
         let (mut output, mut rows) = run(dtype);
         if output.is_err() && rows.is_empty() {
-            // Where the first layer looks numbers up, as an embedding does, it takes whole ones.
+            // The first layer may take integers, as an embedding does.
             let (second, seen) = run(DType::U32);
             if second.is_ok() || !seen.is_empty() {
                 (output, rows) = (second, seen);
@@ -48,11 +42,11 @@ impl Summary {
         if rows.is_empty() {
             rows.push(Row::of(model, &output));
         }
-        let total = model.num_parameters();
+        let total = state::count(&state_of(model));
         Ok(Self { rows, total })
     }
 
-    /// The number of parameters of the whole model.
+    /// Returns the number of parameters of the whole model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -64,7 +58,7 @@ impl Summary {
         self.total
     }
 
-    /// How many layers it lists.
+    /// Returns the number of layers in the table.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -77,54 +71,9 @@ impl Summary {
     }
 }
 
-/// The output, and the layers that were seen on the way.
-fn forward(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
-    ROWS.set(Some(Vec::new()));
-    let output = input.and_then(|input| model.forward(&input));
-    (output, ROWS.take().unwrap_or_default())
-}
-
-/// Whether layers are only looked at: what they learn from an input is then not to be kept.
-pub(super) fn is_running() -> bool {
-    ROWS.with_borrow(Option::is_some)
-}
-
-impl Row {
-    fn of(layer: &(impl Parameters + ?Sized), output: &Tensor) -> Self {
-        let description = layer.describe();
-        let name = description.split('(').next().unwrap_or_default();
-        Self {
-            layer: name.to_owned(),
-            output: output.dims().to_vec(),
-            parameters: layer.num_parameters(),
-        }
-    }
-}
-
-/// Every layer passes its output through here, so that a summary hears of it.
-pub(crate) fn seen(layer: &(impl Parameters + ?Sized), output: Tensor) -> Result<Tensor> {
-    ROWS.with_borrow_mut(|rows| {
-        if let Some(rows) = rows {
-            rows.push(Row::of(layer, &output));
-        }
-    });
-    Ok(output)
-}
-
-/// Runs a layer that may not know of summaries: it gets a row unless it, or a part of it, made one.
-pub(super) fn watched(layer: &dyn Layer, input: &Tensor) -> Result<Tensor> {
-    let count = || ROWS.with_borrow(|rows| rows.as_ref().map(Vec::len));
-    let before = count();
-    let output = layer.forward(input)?;
-    match before.is_some() && before == count() {
-        true => seen(layer, output),
-        false => Ok(output),
-    }
-}
-
 impl Show for Summary {
     fn show_text(&self) -> String {
-        // Whoever has built a deep network looks for one of its layers.
+        // Readers look for one layer of a deep network, so no rows are left out.
         let mut table =
             crate::notebook::Table::new(["layer", "output shape", "parameters"]).whole();
         for row in &self.rows {
@@ -146,7 +95,9 @@ impl fmt::Debug for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::{BatchNorm1d, Embedding, Flatten, Linear, Parameter, ReLU, Sequential};
+    use crate::nn::{
+        BatchNorm1d, Embedding, Flatten, Linear, Parameter, ParametersExt, ReLU, Sequential,
+    };
     use crate::tensor::zeros;
 
     #[derive(taper_macros::Parameters)]
@@ -206,7 +157,7 @@ total                         13"
     }
 
     #[test]
-    fn a_model_that_takes_tokens_is_given_tokens() {
+    fn a_model_that_takes_tokens_gets_tokens() {
         let net = crate::seq![
             Embedding::new(10, 3).unwrap(),
             Flatten,
@@ -217,19 +168,19 @@ total                         13"
         let message = net.summary((4, 3)).unwrap_err().to_string();
         assert!(
             message.contains("shape [4, 9]"),
-            "the error of the try that came further: {message}"
+            "the error of the run that passed more layers: {message}"
         );
     }
 
     #[test]
-    fn the_zeros_of_a_summary_teach_a_batch_norm_nothing() {
+    fn a_summary_leaves_running_statistics_unchanged() {
         let net = crate::seq![BatchNorm1d::new(2).unwrap()];
         let before = net.state_dict().unwrap();
         net.summary((1, 2)).unwrap();
         let after = net.state_dict().unwrap();
         for ((name, a), (_, b)) in before.iter().zip(&after) {
-            let numbers = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
-            assert_eq!(numbers(a).unwrap(), numbers(b).unwrap(), "{name}");
+            let elements = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
+            assert_eq!(elements(a).unwrap(), elements(b).unwrap(), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What all layers have in common.
+//! Tests that every layer passes.
 
 use super::*;
 use crate::seq;
@@ -7,14 +7,14 @@ use candle_core::{Device, Result};
 
 const CPU: Device = Device::Cpu;
 
-/// A layer, and shapes that it does not take.
+/// A layer, and shapes that it refuses.
 type Refusing = (Box<dyn Layer>, Vec<Vec<usize>>);
 
-/// Every layer that needs a certain shape.
+/// Returns every layer that needs a certain shape.
 fn refusing() -> Result<Vec<Refusing>> {
     let row = |shapes: &[&[usize]]| shapes.iter().map(|shape| shape.to_vec()).collect();
-    let no_pictures: &[&[usize]] = &[&[], &[4], &[8, 8], &[1, 8, 8], &[1, 1, 1, 8, 8]];
-    let with = |more: &[&[usize]]| row(&[no_pictures, more].concat());
+    let no_images: &[&[usize]] = &[&[], &[4], &[8, 8], &[1, 8, 8], &[1, 1, 1, 8, 8]];
+    let with = |more: &[&[usize]]| row(&[no_images, more].concat());
     Ok(vec![
         (Box::new(Linear::new(3, 2)?), row(&[&[], &[2], &[3, 2]])),
         (Box::new(LazyLinear::new(2)), row(&[&[]])),
@@ -55,7 +55,7 @@ fn refusing() -> Result<Vec<Refusing>> {
 }
 
 #[test]
-fn every_layer_refuses_wrong_shapes_by_name_and_says_what_it_takes() -> Result<()> {
+fn every_layer_refuses_wrong_shapes_with_its_name_and_what_it_takes() -> Result<()> {
     for (layer, shapes) in refusing()? {
         for shape in shapes {
             let before = layer.describe();
@@ -69,7 +69,7 @@ fn every_layer_refuses_wrong_shapes_by_name_and_says_what_it_takes() -> Result<(
             assert_eq!(
                 layer.describe(),
                 before,
-                "a refused input settles no lazy layer"
+                "a refused input does not initialise a lazy layer"
             );
         }
     }

@@ -1,45 +1,111 @@
 //! Batch normalisation.
 
-use super::engine::autograd::{Backward, fits, record};
+use super::check;
+use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::threads::map_tasks;
-use super::engine::{Numbers, for_type_of, make, sum_of};
+use super::engine::{CpuView, dispatch_dtype, sum, vec_by_chunks};
 use candle_core::{Result, Tensor};
+use std::fmt::Display;
 use std::mem::MaybeUninit;
 
-/// Numbers of one channel in one example; with fewer, Candle's operations are as fast.
-const LEAST: usize = 8;
+/// The least elements of a channel in one example for which the kernel is used; with fewer, Candle's
+/// operations are as fast.
+const LEAST_AREA: usize = 8;
 
-/// What a batch was normalised with.
-pub(crate) struct Normalized {
+/// A normalised batch, with the statistics that were used.
+pub(crate) struct BatchNormOutput {
     pub(crate) y: Tensor,
-    /// The mean of each channel, `(channels,)`; without a gradient.
+    /// The mean of each channel, `(channels,)`, without a gradient.
     pub(crate) mean: Tensor,
-    /// Its variance, by the number of values.
+    /// The biased variance of each channel, `(channels,)`, without a gradient.
     pub(crate) var: Tensor,
 }
 
-/// Normalises `x` `(batch, channels, …)` for each channel, then scales by `weight` and shifts by
-/// `bias`: with the statistics of `x`, or with a given mean and variance, which are constants.
-/// `None` where there is no kernel.
+/// Normalises each channel of `x` `(batch, channels, …)`, then scales it by `weight` and shifts it by
+/// `bias`, both `(channels,)`. The statistics are those of `x` (training), or the given mean and
+/// variance, which are constants (evaluation).
+///
+/// # Errors
+/// If the shapes, types or devices do not fit, or in training a channel has fewer than two values.
 pub(crate) fn batch_norm(
+    caller: &dyn Display,
     x: &Tensor,
     weight: &Tensor,
     bias: &Tensor,
     statistics: Option<(&Tensor, &Tensor)>,
     eps: f64,
-) -> Result<Option<Normalized>> {
-    let shape = x.dims().get(2..).unwrap_or_default();
-    let area: usize = shape.iter().product();
-    if !fits(&[x, weight, bias]) || x.elem_count() == 0 || area < LEAST {
-        return Ok(None);
+) -> Result<BatchNormOutput> {
+    let channels = weight.elem_count();
+    if x.dims().get(1) != Some(&channels) {
+        let expected = format!("Its second dimension must be {channels}");
+        return Err(check::wrong_shape(caller, x, expected));
     }
-    if let Some((mean, var)) = statistics
-        && (mean.dtype() != x.dtype() || var.dtype() != x.dtype())
-    {
-        return Ok(None);
+    check::same_place(caller, x, weight)?;
+    match statistics {
+        None if x.elem_count() < 2 * channels => {
+            let expected = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
+            return Err(check::wrong_shape(caller, x, expected));
+        }
+        Some((mean, var)) if x.elem_count() == 0 => {
+            return Ok(BatchNormOutput {
+                y: x.clone(),
+                mean: mean.clone(),
+                var: var.clone(),
+            });
+        }
+        _ => {}
     }
-    for_type_of!(x, forward(x, weight, bias, statistics, eps)).map(Some)
+    match suits_kernel(x, weight, bias, statistics) {
+        true => dispatch_dtype!(x, forward(x, weight, bias, statistics, eps)),
+        false => batch_norm_with_candle(x, weight, bias, statistics, eps),
+    }
+}
+
+fn suits_kernel(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+) -> bool {
+    let area: usize = x.dims()[2..].iter().product();
+    has_kernel(&[x, weight, bias])
+        && x.elem_count() > 0
+        && area >= LEAST_AREA
+        && statistics
+            .is_none_or(|(mean, var)| mean.dtype() == x.dtype() && var.dtype() == x.dtype())
+}
+
+fn batch_norm_with_candle(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+    eps: f64,
+) -> Result<BatchNormOutput> {
+    let shape = (1, weight.elem_count(), 1);
+    let dims = x.dims();
+    let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, channels, area)
+    let (mean, var) = match statistics {
+        Some((mean, var)) => (mean.reshape(shape)?, var.reshape(shape)?),
+        None => {
+            let mean = channel_means(&x)?; // (1, channels, 1)
+            let var = channel_means(&x.broadcast_sub(&mean)?.sqr()?)?;
+            (mean, var)
+        }
+    };
+    let scale = (weight.reshape(shape)? / (&var + eps)?.sqrt()?)?;
+    let y = x.broadcast_sub(&mean)?.broadcast_mul(&scale)?;
+    Ok(BatchNormOutput {
+        y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
+        mean: mean.flatten_all()?.detach(),
+        var: var.flatten_all()?.detach(),
+    })
+}
+
+/// Returns the mean of each channel of `(batch, channels, area)`: `(1, channels, 1)`.
+fn channel_means(x: &Tensor) -> Result<Tensor> {
+    x.mean_keepdim(2)?.mean_keepdim(0)
 }
 
 fn forward<T: Element>(
@@ -48,14 +114,14 @@ fn forward<T: Element>(
     bias: &Tensor,
     statistics: Option<(&Tensor, &Tensor)>,
     eps: f64,
-) -> Result<Normalized> {
+) -> Result<BatchNormOutput> {
     let input = x.contiguous()?;
     let layout = Layout::of(&input)?;
     let (mean, var) = match statistics {
         Some((mean, var)) => (mean.to_vec1::<T>()?, var.to_vec1::<T>()?),
         None => {
-            let numbers = Numbers::of(&input)?;
-            let x = numbers.slice::<T>()?;
+            let view = CpuView::of(&input)?;
+            let x = view.as_slice::<T>()?;
             let both = map_tasks(layout.channels, |channel| layout.statistics(x, channel));
             both.into_iter().unzip()
         }
@@ -66,8 +132,8 @@ fn forward<T: Element>(
         .collect();
     let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
     let y = {
-        let numbers = Numbers::of(&input)?;
-        layout.map(numbers.slice::<T>()?, None, |channel| {
+        let view = CpuView::of(&input)?;
+        layout.map(view.as_slice::<T>()?, None, |channel| {
             let factor = weights[channel] * scale[channel];
             [factor, T::ZERO, biases[channel] - mean[channel] * factor]
         })
@@ -77,19 +143,19 @@ fn forward<T: Element>(
     let y = record(&[x, weight, bias], y, x.shape(), || Back {
         x: input.detach(),
         layout,
-        of_batch: statistics.is_none(),
+        batch_statistics: statistics.is_none(),
         weights,
         mean,
         scale,
     })?;
-    Ok(Normalized {
+    Ok(BatchNormOutput {
         y,
         mean: mean_tensor,
         var: var_tensor,
     })
 }
 
-/// How the channels lie.
+/// The memory layout of the channels.
 #[derive(Clone, Copy)]
 struct Layout {
     batch: usize,
@@ -108,8 +174,8 @@ impl Layout {
         })
     }
 
-    /// The numbers of a channel, example by example.
-    fn parts<'a, T>(
+    /// Returns the elements of a channel, one slice for each example.
+    fn planes<'a, T>(
         &self,
         x: &'a [T],
         channel: usize,
@@ -118,24 +184,25 @@ impl Layout {
         (0..self.batch).map(move |i| &x[(i * channels + channel) * area..][..area])
     }
 
-    /// The mean and the variance of a channel.
+    /// Returns the mean and the biased variance of a channel.
     fn statistics<T: Element>(&self, x: &[T], channel: usize) -> (T, T) {
         let count = T::of((self.batch * self.area) as f64);
-        let mean = self.parts(x, channel).map(sum_of).sum::<T>() / count;
-        let squares = self.parts(x, channel).map(|x| squares_around(x, mean));
+        let mean = self.planes(x, channel).map(sum).sum::<T>() / count;
+        let squares = self.planes(x, channel).map(|x| squared_deviations(x, mean));
         (mean, squares.sum::<T>() / count)
     }
 
-    /// `a·x + b·other + c`, with the numbers that `factors` gives for a channel.
+    /// Returns `a·x + b·other + c`, where `factors` returns `[a, b, c]` for a channel.
     fn map<T: Element>(
         &self,
         x: &[T],
         other: Option<&[T]>,
         factors: impl Fn(usize) -> [T; 3] + Sync,
     ) -> Vec<T> {
-        // SAFETY: `combine` writes as many numbers as it reads.
+        // SAFETY: the slices have the same length, and `combine` initialises one element for each that
+        // it reads.
         unsafe {
-            make(x.len(), self.area, |first, out| {
+            vec_by_chunks(x.len(), self.area, |first, out| {
                 let range = first..first + self.area;
                 let other = other.map(|other| &other[range.clone()]);
                 let factors = factors(first / self.area % self.channels);
@@ -146,7 +213,7 @@ impl Layout {
 }
 
 multiversion! {
-    fn squares_around<T: Element>(x: &[T], mean: T) -> T {
+    fn squared_deviations<T: Element>(x: &[T], mean: T) -> T {
         let mut sums = [T::ZERO; 32];
         let chunks = x.chunks_exact(32);
         let rest = chunks.remainder();
@@ -161,8 +228,8 @@ multiversion! {
 }
 
 multiversion! {
-    /// The sum of the gradient, and that of the gradient times the distance from the mean.
-    fn sums_of_gradient<T: Element>(gradient: &[T], x: &[T], mean: T) -> (T, T) {
+    /// Returns the sum of the gradient, and the sum of its product with the deviation from the mean.
+    fn gradient_sums<T: Element>(gradient: &[T], x: &[T], mean: T) -> (T, T) {
         let mut sums = ([T::ZERO; 32], [T::ZERO; 32]);
         let chunks = gradient.chunks_exact(32);
         let done = gradient.len() / 32 * 32;
@@ -202,11 +269,11 @@ multiversion! {
 struct Back<T> {
     x: Tensor,
     layout: Layout,
-    /// Whether the statistics are those of `x`, so that it moves them.
-    of_batch: bool,
+    /// Whether the statistics are those of `x`, so that gradients flow through them.
+    batch_statistics: bool,
     weights: Vec<T>,
     mean: Vec<T>,
-    /// One by the standard deviation.
+    /// The reciprocal of the standard deviation.
     scale: Vec<T>,
 }
 
@@ -217,12 +284,12 @@ impl<T: Element> Backward for Back<T> {
         gradient: &Tensor,
         wanted: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
-        let (g, x) = (Numbers::of(gradient)?, Numbers::of(&self.x)?);
-        let (g, x) = (g.slice::<T>()?, x.slice::<T>()?);
+        let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
+        let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let layout = self.layout;
         let sums: Vec<(T, T)> = map_tasks(layout.channels, |channel| {
-            let parts = layout.parts(g, channel).zip(layout.parts(x, channel));
-            let sums = parts.map(|(g, x)| sums_of_gradient(g, x, self.mean[channel]));
+            let planes = layout.planes(g, channel).zip(layout.planes(x, channel));
+            let sums = planes.map(|(g, x)| gradient_sums(g, x, self.mean[channel]));
             sums.fold((T::ZERO, T::ZERO), |(a, b), (c, d)| (a + c, b + d))
         });
         let count = T::of((layout.batch * layout.area) as f64);
@@ -230,7 +297,7 @@ impl<T: Element> Backward for Back<T> {
             layout.map(g, Some(x), |channel| {
                 let scale = self.scale[channel];
                 let factor = self.weights[channel] * scale;
-                if !self.of_batch {
+                if !self.batch_statistics {
                     return [factor, T::ZERO, T::ZERO];
                 }
                 let (sum, product) = sums[channel];
@@ -255,5 +322,49 @@ impl<T: Element> Backward for Back<T> {
             Some(of_channels(of_weight.collect())?).filter(|_| wanted[1]),
             Some(of_channels(of_bias.collect())?).filter(|_| wanted[2]),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{rand, randn};
+    use candle_core::Device;
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("batch_norm", 60, |case| {
+            let channels = case.between(1, 9);
+            let shape = (
+                case.between(1, 6),
+                channels,
+                case.between(3, 20),
+                case.between(3, 20),
+            );
+            let inputs = vec![
+                case.input(randn(shape, &CPU)),
+                case.input(rand(channels, &CPU)),
+                case.input(randn(channels, &CPU)),
+            ];
+            let given = case.one_of(&[true, false]).then(|| {
+                (
+                    case.input(randn(channels, &CPU)),
+                    case.input(rand(channels, &CPU)),
+                )
+            });
+            let statistics = given.clone();
+            let kernel = move |x: &[Tensor]| {
+                let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
+                Ok(batch_norm(&"batch_norm", &x[0], &x[1], &x[2], statistics, 1e-5)?.y)
+            };
+            let candle = move |x: &[Tensor]| {
+                let statistics = given.as_ref().map(|(mean, var)| (mean, var));
+                Ok(batch_norm_with_candle(&x[0], &x[1], &x[2], statistics, 1e-5)?.y)
+            };
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 }

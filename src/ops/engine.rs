@@ -1,109 +1,125 @@
-//! What the kernels are made of: vectors of the processor, the matrix product, threads, memory, and
-//! the way gradients pass from kernel to kernel.
+//! The machinery below the operations' kernels. It knows nothing about any operation.
 //!
-//! Work is split by the shapes alone, never by the number of threads, so results do not depend on it.
+//! The path of the data through a kernel, and the module that does each part:
+//!
+//! 1. [`autograd::has_kernel`] decides whether the kernels can compute with the given tensors.
+//! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
+//! 3. [`CpuView`] gives the kernel the elements of an input as a slice.
+//! 4. [`threads`] runs the kernel's tasks on all cores. [`vec_by_chunks`] and [`shared_slice`] let
+//!    the tasks write disjoint parts of the output; [`scratch`] lends each task temporary memory.
+//! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
+//!    with explicit vectors are in [`microkernel`]; [`gemm`] builds the matrix product on them.
+//! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass into Candle's
+//!    graph.
+//!
+//! Work is split by the shapes alone, never by the number of threads, so the results do not depend
+//! on the number of threads.
 
 pub(super) mod autograd;
 pub(super) mod gemm;
 mod memory;
 pub(super) mod microkernel;
 pub(super) mod scratch;
-pub(super) mod shared;
+pub(super) mod shared_slice;
 pub(super) mod simd;
 pub(super) mod threads;
 
 use candle_core::{Result, Storage, StorageRef, Tensor, bail};
-use shared::written;
+use shared_slice::vec_filled_by;
 use simd::Element;
 use std::mem::MaybeUninit;
 use threads::for_each_task;
 
-/// The numbers of a contiguous tensor on the CPU.
-pub(super) struct Numbers<'a> {
+/// Read access to the elements of a contiguous tensor on the CPU.
+pub(super) struct CpuView<'a> {
     storage: StorageRef<'a>,
-    from: usize,
+    start: usize,
     count: usize,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> CpuView<'a> {
     pub(super) fn of(tensor: &'a Tensor) -> Result<Self> {
         let (storage, layout) = tensor.storage_and_layout();
-        let Some((from, to)) = layout.contiguous_offsets() else {
-            bail!("a kernel was given a tensor that is not contiguous");
+        let Some((start, end)) = layout.contiguous_offsets() else {
+            bail!(
+                "kernel: expected a contiguous tensor, found strides {:?}",
+                layout.stride()
+            );
         };
-        let count = to - from;
-        Ok(Numbers {
+        let count = end - start;
+        Ok(CpuView {
             storage,
-            from,
+            start,
             count,
         })
     }
 
-    pub(super) fn slice<T: Element>(&self) -> Result<&[T]> {
+    pub(super) fn as_slice<T: Element>(&self) -> Result<&[T]> {
         match &*self.storage {
             Storage::Cpu(storage) => {
-                Ok(&storage.as_slice::<T>()?[self.from..self.from + self.count])
+                Ok(&storage.as_slice::<T>()?[self.start..self.start + self.count])
             }
-            _ => bail!("a kernel was given a tensor of a GPU"),
+            _ => bail!("kernel: expected a tensor on the CPU, found one on a GPU"),
         }
     }
 }
 
-/// Calls a function for the type of a tensor's numbers.
-macro_rules! for_type_of {
+/// Calls a generic function with the element type of a tensor.
+macro_rules! dispatch_dtype {
     ($tensor:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $tensor.dtype() {
             candle_core::DType::F32 => $function::<f32>($($argument),*),
             candle_core::DType::F64 => $function::<f64>($($argument),*),
-            other => candle_core::bail!("no kernel computes in {other:?}"),
+            other => candle_core::bail!("kernel: expected f32 or f64, found {other:?}"),
         }
     };
 }
-pub(super) use for_type_of;
+pub(super) use dispatch_dtype;
 
-/// A vector made in pieces of `piece` numbers, on all cores if there are several pieces.
+/// Returns a vector of `count` elements, computed in chunks of `chunk` elements; several chunks are
+/// computed on all cores.
 ///
 /// # Safety
-/// `work(first, out)` must write all of `out`, which begins at the number `first`.
-pub(super) unsafe fn make<T: Element>(
+/// `compute(first, out)` must initialise all of `out`, the chunk that begins at index `first`.
+pub(super) unsafe fn vec_by_chunks<T: Element>(
     count: usize,
-    piece: usize,
-    work: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
+    chunk: usize,
+    compute: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
 ) -> Vec<T> {
-    // SAFETY: the pieces cover all numbers, do not overlap, and `work` writes them.
+    // SAFETY: the chunks cover all indices and do not overlap, and `compute` initialises each.
     unsafe {
-        written(count, |out| {
-            for_each_task(count.div_ceil(piece), |i| {
-                let (first, end) = (i * piece, ((i + 1) * piece).min(count));
-                work(first, out.part(first, end - first));
+        vec_filled_by(count, |out| {
+            for_each_task(count.div_ceil(chunk), |i| {
+                let (first, end) = (i * chunk, ((i + 1) * chunk).min(count));
+                compute(first, out.part(first, end - first));
             });
         })
     }
 }
 
-/// `count` in parts of at most `most`, none much smaller than the others.
-pub(super) fn evenly(count: usize, most: usize) -> Vec<usize> {
+/// Splits `count` into parts of at most `most` whose sizes differ by at most one.
+pub(super) fn split_evenly(count: usize, most: usize) -> Vec<usize> {
     let parts = count.div_ceil(most);
     (0..parts)
         .map(|i| (i + 1) * count / parts - i * count / parts)
         .collect()
 }
 
-/// The sum in eight strands, which the compiler can make a vector of.
+/// Returns the sum, from eight partial sums so that the compiler can vectorise the loop.
 #[inline(always)]
-pub(super) fn sum_of<T: Element>(numbers: &[T]) -> T {
+pub(super) fn sum<T: Element>(values: &[T]) -> T {
     let mut sums = [T::ZERO; 8];
-    let chunks = numbers.chunks_exact(8);
+    let chunks = values.chunks_exact(8);
     let rest = chunks.remainder();
     for chunk in chunks {
-        for (sum, number) in sums.iter_mut().zip(chunk) {
-            *sum += *number;
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += *value;
         }
     }
     sums.into_iter().sum::<T>() + rest.iter().copied().sum::<T>()
 }
 
-/// The sum of products, in sixteen strands for the same reason.
+/// Returns the dot product, from sixteen partial sums so that the compiler can vectorise the loop.
 #[inline(always)]
 pub(super) fn dot<T: Element>(a: &[T], b: &[T]) -> T {
     let mut sums = [T::ZERO; 16];

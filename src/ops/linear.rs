@@ -1,22 +1,49 @@
-//! The fully connected layer.
+//! The linear (fully connected) operation.
 
-use super::engine::autograd::{Backward, fits, record};
+use super::check;
+use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
-use super::engine::{Numbers, for_type_of};
+use super::engine::{CpuView, dispatch_dtype};
 use candle_core::{Result, Tensor};
+use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// `x · weightᵀ + bias` over the last dimension of `x`; `None` where there is no kernel.
-pub(crate) fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Option<Tensor>> {
-    let inputs: Vec<&Tensor> = [Some(x), Some(weight), bias]
-        .into_iter()
-        .flatten()
-        .collect();
-    if !fits(&inputs) || x.elem_count() == 0 {
-        return Ok(None);
+/// Returns `x · weightᵀ + bias` over the last dimension of `x`: `(…, in)` to `(…, out)`, with `weight`
+/// `(out, in)` and `bias` `(out,)`.
+///
+/// # Errors
+/// If the shapes, types or devices do not fit.
+pub(crate) fn linear(
+    caller: &dyn Display,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
+    let (_, in_features) = weight.dims2()?;
+    if x.dims().last() != Some(&in_features) {
+        let expected = format!("Its last dimension must be {in_features}");
+        return Err(check::wrong_shape(caller, x, expected));
     }
-    for_type_of!(x, forward(&inputs)).map(Some)
+    check::same_place(caller, x, weight)?;
+    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    match has_kernel(&inputs) && x.elem_count() > 0 {
+        true => dispatch_dtype!(x, forward(&inputs)),
+        false => linear_with_candle(x, weight, bias),
+    }
+}
+
+fn linear_with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let (out_features, in_features) = weight.dims2()?;
+    let rows = x.elem_count() / in_features;
+    let y = x.reshape((rows, in_features))?.matmul(&weight.t()?)?; // (rows, out)
+    let y = match bias {
+        Some(bias) => y.broadcast_add(bias)?,
+        None => y,
+    };
+    let mut shape = x.dims().to_vec();
+    shape[x.rank() - 1] = out_features;
+    y.reshape(shape)
 }
 
 fn forward<T: Element>(inputs: &[&Tensor]) -> Result<Tensor> {
@@ -25,13 +52,13 @@ fn forward<T: Element>(inputs: &[&Tensor]) -> Result<Tensor> {
     let (outs, ins) = weight.dims2()?;
     let rows = x.elem_count() / ins;
     let y = {
-        let bias = bias.as_ref().map(Numbers::of).transpose()?;
-        let bias = bias.as_ref().map(|bias| bias.slice::<T>()).transpose()?;
-        let (x, weight) = (Numbers::of(&x)?, Numbers::of(&weight)?);
-        let weight = Matrix::of_rows(weight.slice::<T>()?, ins).transposed();
+        let bias = bias.as_ref().map(CpuView::of).transpose()?;
+        let bias = bias.as_ref().map(|bias| bias.as_slice::<T>()).transpose()?;
+        let (x, weight) = (CpuView::of(&x)?, CpuView::of(&weight)?);
+        let weight = Matrix::of_rows(weight.as_slice::<T>()?, ins).transposed();
         product(
             [rows, ins, outs],
-            Matrix::of_rows(x.slice()?, ins),
+            Matrix::of_rows(x.as_slice()?, ins),
             weight,
             bias,
         )
@@ -62,20 +89,20 @@ impl<T: Element> Backward for Back<T> {
     ) -> Result<[Option<Tensor>; 3]> {
         let (outs, ins) = self.weight.dims2()?;
         let rows = self.x.elem_count() / ins;
-        let numbers = Numbers::of(gradient)?;
-        let gradient = numbers.slice::<T>()?;
+        let view = CpuView::of(gradient)?;
+        let gradient = view.as_slice::<T>()?;
         let g = Matrix::of_rows(gradient, outs);
         let device = self.x.device();
         let mut gradients = [None, None, None];
         if x_wanted {
-            let weight = Numbers::of(&self.weight)?;
-            let weight = Matrix::of_rows(weight.slice()?, ins);
+            let weight = CpuView::of(&self.weight)?;
+            let weight = Matrix::of_rows(weight.as_slice()?, ins);
             let of_x = product([rows, outs, ins], g, weight, None);
             gradients[0] = Some(Tensor::from_vec(of_x, self.x.shape(), device)?);
         }
         if weight_wanted {
-            let x = Numbers::of(&self.x)?;
-            let x = Matrix::of_rows(x.slice()?, ins);
+            let x = CpuView::of(&self.x)?;
+            let x = Matrix::of_rows(x.as_slice()?, ins);
             let of_weight = product([outs, rows, ins], g.transposed(), x, None);
             gradients[1] = Some(Tensor::from_vec(of_weight, (outs, ins), device)?);
         }
@@ -87,5 +114,46 @@ impl<T: Element> Backward for Back<T> {
             gradients[2] = Some(Tensor::from_vec(sums, outs, device)?);
         }
         Ok(gradients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{randn, zeros};
+    use candle_core::Device;
+
+    #[test]
+    fn a_wrong_shape_is_an_error() {
+        let (x, weight) = (zeros((2, 4), &Device::Cpu), zeros((2, 3), &Device::Cpu));
+        let error = linear(&"linear", &x.unwrap(), &weight.unwrap(), None).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "linear cannot take an input of shape [2, 4]\nIts last dimension must be 3"
+        );
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("linear", 60, |case| {
+            let (ins, outs) = (
+                case.one_of(&[1, 3, 17, 84, 600, 1300]),
+                case.between(1, 130),
+            );
+            let rows = case.one_of(&[1, 2, 7, 32, 65]);
+            let x = match case.between(0, 2) {
+                0 => randn((2, rows, ins), &Device::Cpu),
+                _ => randn((rows, ins), &Device::Cpu),
+            };
+            let weight = randn((outs, ins), &Device::Cpu);
+            let mut inputs = vec![case.input(x), case.input(weight)];
+            if case.one_of(&[true, false]) {
+                inputs.push(case.input(randn(outs, &Device::Cpu)));
+            }
+            let kernel = |x: &[Tensor]| linear(&"linear", &x[0], &x[1], x.get(2));
+            let candle = |x: &[Tensor]| linear_with_candle(&x[0], &x[1], x.get(2));
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 }

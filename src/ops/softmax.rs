@@ -1,72 +1,91 @@
-//! Softmax: scores made probabilities.
+//! Softmax over the last dimension, and its logarithm.
 
-use super::engine::autograd::{Backward, fits, record};
+use super::check;
+use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
-use super::engine::{Numbers, dot, for_type_of, make};
-use candle_core::{Result, Tensor};
+use super::engine::{CpuView, dispatch_dtype, dot, vec_by_chunks};
+use candle_core::{D, Result, Tensor};
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Numbers that one thread takes at a time, at least one row.
-const PIECE: usize = 1 << 13;
+/// The elements of one task, rounded to whole rows.
+const CHUNK: usize = 1 << 13;
 
-/// The softmax over the last dimension; `None` where there is no kernel.
-pub(crate) fn softmax(x: &Tensor) -> Result<Option<Tensor>> {
-    if !fits(&[x]) || x.rank() == 0 || x.elem_count() == 0 {
-        return Ok(None);
+/// Returns `exp(x) / Σ exp(x)`, with the sum over the last dimension.
+pub(crate) fn softmax(caller: &dyn Display, x: &Tensor) -> Result<Tensor> {
+    if x.rank() == 0 {
+        let expected = "Expected logits along the last dimension: (…, classes)";
+        return Err(check::wrong_shape(caller, x, expected));
     }
-    for_type_of!(x, forward(x)).map(Some)
+    match has_kernel(&[x]) && x.elem_count() > 0 {
+        true => dispatch_dtype!(x, forward(x)),
+        false => softmax_with_candle(x),
+    }
+}
+
+fn softmax_with_candle(x: &Tensor) -> Result<Tensor> {
+    let x = x
+        .broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?
+        .exp()?;
+    x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
+}
+
+/// Returns the logarithm of softmax, with Candle's operations.
+pub(super) fn log_softmax(x: &Tensor) -> Result<Tensor> {
+    let x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
+    x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?)
 }
 
 fn forward<T: Element>(x: &Tensor) -> Result<Tensor> {
     let input = x.contiguous()?;
-    let numbers = Numbers::of(&input)?;
-    let from = numbers.slice::<T>()?;
-    let count = last(x);
-    // SAFETY: `one_row` writes its row, and pieces are whole rows.
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
+    let count = row_length(x);
+    // SAFETY: `softmax_row` initialises its row, and chunks are whole rows.
     let y = unsafe {
-        make(from.len(), piece(count), |first, y| {
-            let rows = from[first..].chunks_exact(count);
+        vec_by_chunks(values.len(), chunk(count), |first, y| {
+            let rows = values[first..].chunks_exact(count);
             for (x, y) in rows.zip(y.chunks_exact_mut(count)) {
-                one_row(x, y);
+                softmax_row(x, y);
             }
         })
     };
-    drop(numbers);
+    drop(view);
     record(&[x], y, x.shape(), || Back::<T>(PhantomData))
 }
 
-fn last(x: &Tensor) -> usize {
+fn row_length(x: &Tensor) -> usize {
     x.dims().last().copied().unwrap_or(1)
 }
 
-fn piece(count: usize) -> usize {
-    (PIECE / count).max(1) * count
+fn chunk(count: usize) -> usize {
+    (CHUNK / count).max(1) * count
 }
 
 multiversion! {
-    fn one_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>]) {
-        probabilities(y.write_copy_of_slice(x));
+    fn softmax_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>]) {
+        softmax_in_place(y.write_copy_of_slice(x));
     }
 }
 
-/// Makes probabilities of scores; gives the largest score, and the sum by which it divided.
+/// Replaces logits by probabilities; returns the largest logit, and the sum of `exp(logit - largest)`.
 #[inline(always)]
-pub(super) fn probabilities<T: Element>(row: &mut [T]) -> (T, T) {
-    let mut most = row[0];
-    for score in row.iter() {
-        most = if *score > most { *score } else { most };
+pub(super) fn softmax_in_place<T: Element>(row: &mut [T]) -> (T, T) {
+    let mut largest = row[0];
+    for x in row.iter() {
+        largest = if *x > largest { *x } else { largest };
     }
     let mut sum = T::ZERO;
-    for score in row.iter_mut() {
-        *score = (*score - most).exponential();
-        sum += *score;
+    for x in row.iter_mut() {
+        *x = (*x - largest).exp();
+        sum += *x;
     }
     let scale = T::ONE / sum;
-    for score in row.iter_mut() {
-        *score *= scale;
+    for x in row.iter_mut() {
+        *x *= scale;
     }
-    (most, sum)
+    (largest, sum)
 }
 
 struct Back<T>(PhantomData<T>);
@@ -81,18 +100,18 @@ impl<T: Element> Backward for Back<T> {
         _: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
         let Some(output) = output else {
-            candle_core::bail!("the output was not kept");
+            candle_core::bail!("softmax: the output was not saved");
         };
-        let (g, y) = (Numbers::of(gradient)?, Numbers::of(output)?);
-        let (g, y) = (g.slice::<T>()?, y.slice::<T>()?);
-        let count = last(output);
-        // SAFETY: `slopes` writes its row, and pieces are whole rows.
+        let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
+        let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);
+        let count = row_length(output);
+        // SAFETY: `gradient_row` initialises its row, and chunks are whole rows.
         let of_x = unsafe {
-            make(g.len(), piece(count), |first, out| {
+            vec_by_chunks(g.len(), chunk(count), |first, out| {
                 let rows = g[first..].chunks_exact(count);
                 let rows = rows.zip(y[first..].chunks_exact(count));
                 for ((g, y), out) in rows.zip(out.chunks_exact_mut(count)) {
-                    slopes(g, y, out);
+                    gradient_row(g, y, out);
                 }
             })
         };
@@ -102,10 +121,46 @@ impl<T: Element> Backward for Back<T> {
 }
 
 multiversion! {
-    fn slopes<T: Element>(gradient: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
+    fn gradient_row<T: Element>(gradient: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
         let common = dot(gradient, y);
         for ((out, g), y) in out.iter_mut().zip(gradient).zip(y) {
             out.write(*y * (*g - common));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{randn, tensor};
+    use candle_core::Device;
+
+    #[test]
+    fn nan_stays_nan() {
+        let x = tensor(&[f64::NAN], &Device::Cpu).unwrap();
+        let y = softmax(&"softmax", &x).unwrap().to_vec1::<f32>().unwrap();
+        assert!(y[0].is_nan());
+    }
+
+    #[test]
+    fn a_wrong_shape_is_an_error() {
+        let x = tensor(1.0, &Device::Cpu).unwrap();
+        assert_eq!(
+            softmax(&"softmax", &x).unwrap_err().to_string(),
+            "softmax cannot take an input of shape []\n\
+             Expected logits along the last dimension: (…, classes)"
+        );
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("softmax", 20, |case| {
+            let shape = (case.between(1, 90), case.between(1, 800));
+            let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+            let kernel = |x: &[Tensor]| softmax(&"softmax", &x[0]);
+            let candle = |x: &[Tensor]| softmax_with_candle(&x[0]);
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 }

@@ -1,5 +1,6 @@
-//! Kernels against Candle's operations, on shapes of all kinds.
+//! Compares kernels with Candle's operations, for random shapes.
 
+use super::engine::autograd::is_from_kernel;
 use candle_core::{DType, Result, Tensor, Var};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -8,10 +9,10 @@ use rand_chacha::ChaCha8Rng;
 /// An operation of some inputs.
 pub(crate) type Operation = Box<dyn Fn(&[Tensor]) -> Result<Tensor> + Send + Sync>;
 
-/// Inputs, the kernel's operation, and Candle's.
+/// The inputs, the operation with its kernel, and the same with Candle's operations.
 pub(crate) type Setup = (Vec<Tensor>, Operation, Operation);
 
-/// One case of a sweep, from a generator of its own.
+/// One case of a comparison, with its own random generator.
 pub(crate) struct Case {
     random: ChaCha8Rng,
     dtype: DType,
@@ -26,7 +27,7 @@ impl Case {
         *choices.choose(&mut self.random).expect("choices")
     }
 
-    /// The tensor in the type of the case; sometimes not contiguous, or a part of another.
+    /// Returns the tensor in the type of the case; sometimes not contiguous, or a part of another tensor.
     pub(crate) fn input(&mut self, tensor: Result<Tensor>) -> Tensor {
         let tensor = tensor.and_then(|t| t.to_dtype(self.dtype)).expect("input");
         let last = tensor.rank() - 1;
@@ -42,7 +43,7 @@ impl Case {
     }
 }
 
-/// Compares `count` cases in each type, forward and backward; a case may be left out.
+/// Compares `count` cases in each type, forward and backward. A case is skipped if `setup` returns `None`.
 pub(crate) fn compare(name: &str, count: u64, mut setup: impl FnMut(&mut Case) -> Option<Setup>) {
     for dtype in [DType::F32, DType::F64] {
         let mut compared = 0;
@@ -80,7 +81,8 @@ fn compare_one(
     for (i, (got, want)) in got[1..].iter().zip(&want[1..]).enumerate() {
         assert_close(&format!("{what}: gradient {i}"), got, want, tolerances[1]);
     }
-    // One thread gives the same bits.
+    assert!(is_from_kernel(&got[0]), "{what}: the kernel was not used");
+    // One thread computes the same bits.
     let one = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build()
@@ -88,14 +90,14 @@ fn compare_one(
     let alone = one.install(|| run(inputs, kernel));
     for (got, alone) in got.iter().zip(&alone) {
         assert_eq!(
-            numbers(got),
-            numbers(alone),
-            "{what}: it depends on the threads"
+            elements(got),
+            elements(alone),
+            "{what}: the result depends on the number of threads"
         );
     }
 }
 
-/// The output, and the gradient of each input.
+/// Returns the output, and the gradient of each input.
 fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
     let vars: Vec<Var> = inputs
         .iter()
@@ -110,15 +112,15 @@ fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
                 true => var.as_tensor().clone(),
                 false => {
                     let last = input.rank() - 1;
-                    let turned = var.transpose(last - 1, last).unwrap().contiguous().unwrap();
-                    turned.transpose(last - 1, last).unwrap()
+                    let transposed = var.transpose(last - 1, last).unwrap().contiguous().unwrap();
+                    transposed.transpose(last - 1, last).unwrap()
                 }
             },
         )
         .collect();
     let output = operation(&views).unwrap();
     let count = output.elem_count();
-    // Mostly positive: sums that cancel have no digits of their own.
+    // Mostly positive, so that sums do not cancel and lose digits.
     let weights: Vec<f64> = (0..count).map(|i| 0.6 + (i as f64 * 0.7).sin()).collect();
     let weights = Tensor::from_vec(weights, output.shape(), output.device()).unwrap();
     let weights = weights.to_dtype(output.dtype()).unwrap();
@@ -135,15 +137,15 @@ fn run(inputs: &[Tensor], operation: &Operation) -> Vec<Tensor> {
         .collect()
 }
 
-fn numbers(tensor: &Tensor) -> Vec<f64> {
+fn elements(tensor: &Tensor) -> Vec<f64> {
     let tensor = tensor.to_dtype(DType::F64).unwrap();
     tensor.flatten_all().unwrap().to_vec1().unwrap()
 }
 
-/// Within `tolerance` of the largest number.
+/// Checks that the elements differ by at most `tolerance` times the largest.
 fn assert_close(what: &str, got: &Tensor, want: &Tensor, tolerance: f64) {
     assert_eq!(got.dims(), want.dims(), "{what}");
-    let (got, want) = (numbers(got), numbers(want));
+    let (got, want) = (elements(got), elements(want));
     let size = want.iter().fold(1e-3, |size: f64, x| size.max(x.abs()));
     for (i, (got, want)) in got.iter().zip(&want).enumerate() {
         let off = (got - want).abs();

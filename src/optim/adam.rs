@@ -38,7 +38,7 @@ impl AdamState {
             ..
         } = *self;
         let in_place = |value: &Tensor, gradient: &Tensor, [mean, square]: &[Tensor; 2], step| {
-            let rule = ops::Moments {
+            let rule = ops::AdamStep {
                 step,
                 lr,
                 betas,
@@ -46,7 +46,7 @@ impl AdamState {
                 weight_decay,
                 decoupled,
             };
-            ops::adapt(value, gradient, [mean, square], rule)
+            ops::adam_step(value, gradient, [mean, square], rule)
         };
         let slots = &mut self.slots;
         slots.update(

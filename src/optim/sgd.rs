@@ -100,14 +100,14 @@ impl Optimizer for Sgd {
             ..
         } = *self;
         let remembers = momentum != 0.0;
-        let rule = ops::Descent {
+        let rule = ops::SgdStep {
             lr,
             momentum,
             nesterov,
             weight_decay,
         };
         let in_place = |value: &Tensor, gradient: &Tensor, [buffer]: &[Tensor; 1], _| {
-            ops::descend(value, gradient, remembers.then_some(buffer), rule)
+            ops::sgd_step(value, gradient, remembers.then_some(buffer), rule)
         };
         let slots = &mut self.slots;
         slots.update(

@@ -137,7 +137,7 @@ impl<const N: usize> OptimizerState<N> {
 /// checked at the next step.
 fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'a Tensor> {
     let tensor = state.get(name).ok_or_else(|| missing(name))?;
-    match parameter.form().and_then(|form| form.refusal(tensor)) {
+    match parameter.spec().and_then(|spec| spec.refusal(tensor)) {
         Some(refusal) => Err(foreign(format!("{name} is {refusal}"))),
         None => Ok(tensor),
     }

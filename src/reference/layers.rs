@@ -232,7 +232,7 @@ fn check_parameters(layer: &dyn Layer, x: &Tensor) {
     }
 }
 
-fn in_f64(layer: impl Layer + Replicate + 'static) -> Box<dyn Layer> {
+fn in_f64(layer: impl Layer + 'static) -> Box<dyn Layer> {
     for entry in state_of(&layer)
         .iter()
         .filter(|entry| entry.name != "num_batches_tracked")

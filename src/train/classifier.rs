@@ -2,9 +2,7 @@
 
 use super::{Module, accuracy};
 use crate::data::Batch;
-use crate::nn::{
-    Copier, Layer, Parameter, Parameters, ParametersExt, Replicate, StateEntry, cross_entropy,
-};
+use crate::nn::{Layer, Parameter, Parameters, ParametersExt, Visitor, VisitorMut, cross_entropy};
 use crate::notebook::Show;
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Result, Tensor};
@@ -88,13 +86,13 @@ impl<N> Classifier<N> {
     }
 }
 
-impl<N: Layer + Replicate + 'static> Layer for Classifier<N> {
+impl<N: Layer + 'static> Layer for Classifier<N> {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         self.net.forward(input)
     }
 }
 
-impl<N: Layer + Replicate + 'static> Module for Classifier<N> {
+impl<N: Layer + 'static> Module for Classifier<N> {
     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
         cross_entropy(y_hat, y)
     }
@@ -120,34 +118,19 @@ impl<N: Layer + Replicate + 'static> Module for Classifier<N> {
 }
 
 impl<N: Parameters> Parameters for Classifier<N> {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.net.fields()
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        self.net.visit(visitor);
     }
 
-    fn describe(&self) -> String {
-        self.net.describe()
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.net.visit_mut(visitor)
     }
 
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.net.collect_state(path, found);
-    }
-
-    fn set_training(&self, training: bool) {
-        self.net.set_training(training);
-    }
-
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.net.place(copier)
-    }
-}
-
-impl<N: Replicate> Replicate for Classifier<N> {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            net: self.net.replicate_with(copier)?,
-            lr: self.lr,
-            optimizer: self.optimizer,
-        })
+    fn shallow_copy(&self) -> Self {
+        Self {
+            net: self.net.shallow_copy(),
+            ..*self
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::recorder;
 use crate::data::Batch;
-use crate::nn::{Layer, ParametersExt, Replicate};
+use crate::nn::{Layer, ParametersExt};
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Device, Result, Tensor};
 
@@ -38,7 +38,7 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(model.training_step(&batch)?.dims(), [0; 0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Module: Layer + Replicate + 'static {
+pub trait Module: Layer + 'static {
     /// Returns how far the predictions are from the targets: a scalar, the mean over the batch.
     ///
     /// # Errors

@@ -37,10 +37,18 @@ fn what_is_missing_is_named_before_anything_long_begins_and_nothing_else_is_need
         .says("rustup update stable");
 
     let none = programs_without(&place.path().join("none"), |name| name == "rustc");
-    let without_rust = |arguments| place.taper(arguments).env("PATH", &none).run();
+    // Rust is also looked for where it is usually installed.
+    let without_rust = |arguments| {
+        place
+            .taper(arguments)
+            .without("CARGO_HOME")
+            .env("HOME", place.path())
+            .env("PATH", &none)
+            .run()
+    };
     without_rust(["setup"])
         .fails()
-        .says("rustc is not on the PATH")
+        .says("Rust was not found")
         .says("https://rustup.rs");
     without_rust(["doctor"])
         .fails()

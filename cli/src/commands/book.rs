@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use taper_book::{self as book, mdbook};
-use taper_host::home;
+use taper_host::checkout;
 use taper_host::progress::Console;
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ enum What {
 
 /// Becomes mdBook, so that Ctrl-C and other signals reach it directly.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let folder = home::folder().join("book");
+    let folder = checkout::folder().join("book");
     if !folder.join("book.toml").exists() {
         bail!(
             "There is no book in {}: run this command from a complete clone of Taper.",

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
+use taper_host::checkout;
 use taper_host::gpu;
-use taper_host::home;
 use taper_host::progress::Console;
 
 /// Run a command that compiles for NVIDIA GPUs: `taper cuda cargo test --features cuda`
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 /// Becomes the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let settings = gpu::for_cuda(&home::folder(), &mut Console::new())?;
+    let settings = gpu::for_cuda(&checkout::folder(), &mut Console::new())?;
     let (program, rest) = arguments.command.split_first().context("no command")?;
     let error = Command::new(program)
         .args(rest)

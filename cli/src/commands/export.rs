@@ -5,10 +5,8 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use taper_host::home;
-use taper_notebook::export::program::Program;
-use taper_notebook::export::project;
-use taper_notebook::run::notebook::Notebook;
+use taper_host::checkout;
+use taper_notebook::{Notebook, Program, write_project};
 use taper_session::workspace::CARGO_CONFIG;
 
 /// Export notebooks as a plain cargo project, to run them without Jupyter.
@@ -35,14 +33,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             name = with_folder(path, &name)?;
         }
         let program = Program::new(&name, &Notebook::load(path)?);
-        for command in &program.left_out {
-            eprintln!("{}: left out, not Rust: {command}", path.display());
+        for warning in &program.warnings {
+            eprintln!("{}: {warning}", path.display());
         }
         if programs.insert(name.clone(), program).is_some() {
             bail!("two notebooks have the name {name}\nExport them into two folders");
         }
     }
-    project::write(&arguments.to, &home::folder(), CARGO_CONFIG, &programs)?;
+    write_project(&arguments.to, &checkout::folder(), CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
     let name = programs.keys().next().context("no notebook is named")?;
     println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use taper_host::home;
+use taper_host::checkout;
 use taper_host::progress::Console;
 use taper_kernel::spare;
 
@@ -71,7 +71,7 @@ fn existing(notebook: &Path) -> Result<PathBuf> {
 /// Returns the folder that JupyterLab shows: the clone, if the notebook (or else the current folder) is
 /// inside it.
 fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
-    let home = home::folder();
+    let home = checkout::folder();
     let here = std::env::current_dir()?;
     let folder = notebook.and_then(Path::parent).unwrap_or(&here);
     Ok(if folder.starts_with(&home) {

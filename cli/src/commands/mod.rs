@@ -10,4 +10,20 @@ pub(crate) mod gpu_check;
 pub(crate) mod kernel;
 pub(crate) mod lab;
 pub(crate) mod mdbook;
+pub(crate) mod run;
 pub(crate) mod setup;
+pub(crate) mod test;
+
+use std::path::Path;
+use taper_notebook::{StartEvaluator, log_evaluator};
+
+/// Returns what starts the evaluator of the cells: a session, or a log of an exported program.
+///
+/// Call it before any thread is started.
+pub(crate) fn evaluator(log: Option<&Path>) -> anyhow::Result<Box<StartEvaluator>> {
+    if let Some(log) = log {
+        return Ok(log_evaluator(log, taper_session::error_of)?);
+    }
+    let start = taper_session::evaluator()?;
+    Ok(Box::new(move || start().map_err(Into::into)))
+}

@@ -4,9 +4,9 @@ use crate::setup;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use taper_host::checkout;
 use taper_host::checks;
-use taper_host::gpu::{self, Wish, smi::Capability};
-use taper_host::home;
+use taper_host::gpu::{self, Target, smi::Capability};
 use taper_host::progress::{Console, Progress};
 use taper_session::image::{Condition, Image};
 
@@ -25,11 +25,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn wish(&self) -> Wish {
+    fn target(&self) -> Target {
         match self.cuda {
-            _ if self.cpu => Wish::Cpu,
-            Some(capability) => Wish::Cuda(capability),
-            None => Wish::Automatic,
+            _ if self.cpu => Target::Cpu,
+            Some(capability) => Target::Cuda(capability),
+            None => Target::Automatic,
         }
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     // Before anything that takes long: compilers are needed in any case.
     checks::compiler()?;
     checks::c_compiler()?;
-    gpu::decide(arguments.wish(), &home::folder(), &mut progress)?;
+    gpu::decide(arguments.target(), &checkout::folder(), &mut progress)?;
     // An explicit set-up checks more than the start of a kernel.
     if let Condition::Damaged(file) = Image::verify(&taper_session::image_key()?, &mut progress)? {
         progress.line(&format!(

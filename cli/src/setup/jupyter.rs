@@ -10,8 +10,8 @@ use taper_host::python::environment::{Environment, Packages};
 /// Every package of the private environment with its version.
 const PACKAGES: Packages = Packages {
     name: "JupyterLab",
-    list: include_str!("requirements.txt"),
-    what_failed: "The packages of JupyterLab could not be installed; check the connection, then run the same command \
+    requirements: include_str!("requirements.txt"),
+    advice: "The packages of JupyterLab could not be installed; check the connection, then run the same command \
         again.",
 };
 

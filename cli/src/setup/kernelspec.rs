@@ -17,7 +17,7 @@ pub(crate) const DISPLAY_NAME: &str = "Rust (Taper)";
 pub(crate) fn install(data_folder: &Path) -> Result<()> {
     let program = copy_of_this_program()?;
     let mut environment = serde_json::Map::new();
-    for variable in [cache::VARIABLE, taper_host::home::VARIABLE] {
+    for variable in [cache::VARIABLE, taper_host::checkout::VARIABLE] {
         if let Ok(value) = std::env::var(variable) {
             environment.insert(variable.to_owned(), value.into());
         }
@@ -33,7 +33,10 @@ pub(crate) fn install(data_folder: &Path) -> Result<()> {
     let folder = data_folder.join("kernels").join(NAME);
     cache::make(&folder)?;
     let text = serde_json::to_string_pretty(&spec)? + "\n";
-    cache::write_atomically(&folder.join("kernel.json"), text.as_bytes())
+    Ok(cache::write_atomically(
+        &folder.join("kernel.json"),
+        text.as_bytes(),
+    )?)
 }
 
 /// Returns the program that the kernelspec in this data folder starts, if there is one.

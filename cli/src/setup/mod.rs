@@ -6,8 +6,8 @@ pub(crate) mod kernelspec;
 use anyhow::Result;
 use jupyter::Jupyter;
 use std::path::Path;
+use taper_host::checkout;
 use taper_host::gpu;
-use taper_host::home;
 use taper_host::progress::Progress;
 use taper_session::image::Image;
 
@@ -20,7 +20,7 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
         None => Jupyter::private(progress)?,
     };
     kernelspec::install(&jupyter.data_folder()?)?;
-    gpu::settings(&home::folder(), progress)?;
+    gpu::settings(&checkout::folder(), progress)?;
     Image::ensure(&taper_session::image_key()?, progress)?;
     Ok(jupyter)
 }

@@ -3,7 +3,7 @@
 use crate::tags::{Tags, Visibility};
 use crate::{highlight, outline};
 use serde_json::{Map, Value};
-use taper_notebook::gpu_outputs::Elsewhere as MachineOutputs;
+use taper_notebook::MachineOutputs;
 
 /// Begins the caption of a figure, in the first line of a code cell.
 const CAPTION: &str = "// Figure: ";

@@ -5,8 +5,7 @@ use crate::error::ChapterError;
 use crate::paths::{normalize, shorten};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use taper_notebook::gpu_outputs::Elsewhere as MachineOutputs;
-use taper_notebook::run::notebook::Notebook;
+use taper_notebook::{MachineOutputs, Notebook};
 
 /// A chapter as mdBook passes it.
 pub(crate) struct Source<'a> {

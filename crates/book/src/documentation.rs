@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 use taper_host::cache;
-use taper_host::home;
+use taper_host::checkout;
 use taper_host::lock::Lock;
 use taper_host::progress::{Progress, duration};
 
@@ -63,9 +63,9 @@ pub(crate) fn find() -> Option<Api> {
 /// Runs `cargo doc`; returns the folder of its pages. The folder is emptied first: the pages of other
 /// packages, among them the program of the same name, are not part of the book.
 fn rustdoc() -> Result<PathBuf, Error> {
-    let home = home::folder();
+    let root = checkout::folder();
     let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| home.join("target"), PathBuf::from);
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let pages = target.join("doc");
     remove(&pages)?;
     let mut cargo = Command::new("cargo");
@@ -73,7 +73,7 @@ fn rustdoc() -> Result<PathBuf, Error> {
         .args(["doc", "--quiet", "--locked", "--package", "taper", "--lib"])
         .args(["--no-deps", "--target-dir"])
         .arg(&target)
-        .current_dir(&home)
+        .current_dir(&root)
         .env_remove("RUSTDOCFLAGS");
     let output = cargo.output().map_err(|source| Error::Start {
         program: "cargo",

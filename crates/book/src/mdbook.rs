@@ -41,7 +41,7 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
          This takes about four minutes on two cores, once."
     ));
     let (target, root) = (folder.join("target"), folder.join("root"));
-    let mut cargo = process::guarded("cargo").map_err(Error::host)?;
+    let mut cargo = process::supervised("cargo").map_err(Error::host)?;
     cargo
         .args(["install", "mdbook", "--version", VERSION])
         .args(["--locked", "--quiet", "--force", "--root"])

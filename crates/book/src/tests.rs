@@ -176,7 +176,7 @@ fn broken_notebooks_are_named() {
     for (content, what) in [
         (
             "{\"cells\": [",
-            "notebooks/dots.ipynb: is not JSON at line 1, column 11: EOF while parsing",
+            "notebooks/dots.ipynb: is not JSON: EOF while parsing a list at line 1 column 11",
         ),
         ("<<<<<<< ours", "notebooks/dots.ipynb: is not JSON"),
         (

@@ -1,22 +1,23 @@
-//! The lines of a cell that are no Rust: what the session does itself, and what it leaves to evcxr.
+//! The lines of a cell that are not Rust: commands of the session and commands of evcxr.
 
 use std::borrow::Cow;
 
-/// A cell, taken apart.
+/// A cell, split into its commands and its Rust.
 pub struct Cell<'a> {
     /// The commands of the lines that begin with `!`.
     pub shell: Vec<&'a str>,
-    /// `:restart`
+    /// Whether it contains `:restart`.
     pub restart: bool,
-    /// `:clear`, which evcxr understands, but then `taper` is no longer loaded.
+    /// Whether it contains `:clear`, a command of evcxr that also unloads `taper`.
     pub clear: bool,
-    /// `:dep name = value`, as name and value.
+    /// The names and values of the lines `:dep name = value`.
     pub dependencies: Vec<(&'a str, &'a str)>,
-    /// The cell without what the session does; all lines keep their place.
+    /// The cell with the session's commands made blank: all other lines keep their line number.
     pub rest: Cow<'a, str>,
 }
 
 impl<'a> Cell<'a> {
+    /// Splits the source of a cell.
     pub fn new(code: &'a str) -> Cell<'a> {
         let commands = || code.lines().filter_map(command);
         let is_ours = |line: &str| shell_command(line).is_some() || is(line, ":restart");
@@ -32,14 +33,14 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The code with the lines for which `is_gone` holds made blank. Other lines keep their place, so
-/// errors still point at the right ones.
-pub fn blank_out(code: &str, is_gone: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    if !code.lines().any(&is_gone) {
+/// Makes lines blank, without changing their length. The other lines keep their line number, so errors
+/// still point at the right line.
+pub fn blank_out(code: &str, is_blanked: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    if !code.lines().any(&is_blanked) {
         return Cow::Borrowed(code);
     }
     let lines = code.split('\n').map(|line| {
-        if is_gone(line) {
+        if is_blanked(line) {
             " ".repeat(line.len())
         } else {
             line.to_owned()
@@ -48,12 +49,12 @@ pub fn blank_out(code: &str, is_gone: impl Fn(&str) -> bool) -> Cow<'_, str> {
     Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// The command of a line that begins with `!`.
+/// Returns the shell command of a line that begins with `!`.
 fn shell_command(line: &str) -> Option<&str> {
     Some(line.strip_prefix('!')?.trim_start_matches('!').trim())
 }
 
-/// Name and rest of a line such as `:dep rand = "0.9"`, as evcxr reads it.
+/// Splits a line such as `:dep rand = "0.9"` into the command and its arguments, as evcxr does.
 fn command(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(' ');
     line.starts_with(':').then(|| {
@@ -66,7 +67,7 @@ fn is(line: &str, name: &str) -> bool {
     command(line).is_some_and(|(found, _)| found == name)
 }
 
-/// `rand` is any version; a path has no name yet, evcxr finds it.
+/// Splits `name = value`. A name alone means any version; a path alone has no name until evcxr reads it.
 fn dependency(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=').unwrap_or((text, "\"*\""));
     let name = name.trim();
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_taken_apart_and_lines_keep_their_place() {
+    fn a_cell_is_split_and_lines_keep_their_number() {
         let cell = Cell::new(
             "!echo a\n:dep rand = \"0.9\"\n:dep ndarray\n  :restart\nlet x = 1;\n:clear\n:dep ./here",
         );
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn rust_is_left_alone() {
+    fn rust_is_unchanged() {
         let code = "let x = !true;\nlet y: i32 = 1;\n::std::mem::drop(x);";
         let cell = Cell::new(code);
         assert!(matches!(cell.rest, Cow::Borrowed(_)));

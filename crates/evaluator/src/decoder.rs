@@ -1,26 +1,35 @@
-//! Bytes from the cells' standard output to text, records and evcxr's own marks.
+//! Decodes the standard output of the cells' process: text, records and evcxr's own marks.
 
 use crate::record::{MARK, Record};
 
-/// One thing found in the stream.
+/// A piece of the output.
 #[derive(Debug, PartialEq)]
 pub enum Item {
-    /// What the cell printed. Bytes that are no UTF-8 have become `U+FFFD`.
+    /// Text that the cell printed. Bytes that are not UTF-8 are replaced by `U+FFFD`.
     Text(String),
-    /// A record that carries our secret.
+    /// A record with our secret.
     Record(Record),
-    /// One representation of a value, printed in evcxr's way.
-    Content { mime_type: String, content: String },
-    /// A line that evcxr must see unchanged.
+    /// A representation of a value in evcxr's format.
+    Content {
+        /// Its MIME type.
+        mime_type: String,
+        /// The text between the marks.
+        content: String,
+    },
+    /// A line that evcxr must receive unchanged.
     Mark(EvcxrMark, String),
 }
 
-/// The lines by which the code that evcxr generates speaks to evcxr.
+/// The lines with which the code that evcxr generates reports to evcxr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvcxrMark {
+    /// The cell panicked.
     Panic,
+    /// A `?` failed.
     Error,
+    /// A variable could not be kept, because its type has changed.
     VariableLost,
+    /// The cell asks for a line of input.
     Input,
 }
 
@@ -29,14 +38,16 @@ const BEGIN_CONTENT: &str = "EVCXR_BEGIN_CONTENT ";
 const END_CONTENT: &[u8] = b"\nEVCXR_END_CONTENT\n";
 const PANIC: &str = "EVCXR_PANIC_NOTIFICATION";
 
-/// Keeps what has come but cannot be told apart yet: the beginning of a mark, half a character.
+/// Decodes output that arrives in pieces. It keeps what cannot be decided yet: the beginning of a mark, half
+/// a character.
 pub struct Decoder {
-    /// `MARK`, the secret and a space.
+    /// The beginning of a record: `MARK`, the secret and a space.
     record_start: Vec<u8>,
     pending: Vec<u8>,
 }
 
 impl Decoder {
+    /// Returns a decoder for records with a secret.
     pub fn new(secret: &str) -> Self {
         Decoder {
             record_start: format!("{MARK}{secret} ").into_bytes(),
@@ -44,7 +55,7 @@ impl Decoder {
         }
     }
 
-    /// Takes more bytes and gives what they complete.
+    /// Decodes more bytes, and returns the pieces that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Item> {
         self.pending.extend_from_slice(bytes);
         let mut items = Vec::new();
@@ -56,8 +67,8 @@ impl Decoder {
         join_texts(items)
     }
 
-    /// Gives what is pending as text: nothing more will come, or not soon. What may still become a
-    /// mark stays, since marks are written in one piece.
+    /// Returns the pending bytes as text: no more will come, or not soon. Unless it is the end, a mark that
+    /// has begun stays, since its rest was written with it and will come.
     pub fn rest(&mut self, at_end: bool) -> Option<Item> {
         let is_mark =
             self.pending.starts_with(EVCXR) || self.pending.starts_with(&self.record_start);
@@ -68,14 +79,14 @@ impl Decoder {
         Some(Item::Text(text))
     }
 
-    /// Looks at the pending bytes from `start`; says how many it took, `None` if it needs more.
+    /// Decodes the pending bytes from `start`, and returns how many it has used; `None` if it needs more.
     fn next_item(&self, start: usize, items: &mut Vec<Item>) -> Option<usize> {
         let bytes = &self.pending[start..];
-        let mark = self.find_mark(bytes);
-        if mark.at > 0 {
-            return take_text(&bytes[..mark.at], mark.at < bytes.len(), items);
+        let (at, is_whole) = self.find_mark(bytes);
+        if at > 0 {
+            return take_text(&bytes[..at], at < bytes.len(), items);
         }
-        if !mark.whole {
+        if !is_whole {
             return None;
         }
         if bytes.starts_with(&self.record_start) {
@@ -85,24 +96,21 @@ impl Decoder {
         }
     }
 
-    /// The first place where a mark begins, or where the last bytes may be the beginning of one.
-    fn find_mark(&self, bytes: &[u8]) -> Mark {
+    /// Returns the index at which a mark begins, and whether its beginning is whole: the last bytes may be
+    /// only a part of it.
+    fn find_mark(&self, bytes: &[u8]) -> (usize, bool) {
         let mut from = 0;
         while let Some(offset) = memchr::memchr2(MARK as u8, EVCXR[0], &bytes[from..]) {
             let at = from + offset;
             for mark in [&self.record_start[..], EVCXR] {
                 let length = mark.len().min(bytes.len() - at);
                 if bytes[at..at + length] == mark[..length] {
-                    let whole = length == mark.len();
-                    return Mark { at, whole };
+                    return (at, length == mark.len());
                 }
             }
             from = at + 1;
         }
-        Mark {
-            at: bytes.len(),
-            whole: false,
-        }
+        (bytes.len(), false)
     }
 
     fn take_record(&self, bytes: &[u8], items: &mut Vec<Item>) -> Option<usize> {
@@ -115,30 +123,26 @@ impl Decoder {
         Some(end + 1)
     }
 
-    /// `bytes` begin with `EVCXR_`.
+    /// Decodes bytes that begin with `EVCXR_`.
     fn take_evcxr(&self, bytes: &[u8], items: &mut Vec<Item>) -> Option<usize> {
         let end = memchr::memchr(b'\n', bytes)?;
         let line = String::from_utf8_lossy(&bytes[..end]).into_owned();
         if let Some(mime_type) = line.strip_prefix(BEGIN_CONTENT) {
             return self.take_content(bytes, end, mime_type, items);
         }
-        let mark = if line == PANIC {
-            EvcxrMark::Panic
-        } else if line == "EVCXR_ERROR_OCCURRED" {
-            EvcxrMark::Error
-        } else if line.starts_with("EVCXR_VARIABLE_CHANGED_TYPE:") {
-            EvcxrMark::VariableLost
-        } else if line.starts_with("EVCXR_INPUT_REQUEST") {
-            EvcxrMark::Input
-        } else {
-            return take_as_text(items);
+        let mark = match &*line {
+            PANIC => EvcxrMark::Panic,
+            "EVCXR_ERROR_OCCURRED" => EvcxrMark::Error,
+            _ if line.starts_with("EVCXR_VARIABLE_CHANGED_TYPE:") => EvcxrMark::VariableLost,
+            _ if line.starts_with("EVCXR_INPUT_REQUEST") => EvcxrMark::Input,
+            _ => return take_as_text(items),
         };
         items.push(Item::Mark(mark, line));
         Some(end + 1)
     }
 
-    /// The lines between `EVCXR_BEGIN_CONTENT` and `EVCXR_END_CONTENT`. A record before the end
-    /// says that there is no end: a cell only printed the word.
+    /// Decodes the lines between `EVCXR_BEGIN_CONTENT` and `EVCXR_END_CONTENT`. If a record comes before the
+    /// end, there is no end: the cell has only printed the word.
     fn take_content(
         &self,
         bytes: &[u8],
@@ -161,13 +165,13 @@ impl Decoder {
     }
 }
 
-/// What begins like a mark of evcxr but is none.
+/// Decodes text that begins like a mark of evcxr.
 fn take_as_text(items: &mut Vec<Item>) -> Option<usize> {
     items.push(Item::Text(String::from_utf8_lossy(EVCXR).into_owned()));
     Some(EVCXR.len())
 }
 
-/// Adjacent texts are one: where they were split is the decoder's business.
+/// Joins adjacent texts, which were split for the decoder's own reasons.
 fn join_texts(items: Vec<Item>) -> Vec<Item> {
     let mut joined: Vec<Item> = Vec::with_capacity(items.len());
     for item in items {
@@ -179,20 +183,11 @@ fn join_texts(items: Vec<Item>) -> Vec<Item> {
     joined
 }
 
-struct Mark {
-    at: usize,
-    whole: bool,
-}
-
-/// Gives text, except for a character whose end has not come yet.
+/// Decodes text, except for a character whose end has not come yet.
 fn take_text(bytes: &[u8], ends_here: bool, items: &mut Vec<Item>) -> Option<usize> {
-    let complete = match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() && !ends_here => {
-            // Only the tail may be waiting; what is invalid before it stays text.
-            error.valid_up_to()
-        }
-        Err(_) if !ends_here => bytes.len() - incomplete_tail(bytes),
-        _ => bytes.len(),
+    let complete = match ends_here {
+        true => bytes.len(),
+        false => bytes.len() - incomplete_tail(bytes),
     };
     if complete == 0 {
         return None;
@@ -203,7 +198,7 @@ fn take_text(bytes: &[u8], ends_here: bool, items: &mut Vec<Item>) -> Option<usi
     Some(complete)
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// Returns how many bytes at the end are the beginning of a character.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     (1..=3.min(bytes.len()))
         .find(|&length| {
@@ -276,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_behind_text_without_newline_is_found() {
+    fn a_mark_after_text_without_newline_is_found() {
         let items = decode(&[b"half a lineEVCXR_PANIC_NOTIFICATION\n"]);
         assert_eq!(
             items,
@@ -298,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lonely_beginning_of_a_mark_comes_out_in_the_end() {
+    fn the_beginning_of_a_mark_is_text_when_no_more_comes() {
         let mut decoder = Decoder::new("s");
         assert_eq!(decoder.push(b"E"), []);
         assert_eq!(decoder.rest(false), Some(text("E")));

@@ -1,72 +1,77 @@
-//! The border between the fronts (Jupyter, the headless runner) and the language.
-//!
-//! Fronts know this trait and [`Event`]; nothing in them knows how Rust is compiled. A fake
-//! evaluator in the fronts' tests proves it.
+//! The traits between the fronts (the Jupyter kernel, the runner of notebook files) and the evaluators.
 
 use crate::event::{CellError, Event, MimeBundle};
 use std::sync::Arc;
 
-/// Evaluates cells, one after the other, with variables that live on.
+/// Evaluates cells, one after the other; variables are kept from cell to cell.
 pub trait Evaluator: Send {
-    /// Runs one cell; `front` hears of everything that happens, in order. The error, if there is
-    /// one, has already been given to `front` as the last event.
+    /// Runs a cell, and sends the front everything that happens, in order.
+    ///
+    /// # Errors
+    /// If the cell fails. The front has received the error already, as the last event.
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
 
-    /// What could stand at the cursor (a byte offset into `code`).
+    /// Returns the completions at the cursor (a byte offset into `code`).
     fn complete(&mut self, code: &str, cursor: usize) -> Completions;
 
-    /// Documentation of what stands at the cursor (a byte offset into `code`).
+    /// Returns the documentation of the item at the cursor (a byte offset into `code`).
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle>;
 
-    /// Whether `code` can be run as it is or lacks its end.
+    /// Returns whether `code` can be run, or whether its end is missing.
     fn is_complete(&self, code: &str) -> Completeness;
 
-    /// A handle by which another thread stops the cell that is running.
+    /// Returns a handle with which another thread stops the running cell.
     fn interrupter(&self) -> Arc<dyn Interrupt>;
 }
 
-/// Who asked for a cell to be run.
+/// The side that has the cells: it receives what they do.
 pub trait Front {
-    /// Takes one event; called in order, on the thread that called `execute`.
+    /// Receives an event; called in order, on the thread that called `execute`.
     fn event(&mut self, event: Event);
 
-    /// Asks the person for a line of input; `None` where nobody can be asked.
+    /// Asks the user for a line of input; `None` where no user can be asked.
     fn input(&mut self, prompt: &str, password: bool) -> Option<String>;
 }
 
 /// Stops the running cell, from any thread.
 pub trait Interrupt: Send + Sync {
-    /// First call: asks the cell to stop, every variable lives. A second call, or a few seconds
-    /// without an answer: ends the process that runs it.
+    /// Asks the cell to stop, which keeps all variables. A second call, or a few seconds in which the cell
+    /// does not stop, ends the process that runs it.
     fn interrupt(&self);
 }
 
-/// Proposals that replace the bytes from `start` to `end` of the code.
+/// Completions, which replace a part of the code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completions {
+    /// The first byte that they replace.
     pub start: usize,
+    /// The end of the bytes that they replace.
     pub end: usize,
+    /// The completions, the best first.
     pub items: Vec<Completion>,
 }
 
-/// One proposal.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The text to insert.
     pub text: String,
-    /// What it is: `method`, `function`, `struct`, `keyword`, …
+    /// The kind of item: `method`, `function`, `struct`, `keyword`, …
     pub kind: String,
-    /// How to show it, often with its signature.
+    /// The text to show, often with a signature.
     pub label: String,
 }
 
-/// Whether a piece of code can be run as it is.
+/// Whether code can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completeness {
+    /// It can be run.
     Complete,
-    /// More lines must follow; the next one begins with `indent`.
+    /// More lines must follow.
     Incomplete {
+        /// The indentation of the next line.
         indent: String,
     },
+    /// No further line makes it valid.
     Invalid,
 }

@@ -1,21 +1,23 @@
-//! What happens while a cell runs, in the order in which it happens.
+//! The events of a cell, in the order in which they happen.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One value in several representations, keyed by MIME type.
+/// A value in several representations, by MIME type.
 pub type MimeBundle = Map<String, Value>;
 
-/// Which of the two text streams of a process.
+/// A text stream of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
+    /// Standard output.
     Stdout,
+    /// Standard error.
     Stderr,
 }
 
 impl Stream {
-    /// The name that Jupyter gives it.
+    /// Returns Jupyter's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Stream::Stdout => "stdout",
@@ -24,55 +26,73 @@ impl Stream {
     }
 }
 
-/// One thing that a cell did.
+/// Something that a cell did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// Text on standard output or standard error, as it came: lines are not kept whole.
-    Text { stream: Stream, text: String },
-    /// A figure, a table, …: anything shown with `display`.
+    /// The cell printed text. Lines may be split at any character.
+    Text {
+        /// The stream to which it was written.
+        stream: Stream,
+        /// The text.
+        text: String,
+    },
+    /// The cell showed a figure, a table or another value with `display`.
     Display {
+        /// The representations of the value.
         data: MimeBundle,
+        /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
-        /// Names the output so that a later event can update it.
+        /// A name with which a later event can update this output.
         display_id: Option<String>,
     },
-    /// New content for all outputs that carry this display id.
+    /// The cell changed the content of all outputs with a display id.
     UpdateDisplay {
+        /// The representations of the new value.
         data: MimeBundle,
+        /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
+        /// The name of the outputs.
         display_id: String,
     },
-    /// Remove the cell's outputs so far; with `wait`, when the next one comes.
-    Clear { wait: bool },
-    /// The value of the cell's last expression.
+    /// The cell removed its outputs so far.
+    Clear {
+        /// Whether they stay until the next output comes.
+        wait: bool,
+    },
+    /// The cell's last expression has a value.
     Result {
+        /// The representations of the value.
         data: MimeBundle,
+        /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
     },
-    /// The cell failed. Nothing of the same cell follows.
+    /// The cell failed. It is the cell's last event.
     Error(CellError),
 }
 
-/// The name of the error when nothing of the cell ran.
+/// The name of the error of a cell that did not compile, so that nothing of it ran.
 pub const COMPILE_ERROR: &str = "CompileError";
 
-/// Why a cell failed, said to the person who wrote it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The reason why a cell failed, written for the user who wrote the cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{name}: {message}")]
 pub struct CellError {
     /// The kind, as one word: `CompileError`, `Error`, `Panic`, `Interrupted`, …
     pub name: String,
-    /// What went wrong, in one line or a few.
+    /// The reason, in one line or a few.
     pub message: String,
-    /// What a notebook shows: lines with ANSI colours, the message included.
+    /// The lines that a notebook shows, with ANSI colours; they contain the message.
     pub traceback: Vec<String>,
-    /// Where in the cell, where that is known.
+    /// The position of the error in the cell, where it is known.
     pub location: Option<Location>,
 }
 
-/// A place in a cell: line and column count from 1, in characters.
+/// A position in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Location {
+    /// The line, counted from 1.
     pub line: usize,
+    /// The column in characters, counted from 1.
     pub column: Option<usize>,
 }

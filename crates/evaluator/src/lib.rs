@@ -1,13 +1,42 @@
-//! What all crates share that evaluate cells or show what cells did.
+//! The interface between programs that have cells and programs that evaluate them.
 //!
-//! [`evaluator`] is the border: on one side whoever has cells (the Jupyter kernel, the runner of
-//! notebook files), on the other side what runs them (a session with a compiler, the log of an
-//! exported program, a fake in tests). A cell goes in as text; what it does comes out as [`event`]s, in
-//! the order in which it happens.
+//! The Jupyter kernel and the runner of notebook files have cells. They know the trait [`Evaluator`] and
+//! its [`Event`]s, and nothing about how Rust is compiled. A session with a compiler implements the trait;
+//! so do the log of an exported program and the fake evaluators of the tests. This crate is what both sides
+//! share, and it depends on neither.
 //!
-//! The processes of a session, and programs that were exported, write what they show as [`record`]s
-//! among their other output; [`decoder`] finds them there. [`commands`] takes a cell apart into Rust and
-//! the lines that are none.
+//! # What goes in, what comes out
+//!
+//! The source of a cell goes in as text. What the cell does comes out as events, in the order in which it
+//! happened, and a [`Front`] receives them one by one. If the cell fails, a [`CellError`] is the last event
+//! and the result of the call: the only error of this crate, since everything else that is read here is
+//! ordinary text where it cannot be understood.
+//!
+//! # The path of the data
+//!
+//! ```text
+//! cell's source ── commands ──> lines for the session (`!ls`, `:restart`, `:dep`) and Rust
+//!                                              │ runs in the process of the cells
+//! bytes of its standard output <───────────────┘
+//!       │ decoder
+//!       ├─> text
+//!       ├─> records ──> events ──> Front
+//!       └─> evcxr's own content blocks and notifications
+//! ```
+//!
+//! The code in a cell can write only to its process's standard output. So a figure, a panic or the end of
+//! the cell is a [`record::Record`] there: one line of JSON after a control character and a secret, which
+//! text printed by the cell cannot imitate. [`decoder::Decoder`] finds the records among the other output,
+//! wherever the reads have split the bytes. Exported programs write the same records into their log.
+//!
+//! # The files, from the bottom up
+//!
+//! - [`event`]: the events and the error of a cell;
+//! - [`evaluator`]: the traits of both sides, completions;
+//! - [`record`]: records, and the events that they become;
+//! - [`decoder`]: from bytes to text and records;
+//! - [`commands`]: the lines of a cell that are not Rust.
+
 
 pub mod commands;
 pub mod decoder;

@@ -1,72 +1,98 @@
-//! What a record says. Cells send some of them (display, panic, …), the relay adds the rest.
+//! Records: what the process of the cells reports between its other output. The relay adds some of them.
 
 use crate::event::{Event, MimeBundle, Stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Begins every record; no printable text contains it by accident.
+/// Begins every record; printed text does not contain it by accident.
 pub const MARK: char = '\x1e';
 
+/// A report from the process of the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Record {
-    /// Plain output of the cell.
-    Text { stream: Stream, text: String },
-    /// A figure, a table, …
+    /// Printed text.
+    Text {
+        /// The stream to which it was written.
+        stream: Stream,
+        /// The text.
+        text: String,
+    },
+    /// A value that is shown.
     Display {
+        /// The representations of the value.
         data: MimeBundle,
+        /// Jupyter's metadata of the representations.
         #[serde(default)]
         metadata: Map<String, Value>,
+        /// A name for later updates.
         #[serde(default)]
         id: Option<String>,
     },
-    /// New content for the displays with this id.
+    /// New content for all outputs with an id.
     Update {
+        /// The representations of the new value.
         data: MimeBundle,
+        /// Jupyter's metadata of the representations.
         #[serde(default)]
         metadata: Map<String, Value>,
+        /// The name of the outputs.
         id: String,
     },
-    /// Remove the cell's outputs.
+    /// The cell's outputs are removed.
     Clear {
+        /// Whether they stay until the next output comes.
         #[serde(default)]
         wait: bool,
     },
-    /// The value of the cell.
+    /// The value of the cell's last expression.
     Result {
+        /// The representations of the value.
         data: MimeBundle,
+        /// Jupyter's metadata of the representations.
         #[serde(default)]
         metadata: Map<String, Value>,
     },
-    /// The cell's thread panicked; `line` counts in the source that was compiled.
+    /// The cell's thread panicked.
     Panic {
+        /// The message of the panic.
         message: String,
+        /// The source file.
         file: Option<String>,
+        /// The line in the source that was compiled.
         line: Option<usize>,
     },
-    /// A failing `?` ended the cell.
-    Failed { message: String },
-    /// An exported program begins with this cell.
-    Cell { id: String, digest: String },
-    /// The cells process is done with this cell.
+    /// A `?` that failed ended the cell.
+    Failed {
+        /// The error.
+        message: String,
+    },
+    /// A cell of an exported program begins.
+    Cell {
+        /// The id of the cell in its notebook.
+        id: String,
+        /// The digest of its source.
+        digest: String,
+    },
+    /// The cell has ended.
     Complete,
 }
 
 impl Record {
-    /// The record as one line for evcxr's reader, which looks in every line for its own marks:
-    /// they are written with an escape.
+    /// Returns the record as a line for evcxr's reader. Since it looks for its own marks in every line, they
+    /// are written with an escape.
     pub fn to_line(&self) -> String {
         let json = serde_json::to_string(self).expect("a record has only string keys");
         format!("{MARK}{}\n", json.replace("EVCXR_", "EVCXR\\u005f"))
     }
 
-    /// Reads what [`Self::to_line`] wrote, without the newline.
+    /// Reads a line of [`Self::to_line`] without its newline; `None` for any other text.
     pub fn from_line(line: &str) -> Option<Record> {
         serde_json::from_str(line.strip_prefix(MARK)?).ok()
     }
 }
 
-/// What a front hears of a record; nothing where it tells how the cell ended.
+/// Returns the event that a front receives for a record; `None` for those about the end of a cell.
 pub fn events_of(record: Record) -> Option<Event> {
     Some(match record {
         Record::Text { stream, text } => Event::Text { stream, text },
@@ -105,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_is_no_record() {
+    fn ordinary_text_is_not_a_record() {
         assert_eq!(Record::from_line("{\"op\":\"complete\"}"), None);
         assert_eq!(Record::from_line("\x1e{\"op\":\"unknown\"}"), None);
     }

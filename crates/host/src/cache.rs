@@ -1,44 +1,50 @@
-//! Where Taper keeps what it can make again: the warm images, the Python environment, the work
-//! directories of running sessions.
+//! The folder in which Taper keeps what it can build again: images, Python environments, the work
+//! folders of running sessions.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Overrides the platform's cache folder.
 pub const VARIABLE: &str = "TAPER_CACHE";
 
-/// The folder of the cache; made if it is not there.
+/// Returns the cache folder; creates it if it does not exist.
 pub fn folder() -> Result<PathBuf> {
     let folder = match std::env::var_os(VARIABLE) {
         Some(folder) => PathBuf::from(folder),
-        None => dirs::cache_dir()
-            .context("this system names no cache folder: set TAPER_CACHE to a folder of yours")?
-            .join("taper"),
+        None => dirs::cache_dir().ok_or(Error::NoCacheFolder)?.join("taper"),
     };
     make(&folder)?;
-    folder
-        .canonicalize()
-        .with_context(|| format!("opening {}", folder.display()))
+    folder.canonicalize().on_file("open", &folder)
 }
 
-/// Makes a folder with all its parents.
+/// Creates a folder with all its parents.
 pub fn make(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| {
-        format!(
-            "cannot make the folder {}: set {VARIABLE} to a folder that you may write to",
-            folder.display()
-        )
+    std::fs::create_dir_all(folder).map_err(|source| Error::CreateFolder {
+        folder: folder.to_owned(),
+        source,
     })
 }
 
 /// Writes a file so that a reader sees the old content or the new one, never half of it.
 pub fn write_atomically(file: &Path, content: &[u8]) -> Result<()> {
-    use std::io::Write;
-    let folder = file.parent().context("a file lies in a folder")?;
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(content)?;
-    new.as_file().sync_all()?;
-    new.persist(file)
-        .with_context(|| format!("writing {}", file.display()))?;
-    Ok(())
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let write = || {
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(content)?;
+        new.as_file().sync_all()?;
+        new.persist(file)?;
+        Ok(())
+    };
+    write().on_file("write", file)
+}
+
+/// Removes a folder with its content; it may be missing.
+pub(crate) fn remove(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).on_file("remove", folder)
+        }
+        _ => Ok(()),
+    }
 }

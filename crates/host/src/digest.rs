@@ -1,8 +1,8 @@
-//! Digests as text.
+//! Digests as text, for names made of content.
 
-use ring::digest::Context;
+use ring::digest::{Context, SHA256};
 
-/// The digest in hexadecimal.
+/// Returns a digest in hexadecimal.
 pub fn hex(digest: Context) -> String {
     let digest = digest.finish();
     digest
@@ -10,4 +10,11 @@ pub fn hex(digest: Context) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+/// Returns a name of 16 digits for a list of texts.
+pub(crate) fn name_of(parts: &[&str]) -> String {
+    let mut digest = Context::new(&SHA256);
+    digest.update(parts.join("\0").as_bytes());
+    hex(digest)[..16].to_owned()
 }

@@ -1,20 +1,53 @@
-//! What the machine has, and what every other crate of the command needs from it.
+//! The machine: its compilers, its Python, its GPU, its disk and its processes.
 //!
-//! - [`cache`]: the folders in which Taper keeps what it can make again, [`lock`]: one writer at a time;
-//! - [`home`]: the clone that holds the crate `taper` and the notebooks;
-//! - [`toolchain`]: the Rust on the PATH, [`python`]: a Python and environments made with it,
-//!   [`gpu`]: the GPU and the settings with which `taper` is compiled for it;
-//! - [`checks`]: what must be there before something long begins;
-//! - [`process`]: our own program as another process, [`progress`]: how far a long step is,
-//!   [`digest`]: names made of content.
+//! Everything that Taper takes from outside passes through this crate, so that a check, a message with the
+//! next step, and the rules for shared folders exist once. All other crates of the command use it; it uses
+//! none of them.
+//!
+//! # What goes in, what comes out
+//!
+//! The user's variables (`TAPER_CACHE`, `TAPER_HOME`, `PYTHON`, `CC`, `CUDA_HOME`, `PATH`) and the output
+//! of programs (`rustc`, `cc`, `nvidia-smi`, `nvcc`, `cargo metadata`, pip) go in. Paths, versions and
+//! [`gpu::settings::Settings`] come out, or an [`Error`] that says what is missing and which command
+//! installs it.
+//!
+//! # The path of the data
+//!
+//! `taper setup` is the user that passes through all files:
+//!
+//! 1. [`checks`] asks [`toolchain`] for the Rust compiler's version, looks for a C compiler, and compares
+//!    the free space of the disk with what a build needs. Nothing long begins before that.
+//! 2. [`gpu::decide`] asks the driver ([`gpu::smi`]), takes a CUDA toolkit that fits or installs one
+//!    ([`gpu::toolkit`]), writes the folder with which Candle's build scripts compile, and stores the
+//!    result as [`gpu::settings`]. Every later start reads these settings and asks no driver.
+//! 3. [`python`] finds an interpreter, and creates one environment for each list of packages.
+//! 4. What is created is in the [`cache`] folder. A [`lock::Lock`] lets one process write a folder at a
+//!    time. Files appear complete or not at all ([`cache::write_atomically`]), and a folder counts only
+//!    when the file that is written last exists, so a set-up may be killed at any moment.
+//! 5. Programs that take long run below a supervisor ([`process::supervised`]): they end when the set-up
+//!    does, and hold its lock until then.
+//!
+//! # The files, from the bottom up
+//!
+//! - [`error`]: the crate's errors, and [`error::describe`], which prints one with its causes;
+//! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long step reports to the user;
+//! - [`cache`], [`checkout`]: the folder of what Taper can build again, and the folder with its sources;
+//! - [`lock`], [`process`]: one writer at a time, and programs that do not outlive us;
+//! - [`toolchain`], [`python`], [`gpu`]: what the machine has installed, or what we install in the cache;
+//! - [`checks`]: whether all of it is there.
+
 
 pub mod cache;
+pub mod checkout;
 pub mod checks;
 pub mod digest;
+pub mod error;
 pub mod gpu;
-pub mod home;
 pub mod lock;
 pub mod process;
 pub mod progress;
 pub mod python;
 pub mod toolchain;
+pub mod version;
+
+pub use error::Error;

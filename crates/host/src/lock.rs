@@ -1,64 +1,57 @@
-//! One writer of a folder at a time; readers may be there side by side.
+//! Locks on folders: one process writes at a time, or several read.
 
+use crate::error::{Context, Result};
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use rustix::io::FdFlags;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::os::fd::AsRawFd;
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Released when dropped, or when the process was killed and those whom it had build
-/// ([`crate::process::guarded`]) have ended as well.
+/// A lock on a folder. It is released when it is dropped, or when this process and the supervised
+/// programs that it has started ([`crate::process::guarded`]) have ended.
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// For writing; says whom it waits for.
+    /// Locks a folder for writing; reports for which process it waits.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
         let mut file = open(folder)?;
-        if let Err(error) = file.try_lock() {
-            wait(&mut file, error, progress).with_context(|| locking(folder))?;
-        }
-        file.set_len(0)?;
-        file.rewind()?;
-        write!(file, "{}", std::process::id())?;
-        hand_down(&file);
+        lock(&mut file, progress).on_file("lock", folder)?;
         Ok(Lock { _file: file })
     }
 
-    /// For reading.
+    /// Locks a folder for reading.
     pub fn shared(folder: &Path) -> Result<Lock> {
         let file = open(folder)?;
-        file.lock_shared().with_context(|| locking(folder))?;
+        file.lock_shared().on_file("lock", folder)?;
         Ok(Lock { _file: file })
     }
-}
-
-fn locking(folder: &Path) -> String {
-    format!("locking {}", folder.display())
-}
-
-/// Lets the processes that we start hold the lock too.
-fn hand_down(file: &File) {
-    // SAFETY: plain system call on a descriptor that is ours.
-    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFD, 0) };
 }
 
 fn open(folder: &Path) -> Result<File> {
     let path = folder.join("lock");
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    options
-        .open(&path)
-        .with_context(|| format!("opening {}", path.display()))
+    options.open(&path).on_file("open", &path)
 }
 
-fn wait(file: &mut File, error: TryLockError, progress: &mut dyn Progress) -> Result<()> {
-    if let TryLockError::Error(error) = error {
-        return Err(error.into());
+fn lock(file: &mut File, progress: &mut dyn Progress) -> io::Result<()> {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => wait(file, progress)?,
+        Err(TryLockError::Error(error)) => return Err(error),
     }
+    file.set_len(0)?;
+    file.rewind()?;
+    write!(file, "{}", std::process::id())?;
+    // The processes that we start hold the lock too.
+    rustix::io::fcntl_setfd(&*file, FdFlags::empty())?;
+    Ok(())
+}
+
+fn wait(file: &mut File, progress: &mut dyn Progress) -> io::Result<()> {
     let mut owner = String::new();
     let _ = file.read_to_string(&mut owner);
     progress.line(&format!(
@@ -67,7 +60,7 @@ fn wait(file: &mut File, error: TryLockError, progress: &mut dyn Progress) -> Re
     let start = Instant::now();
     file.lock()?;
     if start.elapsed() > Duration::from_secs(1) {
-        progress.line("The other one is done.");
+        progress.line("The other Taper is done.");
     }
     Ok(())
 }

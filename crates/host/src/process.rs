@@ -1,84 +1,81 @@
 //! Our own program as another process, and programs that must not outlive this one.
 //!
-//! A set-up may be killed while cargo or pip is at work. Left alone, they would go on writing where
-//! the next set-up writes. So a small process of ours stands between: it notices that its parent is
-//! gone and ends the program with all that the program started. The set-up's lock is handed down to
-//! it ([`crate::lock::Lock`]), so the next set-up begins when the last of them has ended.
+//! A set-up may be killed while cargo or pip is running. Left alone, they would continue to write where
+//! the next set-up writes. So they run below a supervisor, a small process of ours that notices when its
+//! parent has ended and then kills the program with everything that the program started. It inherits the
+//! set-up's lock ([`crate::lock::Lock`]), so the next set-up begins when the last of them has ended.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
+use rustix::process::{Signal, getpid, getppid, kill_process_group, setpgid};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Our own program, for the processes that a session starts; it stays the right one when a newer
-/// build takes its place on disk.
+/// Returns a path to our own program, which stays the right one when a newer build replaces it on disk.
 pub fn program() -> Result<PathBuf> {
     if cfg!(target_os = "linux") {
         return Ok(PathBuf::from("/proc/self/exe"));
     }
-    Ok(std::env::current_exe()?)
+    std::env::current_exe().on_file("find", "the running program".as_ref())
 }
 
-/// The first argument with which our own binary becomes a guard.
-pub const GUARD_ARGUMENT: &str = "__guard";
+/// The first argument with which our own program becomes a supervisor.
+pub const SUPERVISOR_ARGUMENT: &str = "__supervise";
 
-/// Like [`Command::new`], for a program that ends when we do.
-pub fn guarded(program: impl AsRef<OsStr>) -> Result<Command> {
+/// Like [`Command::new`], for a program that ends when this process does.
+pub fn supervised(program: impl AsRef<OsStr>) -> Result<Command> {
     let mut command = Command::new(self::program()?);
     command
-        .arg(GUARD_ARGUMENT)
+        .arg(SUPERVISOR_ARGUMENT)
         .arg(std::process::id().to_string())
         .arg(program);
     Ok(command)
 }
 
-/// `taper __guard PARENT PROGRAM ARGUMENTS…`
-pub fn guard() -> Result<ExitCode> {
+/// Runs `taper __supervise PARENT PROGRAM ARGUMENTS…`, and returns the program's exit code.
+pub fn supervise() -> Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(2);
     let (Some(parent), Some(program)) = (arguments.next(), arguments.next()) else {
-        bail!("expected the parent's process number and a program");
+        return Err(Error::SupervisorArguments);
     };
-    become_group_leader();
-    // SAFETY: plain system call.
-    if parent != unsafe { libc::getppid() }.to_string().as_str() {
-        bail!("the set-up has ended");
+    end_group_with_parent();
+    let current = getppid().map(|parent| parent.to_string());
+    if current.is_none_or(|current| parent != current.as_str()) {
+        return Err(Error::ParentEnded);
     }
-    keep_files_to_ourselves();
-    let status = Command::new(&program)
-        .args(arguments)
-        .status()
-        .with_context(|| format!("starting {}", program.display()))?;
+    close_files_on_exec();
+    let mut command = Command::new(&program);
+    let status = command.args(arguments).status().starting(program)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn become_group_leader() {
-    // SAFETY: plain system call.
-    unsafe { libc::setpgid(0, 0) };
-    let group = std::process::id() as libc::pid_t;
-    // SAFETY: the group is ours alone.
-    when_parent_ends(move || unsafe {
-        libc::kill(-group, libc::SIGKILL);
+/// Makes this process the leader of a process group, and kills the group once the parent has ended.
+fn end_group_with_parent() {
+    // It fails where the process leads its group already.
+    let _ = setpgid(None, None);
+    when_parent_ends(|| {
+        let _ = kill_process_group(getpid(), Signal::KILL);
     });
 }
 
-/// The lock is for us to hold. What the program starts may stay for hours, such as a compiler cache.
-fn keep_files_to_ourselves() {
+/// Keeps the inherited lock from what the program starts, which may run for hours, such as a compiler
+/// cache.
+fn close_files_on_exec() {
     for descriptor in 3..64 {
-        // SAFETY: at worst there is no such descriptor.
+        // SAFETY: this sets a flag and neither closes nor duplicates anything; for a number that is not an
+        // open descriptor it returns an error.
         unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
 
-/// Calls `then` once our parent process is another one than now. (Linux can send a signal instead,
-/// but when the *thread* that started us ends, not the process.)
+/// Calls a function once the process that started this one has ended. (Linux can send a signal instead,
+/// but it does so when the *thread* that started us ends, not the process.)
 pub fn when_parent_ends(then: impl FnOnce() + Send + 'static) {
-    // SAFETY: plain system call.
-    let parent = || unsafe { libc::getppid() };
-    let first = parent();
+    let parent = getppid();
     std::thread::spawn(move || {
-        while parent() == first {
+        while getppid() == parent {
             std::thread::sleep(Duration::from_millis(500));
         }
         then();

@@ -1,33 +1,35 @@
-//! Tells a person how far a long step is.
+//! How long steps report to the user.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Hears how far set-up is.
+/// Shows the progress of a set-up.
 pub trait Progress {
-    /// A step begins, or something worth a line of its own happened.
+    /// Shows that a step begins, or something else worth a line of its own.
     fn line(&mut self, text: &str);
 
-    /// The current step got further.
+    /// Shows how far the current step is.
     fn step(&mut self, step: &Step);
 }
 
-/// How far one step is.
+/// The state of a step.
 pub struct Step {
-    /// What is done, as a verb: `Compiling`.
+    /// What the step does, as a verb: `Compiling`.
     pub verb: &'static str,
-    /// The thing in hand, such as a crate.
+    /// The current item, such as a crate.
     pub name: String,
+    /// The number of items that are done.
     pub done: usize,
-    /// How many there are in all, nearly.
+    /// The estimated number of all items.
     pub total: usize,
-    /// Of what, with a space before it, such as ` MB`; empty for plain things.
+    /// The unit of both with a space before it, such as ` MB`; empty for items that are counted.
     pub unit: &'static str,
+    /// The time since the step began.
     pub elapsed: Duration,
 }
 
 impl Step {
-    /// How long the rest takes if it goes on as so far.
+    /// Estimates the time that the rest takes at the speed so far.
     fn remaining(&self) -> Option<Duration> {
         let far_enough = self.done >= 5 && self.elapsed > Duration::from_secs(5);
         far_enough.then(|| {
@@ -36,7 +38,7 @@ impl Step {
         })
     }
 
-    /// One line, such as `Compiling 57 of 139: candle-core, 1 min 20 s, about 2 min to go`.
+    /// Returns a line such as `Compiling 57 of 139: candle-core, 1 min 20 s, about 2 min to go`.
     pub fn describe(&self) -> String {
         let (done, total) = (self.done.min(self.total), self.total);
         let mut line = format!(
@@ -53,7 +55,7 @@ impl Step {
     }
 }
 
-/// `1 min 20 s`, `8 s`.
+/// Formats a duration: `1 min 20 s`, `8 s`.
 pub fn duration(duration: Duration) -> String {
     match duration.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -61,29 +63,21 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// On a terminal one line that changes; elsewhere a line now and then.
+/// Progress on standard error: on a terminal one line that changes, elsewhere a line every ten seconds.
+#[derive(Default)]
 pub struct Console {
-    terminal: bool,
     last: Option<Instant>,
-    /// Whether the terminal's line holds a step.
+    /// Whether the terminal's current line shows a step.
     open: bool,
 }
 
 impl Console {
+    /// Returns a display in which nothing is shown yet.
     pub fn new() -> Self {
-        Console {
-            terminal: std::io::stderr().is_terminal(),
-            last: None,
-            open: false,
-        }
+        Self::default()
     }
 
-    fn due(&mut self) -> bool {
-        let interval = if self.terminal {
-            Duration::from_millis(100)
-        } else {
-            Duration::from_secs(10)
-        };
+    fn due(&mut self, interval: Duration) -> bool {
         let due = self.last.is_none_or(|last| last.elapsed() >= interval);
         if due {
             self.last = Some(Instant::now());
@@ -105,10 +99,15 @@ impl Progress for Console {
     }
 
     fn step(&mut self, step: &Step) {
-        if !self.due() {
+        let terminal = std::io::stderr().is_terminal();
+        let interval = match terminal {
+            true => Duration::from_millis(100),
+            false => Duration::from_secs(10),
+        };
+        if !self.due(interval) {
             return;
         }
-        if self.terminal {
+        if terminal {
             eprint!("\r\x1b[K{}", step.describe());
             let _ = std::io::stderr().flush();
             self.open = true;
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_says_how_far_it_is_and_how_long_it_takes() {
+    fn a_step_is_described_by_its_progress_and_the_time_that_is_left() {
         let step = Step {
             verb: "Compiling",
             name: "candle-core".into(),

@@ -10,7 +10,7 @@
 //!    desktop starts has a shorter PATH than a terminal.
 
 use crate::cache;
-use anyhow::{Context, Result, bail};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,6 @@ use std::sync::OnceLock;
 
 /// Names `rustc` to the processes that we start.
 pub const RUSTC_VARIABLE: &str = "TAPER_RUSTC";
-
-const NOT_FOUND: &str =
-    "Rust was not found: install it from https://rustup.rs, then open a new terminal";
 
 /// An installed Rust.
 #[derive(Debug)]
@@ -49,7 +46,7 @@ impl Toolchain {
         let rustc = tool("rustc").unwrap_or_else(|| rustc.to_owned());
         let cargo = tool("cargo")
             .or_else(|| find("cargo"))
-            .context("cargo was not found beside rustc: install Rust from https://rustup.rs")?;
+            .ok_or(Error::NoCargo)?;
         let version = ask(&rustc, &["-vV"])?;
         Ok(Toolchain {
             rustc,
@@ -64,15 +61,16 @@ impl Toolchain {
         let remembered = Remembered {
             rustc: self.rustc.clone(),
         };
-        cache::write_atomically(&file()?, &serde_json::to_vec(&remembered)?)
+        let text = serde_json::json!(remembered).to_string();
+        cache::write_atomically(&file()?, text.as_bytes())
     }
 
-    fn line(&self, begin: &str) -> Result<&str> {
+    fn line(&self, begin: &'static str) -> Result<&str> {
         let found = self
             .version
             .lines()
             .find_map(|line| line.strip_prefix(begin));
-        found.with_context(|| format!("`rustc -vV` prints no line `{begin}`"))
+        found.ok_or(Error::NoVersionLine(begin))
     }
 }
 
@@ -135,7 +133,7 @@ fn rustc() -> Result<PathBuf> {
     {
         return Ok(rustc);
     }
-    find("rustc").context(NOT_FOUND)
+    find("rustc").ok_or(Error::NoCompiler)
 }
 
 fn variable(name: &str) -> Option<std::ffi::OsString> {
@@ -191,14 +189,15 @@ fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {
         .current_dir(folder)
         .env("PATH", path())
         .output()
-        .with_context(|| format!("starting {}", program.display()))?;
+        .map_err(|source| Error::Start {
+            program: program.to_owned(),
+            source,
+        })?;
     if !output.status.success() {
-        bail!(
-            "`{} {}` failed:\n{}",
-            program.display(),
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        return Err(Error::Failed {
+            command: format!("{} {}", program.display(), arguments.join(" ")),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,17 +1,66 @@
 //! Notebook files without Jupyter: runs them, compares their outputs, exports them as programs.
 //!
-//! A notebook is read from its file and its cells go, one after the other, to an evaluator that the caller
-//! passes in ([`StartEvaluator`](run::StartEvaluator)); what they show is kept as Jupyter would keep it. [`run`] has all of
-//! this. [`commands`] is what a person calls: `taper run` writes the outputs into the file, `taper test`
-//! compares them with those in the file. [`export`] makes a cargo project of notebooks, and reads what its
-//! programs have shown. [`gpu_outputs`] are the outputs of another machine, beside the notebook's own.
+//! What goes in are `.ipynb` files and a function that starts an evaluator ([`StartEvaluator`]). What
+//! comes out are the outputs, written into the files or compared with those in them, and a report on the
+//! terminal; or, for an export, a cargo project. Nothing here knows how a cell is compiled or what a
+//! message of Jupyter looks like.
 //!
-//! Nothing here knows how a cell is compiled.
+//! # The path of a notebook
+//!
+//! 1. [`run()`] and [`test()`] get the notebooks. One notebook runs in this process. Of several, each runs
+//!    in a process of its own, because an evaluator is a whole compiler: this program is started again with
+//!    [`WORKER_ARGUMENT`], calls [`run_worker`], and leaves a summary in a file. The parent prints the
+//!    output of each process when it has ended (`commands/workers.rs`; `commands/task.rs` writes and parses
+//!    the command line between the two).
+//! 2. [`Notebook`] reads a file (`document/notebook.rs`). A file that is not a notebook for Rust is a
+//!    [`NotebookError`], which says what was found and what to do. Tags, comments and tolerances of the
+//!    cells are read here (`document/tags.rs`, `document/tolerance.rs`).
+//! 3. `execution/start.rs` changes to the notebook's folder and starts the evaluator;
+//!    `execution/execute.rs` runs the cells in order until one fails. The evaluator sends events, and
+//!    `execution/outputs.rs` makes of them the outputs that Jupyter would keep: streams are joined,
+//!    displays updated, cleared outputs removed.
+//! 4. `taper run` stores the outputs in the document. `document/layout.rs` serialises it as Python's
+//!    nbformat does, and `document/write.rs` replaces the file as a whole. [`MachineOutputs`] is the other
+//!    destination: a file beside the notebook with the outputs of another machine, which the book shows.
+//! 5. `taper test` compares the outputs with the stored ones instead: `compare/outputs.rs` output by
+//!    output, `compare/text.rs` line by line, `compare/numbers.rs` number by number within the tolerance.
+//!    `compare/diff.rs` makes the differences readable.
+//!
+//! SIGINT and SIGTERM go to whatever runs at the moment (`signals.rs`): a cell, the worker processes, or
+//! this process. `console.rs` prints.
+//!
+//! # Export
+//!
+//! [`Program`] is the source of one program, made of a notebook's cells (`export/program.rs`; with syn,
+//! `export/rust_cell.rs` finds what a cell defines and which value it shows). [`write_project`] puts
+//! programs into a folder together with the crate `taper`, so that the folder can be copied to another
+//! machine. What a program prints is a log; [`log_evaluator`] replays it as an evaluator, so that
+//! [`run()`] and [`test()`] work with it as with a session.
 
-pub mod commands;
-pub mod export;
-pub mod gpu_outputs;
-pub mod run;
+
+mod commands;
+mod compare;
+mod console;
+mod digest;
+mod document;
+mod error;
+mod execution;
+mod export;
+mod machine_outputs;
+mod signals;
 
 #[cfg(test)]
 mod testing;
+
+pub use commands::run::{Destination, RunOptions, run};
+pub use commands::task::WORKER_ARGUMENT;
+pub use commands::test::test;
+pub use commands::worker::run_worker;
+pub use document::error::{InvalidDocument, NotebookError, Problem};
+pub use document::notebook::Notebook;
+pub use error::{AnyError, Error};
+pub use execution::start::StartEvaluator;
+pub use export::log::{ErrorOf, log_evaluator};
+pub use export::program::Program;
+pub use export::project::write_project;
+pub use machine_outputs::MachineOutputs;

@@ -1,7 +1,13 @@
 //! What the runner's tests share: a fake language, notebooks built in code, and this test binary
 //! run as if it were `taper`.
 
-use crate::commands;
+use crate::commands::run::{Destination, RunOptions, run};
+use crate::commands::task::WORKER_ARGUMENT;
+use crate::commands::test::test;
+use crate::commands::worker::run_worker;
+use crate::document::notebook::Notebook;
+use crate::error::{AnyError, Error, chain};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +27,7 @@ use taper_evaluator::event::{CellError, Event, Location, MimeBundle, Stream};
 /// append FILE (a line to it) · touch FILE
 /// ```
 #[derive(Default)]
-pub struct Fake {
+pub(crate) struct Fake {
     cells: usize,
     interrupted: Arc<Flag>,
 }
@@ -35,9 +41,9 @@ impl Interrupt for Flag {
     }
 }
 
-pub fn start_fake() -> anyhow::Result<Box<dyn Evaluator>> {
+pub(crate) fn start_fake() -> Result<Box<dyn Evaluator>, AnyError> {
     if std::env::var_os("TAPER_TEST_NO_KERNEL").is_some() {
-        anyhow::bail!("no toolchain here");
+        return Err("no toolchain here".into());
     }
     if let Some(file) = std::env::var_os("TAPER_TEST_SLOW_START") {
         std::fs::write(file, "").unwrap();
@@ -172,61 +178,61 @@ fn failure(word: &str, rest: &str) -> CellError {
 // ---- notebooks ----------------------------------------------------------------------------------
 
 /// A code cell with stored outputs.
-pub fn code(id: &str, source: &str, outputs: Value) -> Value {
+pub(crate) fn code(id: &str, source: &str, outputs: Value) -> Value {
     json!({"cell_type": "code", "id": id, "metadata": {}, "execution_count": null,
            "source": source, "outputs": outputs})
 }
 
 /// A code cell with tags.
-pub fn tagged(tag: &str, source: &str, outputs: Value) -> Value {
+pub(crate) fn tagged(tag: &str, source: &str, outputs: Value) -> Value {
     let mut cell = code(&format!("{tag}-{}", source.len()), source, outputs);
     cell["metadata"]["tags"] = json!([tag]);
     cell
 }
 
-pub fn stdout(text: &str) -> Value {
+pub(crate) fn stdout(text: &str) -> Value {
     json!({"output_type": "stream", "name": "stdout", "text": text})
 }
 
 /// A notebook in format 4.5 for this kernel.
-pub fn notebook(cells: &[Value]) -> Value {
+pub(crate) fn notebook(cells: &[Value]) -> Value {
     json!({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {
         "kernelspec": {"name": "taper", "display_name": "Rust (Taper)", "language": "rust"}}})
 }
 
 /// A folder with notebooks in it, gone after the test.
-pub struct Folder(tempfile::TempDir);
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    pub fn new() -> Folder {
+    pub(crate) fn new() -> Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn write(&self, name: &str, notebook: &Value) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, notebook: &Value) -> PathBuf {
         self.write_text(name, serde_json::to_string_pretty(notebook).unwrap())
     }
 
-    pub fn write_text(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write_text(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         path
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    pub fn read_json(&self, name: &str) -> Value {
+    pub(crate) fn read_json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
     /// What is in the folder, hidden files included.
-    pub fn list(&self) -> Vec<String> {
+    pub(crate) fn list(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -236,19 +242,19 @@ impl Folder {
     }
 
     /// The command `taper` with these arguments, in this folder.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let mut command = this_program(&arguments).unwrap();
         command.current_dir(self.0.path());
         command
     }
 
-    pub fn interrupted(&self, arguments: &[&str], when: &[&str]) -> Done {
+    pub(crate) fn interrupted(&self, arguments: &[&str], when: &[&str]) -> Done {
         self.interrupt(self.command(arguments), when)
     }
 
     /// Starts the command, sends SIGINT when the notebooks have touched these files, and waits.
-    pub fn interrupt(&self, mut command: Command, when: &[&str]) -> Done {
+    pub(crate) fn interrupt(&self, mut command: Command, when: &[&str]) -> Done {
         when.iter()
             .for_each(|name| drop(std::fs::remove_file(self.path(name))));
         let child = command
@@ -264,8 +270,7 @@ impl Folder {
             );
             std::thread::sleep(Duration::from_millis(5));
         }
-        // SAFETY: kill touches no memory of ours.
-        unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         let done = Done::from(child.wait_with_output().unwrap());
         assert!(
             begun.elapsed() < Duration::from_secs(40),
@@ -274,17 +279,17 @@ impl Folder {
         done
     }
 
-    pub fn taper(&self, arguments: &[&str]) -> Done {
+    pub(crate) fn taper(&self, arguments: &[&str]) -> Done {
         Done::from(self.command(arguments).output().unwrap())
     }
 }
 
 /// A command that has ended.
 #[derive(Debug)]
-pub struct Done {
-    pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl From<Output> for Done {
@@ -309,7 +314,7 @@ const ARGUMENTS: &str = "TAPER_TEST_ARGUMENTS";
 const BETWEEN: &str = "\x1f";
 
 /// This test binary, made to run [`command_line`] alone with the given arguments.
-pub fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
+pub(crate) fn this_program(arguments: &[OsString]) -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([
         "--exact",
@@ -321,12 +326,6 @@ pub fn this_program(arguments: &[OsString]) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-#[derive(clap::Parser)]
-enum Line {
-    Run(commands::run::RunArgs),
-    Test(commands::test::TestArgs),
-}
-
 /// Not a test: what [`this_program`] runs, `main` with the fake language.
 #[test]
 #[ignore = "the child process of other tests"]
@@ -334,16 +333,44 @@ fn command_line() {
     let Ok(arguments) = std::env::var(ARGUMENTS) else {
         return;
     };
-    let arguments = ["taper"].into_iter().chain(arguments.split(BETWEEN));
-    let result = match <Line as clap::Parser>::parse_from(arguments) {
-        Line::Run(args) => commands::run::run(&args, &start_fake),
-        Line::Test(args) => commands::test::test(&args, &start_fake),
-    };
-    let code = result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+    let arguments: Vec<&str> = arguments.split(BETWEEN).collect();
+    let code = run_command(&arguments).unwrap_or_else(|error| {
+        eprintln!("error: {}", chain(&error));
         ExitCode::FAILURE
     });
     code.exit_process_for_tests();
+}
+
+/// Parses the arguments, as the command does with a library, and runs the command.
+fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
+    if arguments[0] == WORKER_ARGUMENT {
+        let arguments: Vec<OsString> = arguments[1..].iter().map(OsString::from).collect();
+        return run_worker(&arguments, &start_fake);
+    }
+    let mut options = RunOptions::default();
+    let (mut jobs, mut notebooks) = (1, Vec::new());
+    let mut rest = arguments[1..].iter();
+    while let Some(argument) = rest.next() {
+        let mut value = || (*rest.next().unwrap()).to_owned();
+        match *argument {
+            "--inplace" => options.destination = Destination::Inplace,
+            "--output" => options.destination = Destination::File(value().into()),
+            "--machine" => options.destination = Destination::Machine(value()),
+            "--allow-errors" => options.allow_errors = true,
+            "-j" => jobs = value().parse().unwrap(),
+            _ => match argument.strip_prefix("-j") {
+                Some(number) => jobs = number.parse().unwrap(),
+                None => notebooks.push(PathBuf::from(argument)),
+            },
+        }
+    }
+    if arguments[0] == "run" {
+        return run(&notebooks, &options, jobs, &start_fake);
+    }
+    if notebooks.is_empty() {
+        notebooks.push("notebooks".into());
+    }
+    test(&notebooks, options.from_log, jobs, &start_fake)
 }
 
 trait Exit {
@@ -359,6 +386,6 @@ impl Exit for ExitCode {
 }
 
 /// A notebook from JSON, as if read from `name`.
-pub fn load(folder: &Folder, value: &Value) -> crate::run::notebook::Notebook {
-    crate::run::notebook::Notebook::load(Path::new(&folder.write("test.ipynb", value))).unwrap()
+pub(crate) fn load(folder: &Folder, value: &Value) -> Notebook {
+    Notebook::load(Path::new(&folder.write("test.ipynb", value))).unwrap()
 }

@@ -20,7 +20,7 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     match rest.first()?.to_str()? {
         relay::RELAY_ARGUMENT => relay::process::run(),
         relay::CELLS_ARGUMENT => relay::cells::run(),
-        process::GUARD_ARGUMENT => Some(process::guard()),
+        process::SUPERVISOR_ARGUMENT => Some(process::supervise().map_err(Into::into)),
         image::WARM_ARGUMENT => Some(warm::run(&rest[1..]).map(|()| ExitCode::SUCCESS)),
         _ => None,
     }

@@ -6,20 +6,20 @@ use crate::workspace::WorkFolder;
 use anyhow::{Context, Result};
 use std::cell::Cell;
 use taper_evaluator::Evaluator;
+use taper_host::checkout;
 use taper_host::gpu::{self, settings::Settings};
-use taper_host::home;
 use taper_host::progress::{Console, Progress};
 
 /// The image that this clone, this compiler and these settings ask for.
 pub fn image_key() -> Result<Key> {
-    Key::new(&home::folder(), &Settings::read()?.unwrap_or_default())
+    Key::new(&checkout::folder(), &Settings::read()?.unwrap_or_default())
 }
 
 /// Starts a session in `work`, with the image that is there or a new one.
 pub fn start_session(work: WorkFolder, progress: &mut dyn Progress) -> Result<Session> {
     if Settings::read()?.is_none() {
         // No set-up has been asked for: it is done now.
-        gpu::settings(&home::folder(), progress)?;
+        gpu::settings(&checkout::folder(), progress)?;
         work.configure()?;
     }
     let key = image_key()?;

@@ -151,7 +151,8 @@ fn configure(folder: &Path) -> Result<()> {
     let settings = Settings::read()?.unwrap_or_default();
     let config = format!("{CARGO_CONFIG}{}", settings.cargo_config());
     cache::make(&folder.join(".cargo"))?;
-    cache::write_atomically(&folder.join(".cargo/config.toml"), config.as_bytes())
+    let file = folder.join(".cargo/config.toml");
+    Ok(cache::write_atomically(&file, config.as_bytes())?)
 }
 
 impl Drop for WorkFolder {

@@ -1,18 +1,19 @@
 //! Batch normalisation.
 
+use crate::nn::layers::lazy::lazy_layer;
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
-use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, Replicate, StateEntry, check};
-use crate::nn::{Copier, print_as_described};
-use crate::ops::{self, Normalized};
+use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
+use crate::ops::{self, BatchNormOutput};
 use crate::tensor::{ones, zeros};
 use candle_core::{DType, Device, Result, Tensor};
 
 const EPS: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
-/// What both kinds have in common; they differ in the shapes that they take.
-#[derive(taper_macros::Parameters)]
+/// What both kinds of batch normalisation share; they differ in the shapes that they take.
+#[derive(Parameters)]
+#[describe(self.weight.size(0))]
 struct Norm {
     weight: Parameter,
     bias: Parameter,
@@ -48,26 +49,20 @@ impl Norm {
     /// Normalises `(batch, features, …)`.
     fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Result<Tensor> {
         let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
-        check::same_place(layer, x, &weight)?;
-        let values = x.elem_count() / weight.elem_count();
-        let running = match self.mode.is_training() && !summary::is_running() {
-            true if values < 2 => {
-                let more = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
-                return Err(check::refused(layer, x, more));
-            }
+        let running = match self.mode.is_training() && !summary::is_recording() {
             true => None,
-            false if values == 0 => return Ok(x.clone()),
             false => Some((self.running_mean.tensor()?, self.running_var.tensor()?)),
         };
         let statistics = running.as_ref().map(|(mean, var)| (mean, var));
-        let Normalized { y, mean, var } = normalize(x, &weight, &bias, statistics)?;
+        let BatchNormOutput { y, mean, var } =
+            ops::batch_norm(&check::name(layer), x, &weight, &bias, statistics, EPS)?;
         if running.is_none() {
-            self.track(&mean, &var, values)?;
+            self.track(&mean, &var, x.elem_count() / weight.elem_count())?;
         }
         Ok(y)
     }
 
-    /// Moves the running values a tenth of the way to those of this batch.
+    /// Moves the running statistics a tenth of the way to those of this batch.
     fn track(&self, mean: &Tensor, var: &Tensor, values: usize) -> Result<()> {
         let unbiased = (var * (values as f64 / (values - 1) as f64))?;
         for (running, new) in [
@@ -82,62 +77,20 @@ impl Norm {
     }
 }
 
-/// Normalises with the batch's own statistics, or with given ones.
-fn normalize(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
-) -> Result<Normalized> {
-    match ops::batch_norm(x, weight, bias, statistics, EPS)? {
-        Some(normalized) => Ok(normalized),
-        None => normalize_with_candle(x, weight, bias, statistics),
-    }
-}
-
-fn normalize_with_candle(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: &Tensor,
-    statistics: Option<(&Tensor, &Tensor)>,
-) -> Result<Normalized> {
-    let shape = (1, weight.elem_count(), 1);
-    let dims = x.dims();
-    let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, features, rest)
-    let (mean, var) = match statistics {
-        Some((mean, var)) => (mean.reshape(shape)?, var.reshape(shape)?),
-        None => {
-            let mean = mean_of(&x)?; // (1, features, 1)
-            let var = mean_of(&x.broadcast_sub(&mean)?.sqr()?)?;
-            (mean, var)
-        }
-    };
-    let scale = (weight.reshape(shape)? / (&var + EPS)?.sqrt()?)?;
-    let y = x.broadcast_sub(&mean)?.broadcast_mul(&scale)?;
-    Ok(Normalized {
-        y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
-        mean: mean.flatten_all()?.detach(),
-        var: var.flatten_all()?.detach(),
-    })
-}
-
-/// The mean of each feature of `(batch, features, rest)`: `(1, features, 1)`.
-fn mean_of(x: &Tensor) -> Result<Tensor> {
-    x.mean_keepdim(2)?.mean_keepdim(0)
-}
-
 macro_rules! batch_norm {
     ($(#[$doc:meta])* $name:ident, $unit:literal, $accepts:pat, $wanted:literal) => {
         $(#[$doc])*
+        #[derive(Parameters)]
         pub struct $name {
+            #[parameters(flatten)]
             norm: Norm,
         }
 
         impl $name {
-            #[doc = concat!("A layer for this many ", $unit, ", on the CPU.")]
+            #[doc = concat!("Creates a layer for this many ", $unit, ", on the CPU.")]
             ///
             /// # Errors
-            #[doc = concat!("If there are no ", $unit, ".")]
+            #[doc = concat!("If the number of ", $unit, " is 0.")]
             ///
             /// ```
             /// use taper::prelude::*;
@@ -151,7 +104,7 @@ macro_rules! batch_norm {
                 Ok(layer)
             }
 
-            /// One whose numbers come with the first input.
+            /// Creates a layer whose parameters wait for [`init`](Self::init).
             pub(super) fn lazy() -> Self {
                 let norm = Norm::lazy();
                 Self { norm }
@@ -166,7 +119,7 @@ macro_rules! batch_norm {
                 self.norm.weight.is_initialized()
             }
 
-            /// The features of an input, if it has a shape that the layer takes.
+            /// Returns the input's number of features, if the layer takes its shape.
             pub(super) fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
                 match input.dims() {
                     $accepts => input.dim(1),
@@ -177,44 +130,10 @@ macro_rules! batch_norm {
 
         impl Layer for $name {
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                let features = self.norm.weight.tensor()?.elem_count();
-                if Self::features_of(self, input)? != features {
-                    let wanted = format!("Its second dimension must be {features}");
-                    return Err(check::refused(self, input, wanted));
-                }
+                Self::features_of(self, input)?;
                 seen(self, self.norm.forward(self, input)?)
             }
         }
-
-        impl Parameters for $name {
-            fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-                self.norm.fields()
-            }
-
-            fn describe(&self) -> String {
-                match self.norm.weight.shape() {
-                    Ok(shape) => format!("{}({})", stringify!($name), shape.elem_count()),
-                    Err(_) => format!("Lazy{}()", stringify!($name)),
-                }
-            }
-
-            fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-                self.norm.collect_state(path, found);
-            }
-
-            fn place(&mut self, copier: &mut Copier) -> Result<()> {
-                self.norm.place(copier)
-            }
-        }
-
-        impl Replicate for $name {
-            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-                let norm = self.norm.replicate_with(copier)?;
-                Ok(Self { norm })
-            }
-        }
-
-        print_as_described!($name);
     };
 }
 
@@ -222,8 +141,8 @@ batch_norm!(
     /// Batch normalisation of features: each gets mean 0 and variance 1 over the batch, then a
     /// learned scale and shift.
     ///
-    /// In evaluation it uses running values instead of the batch's, which move by a tenth with every
-    /// training batch. From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
+    /// In evaluation mode it uses running statistics instead of the batch's; every training batch moves
+    /// them a tenth of the way towards its own. From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
     ///
     /// # Shapes
     /// `(batch, features)` or `(batch, features, length)`, which stays.
@@ -236,11 +155,11 @@ batch_norm!(
     /// assert!((y.to_vec2::<f32>()?[1][0] - 1.0).abs() < 1e-4);
     /// # Ok::<(), Error>(())
     /// ```
-    BatchNorm1d, "features", [_, _] | [_, _, _], "It takes (batch, features) or (batch, features, length)"
+    BatchNorm1d, "features", [_, _] | [_, _, _], "Expected (batch, features) or (batch, features, length)"
 );
 
 batch_norm!(
-    /// Batch normalisation of pictures: each channel gets mean 0 and variance 1 over the batch and
+    /// Batch normalisation of images: each channel gets mean 0 and variance 1 over the batch and
     /// all pixels, then a learned scale and shift. Otherwise as [`BatchNorm1d`].
     ///
     /// # Shapes
@@ -253,14 +172,68 @@ batch_norm!(
     /// let y = norm.forward(&rand((2, 3, 4, 4), &cpu())?)?; // (2, 3, 4, 4)
     /// # Ok::<(), Error>(())
     /// ```
-    BatchNorm2d, "channels", [_, _, _, _], "It takes pictures: (batch, channels, height, width)"
+    BatchNorm2d, "channels", [_, _, _, _], "Expected images (batch, channels, height, width)"
 );
+
+/// A [`BatchNorm1d`] that takes its number of features from the first input.
+///
+/// # Shapes
+/// As for [`BatchNorm1d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![LazyLinear::new(8), LazyBatchNorm1d::new(), ReLU];
+/// let y = net.forward(&ones((4, 3), &cpu())?)?; // (4, 8)
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyBatchNorm1d {
+    layer: BatchNorm1d,
+}
+
+/// A [`BatchNorm2d`] that takes its number of channels from the first input.
+///
+/// # Shapes
+/// As for [`BatchNorm2d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![LazyConv2d::new(8, 3), LazyBatchNorm2d::new(), ReLU];
+/// let y = net.forward(&ones((4, 1, 8, 8), &cpu())?)?; // (4, 8, 6, 6)
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyBatchNorm2d {
+    layer: BatchNorm2d,
+}
+
+macro_rules! lazy_norm {
+    ($lazy:ident, $inner:ident) => {
+        impl $lazy {
+            /// Creates a layer whose parameters wait for the first input.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().num_parameters(), 0);")]
+            /// ```
+            #[allow(clippy::new_without_default)]
+            pub fn new() -> Self {
+                let layer = $inner::lazy();
+                Self { layer }
+            }
+        }
+
+        lazy_layer!($lazy, |x| |layer| $inner::features_of(layer, x));
+    };
+}
+
+lazy_norm!(LazyBatchNorm1d, BatchNorm1d);
+lazy_norm!(LazyBatchNorm2d, BatchNorm2d);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::{rand, randn};
 
     const CPU: Device = Device::Cpu;
 
@@ -287,41 +260,5 @@ mod tests {
         norm.set_training(false);
         let x = zeros((0, 3), &CPU).unwrap();
         assert_eq!(norm.forward(&x).unwrap().dims(), [0, 3]);
-    }
-
-    #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("BatchNorm", 60, |case| {
-            let features = case.between(1, 9);
-            let shape = (
-                case.between(1, 6),
-                features,
-                case.between(3, 20),
-                case.between(3, 20),
-            );
-            let inputs = vec![
-                case.input(randn(shape, &CPU)),
-                case.input(rand(features, &CPU)),
-                case.input(randn(features, &CPU)),
-            ];
-            let given = case.one_of(&[true, false]).then(|| {
-                (
-                    case.input(randn(features, &CPU)),
-                    case.input(rand(features, &CPU)),
-                )
-            });
-            let statistics = given.clone();
-            let kernel = move |x: &[Tensor]| {
-                let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
-                Ok(ops::batch_norm(&x[0], &x[1], &x[2], statistics, EPS)?
-                    .expect("a kernel")
-                    .y)
-            };
-            let candle = move |x: &[Tensor]| {
-                let statistics = given.as_ref().map(|(mean, var)| (mean, var));
-                Ok(normalize_with_candle(&x[0], &x[1], &x[2], statistics)?.y)
-            };
-            Some((inputs, Box::new(kernel), Box::new(candle)))
-        });
     }
 }

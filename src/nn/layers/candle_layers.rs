@@ -1,60 +1,43 @@
 //! Candle's own layers as parts of a model.
 //!
 //! Their weights are found if they are variables, as those from a `VarMap` are. Weights that Candle
-//! loaded as constants are left alone. Candle's `LayerNorm` and `RmsNorm` cut gradients off (their fast
-//! operations have none), so that what lies before them does not learn;
-//! [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
+//! loaded as constants are left alone. Candle's `LayerNorm` and `RmsNorm` have no gradient, so layers
+//! before them do not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
 //!
-//! They are no [`Layer`](crate::nn::Layer)s: that trait and Candle's `Module` come with the prelude,
-//! and `layer.forward(&x)` would be ambiguous.
+//! They do not implement [`Layer`](crate::nn::Layer): that trait and Candle's `Module` both come with
+//! the prelude, and `layer.forward(&x)` would be ambiguous.
 
-use crate::nn::{Copier, Parameter, Parameters, Replicate, StateEntry};
-use crate::tensor::TensorExt;
+use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
 use candle_core::{Result, Tensor, Var};
 
-/// Lists the tensor if it is a variable.
-fn add(
-    tensor: Option<&Tensor>,
-    path: &str,
-    name: &str,
-    trained: bool,
-    found: &mut Vec<StateEntry>,
-) {
-    let Some(tensor) = tensor.filter(|t| t.is_variable()) else {
+/// Visits a tensor if it is a variable: as a buffer, or else as a parameter.
+fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Tensor>, is_buffer: bool) {
+    let Some(tensor) = tensor.filter(|tensor| tensor.is_variable()) else {
         return;
     };
-    if let Ok(var) = Var::from_tensor(tensor) {
-        let path = match path {
-            "" => name.to_owned(),
-            _ => format!("{path}.{name}"),
-        };
-        Parameter::of_var(var).add_to(&path, trained, found);
+    let Ok(var) = Var::from_tensor(tensor) else {
+        return;
+    };
+    match is_buffer {
+        true => visit_field(visitor, name, &Buffer::of_var(var)),
+        false => visit_field(visitor, name, &Parameter::of_var(var)),
     }
-}
-
-/// The tensor there, in its own memory, a variable if it was one. Layers that share it share the copy.
-fn copied(tensor: &Tensor, copier: &mut Copier) -> Result<Tensor> {
-    copier.copy_tensor_once(tensor.id(), |device| {
-        let copy = tensor.detach().copy_to(device)?;
-        match tensor.is_variable() {
-            true => Ok(Var::from_tensor(&copy)?.as_tensor().clone()),
-            false => Ok(copy),
-        }
-    })
 }
 
 /// A layer without tensors.
 macro_rules! candle_function {
     ($layer:ident) => {
         impl Parameters for candle_nn::$layer {
-            fn describe(&self) -> String {
-                concat!("candle_nn::", stringify!($layer), "()").to_owned()
+            fn visit(&self, visitor: &mut dyn Visitor) {
+                visitor.model(concat!("candle_nn::", stringify!($layer)));
             }
-        }
 
-        impl Replicate for candle_nn::$layer {
-            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-                Ok(self.clone())
+            fn visit_mut(&mut self, _: &mut dyn VisitorMut) -> Result<()> {
+                Ok(())
+            }
+
+            fn shallow_copy(&self) -> Self {
+                self.clone()
             }
         }
     };
@@ -63,42 +46,32 @@ macro_rules! candle_function {
 candle_function!(Activation);
 candle_function!(Dropout);
 
-/// Names each tensor of a layer, those that are trained first; and says how the layer is made again
-/// of copies of them.
+/// Names each tensor of a layer, those that are trained first, and says how the layer is built from
+/// other tensors.
 macro_rules! candle_layer {
     (
         $layer:ident,
         |$this:ident| [$($name:literal: $tensor:expr),*],
         buffers [$($buffer:literal: $values:expr),*],
-        |$copy:ident| $rebuild:expr
+        |$replaced:ident| $rebuild:expr
     ) => {
         impl Parameters for candle_nn::$layer {
-            fn describe(&self) -> String {
-                concat!("candle_nn::", stringify!($layer), "()").to_owned()
-            }
-
-            fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
+            fn visit(&self, visitor: &mut dyn Visitor) {
                 let $this = self;
-                $(add($tensor, path, $name, true, found);)*
-                $(add(Some($values), path, $buffer, false, found);)*
+                visitor.model(concat!("candle_nn::", stringify!($layer)));
+                $(visit_tensor(visitor, $name, $tensor, false);)*
+                $(visit_tensor(visitor, $buffer, Some($values), true);)*
             }
 
-            fn place(&mut self, copier: &mut Copier) -> Result<()> {
+            fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
                 let $this = &*self;
-                let tensors = [$($tensor,)* $(Some($values)),*];
-                let is_there = |t: &Tensor| t.device().same_device(copier.device());
-                if !tensors.into_iter().flatten().all(is_there) {
-                    *self = self.replicate_with(copier)?;
-                }
+                let mut $replaced = |tensor: &Tensor| visitor.tensor(tensor);
+                *self = $rebuild;
                 Ok(())
             }
-        }
 
-        impl Replicate for candle_nn::$layer {
-            fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-                let $this = self;
-                let mut $copy = |tensor: &Tensor| copied(tensor, copier);
-                Ok($rebuild)
+            fn shallow_copy(&self) -> Self {
+                self.clone()
             }
         }
     };
@@ -108,66 +81,66 @@ candle_layer!(
     Linear,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?)
+    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?)
 );
 
 candle_layer!(
     Conv1d,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
 );
 
 candle_layer!(
     Conv2d,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
 );
 
 candle_layer!(
     ConvTranspose1d,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
 );
 
 candle_layer!(
     ConvTranspose2d,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.bias().map(copy).transpose()?, *this.config())
+    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
 );
 
 candle_layer!(
     PReLU,
     |this| ["weight": Some(this.weight())],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.is_scalar())
+    |replaced| Self::new(replaced(this.weight())?, this.is_scalar())
 );
 
 candle_layer!(
     RmsNorm,
     |this| ["weight": Some(this.weight())],
     buffers [],
-    |copy| Self::new(copy(this.weight())?, this.eps())
+    |replaced| Self::new(replaced(this.weight())?, this.eps())
 );
 
 candle_layer!(
     Embedding,
     |this| ["weight": Some(this.embeddings())],
     buffers [],
-    |copy| Self::new(copy(this.embeddings())?, this.hidden_size())
+    |replaced| Self::new(replaced(this.embeddings())?, this.hidden_size())
 );
 
 candle_layer!(
     LayerNorm,
     |this| ["weight": Some(this.weight()), "bias": this.bias()],
     buffers [],
-    |copy| match (this.bias(), this.remove_mean()) {
-        (Some(bias), _) => Self::new(copy(this.weight())?, copy(bias)?, this.eps()),
-        (None, true) => Self::new_no_bias(copy(this.weight())?, this.eps()),
-        (None, false) => Self::rms_norm(copy(this.weight())?, this.eps()),
+    |replaced| match (this.bias(), this.remove_mean()) {
+        (Some(bias), _) => Self::new(replaced(this.weight())?, replaced(bias)?, this.eps()),
+        (None, true) => Self::new_no_bias(replaced(this.weight())?, this.eps()),
+        (None, false) => Self::rms_norm(replaced(this.weight())?, this.eps()),
     }
 );
 
@@ -178,12 +151,12 @@ candle_layer!(
         "bias": this.weight_and_bias().map(|both| both.1)
     ],
     buffers ["running_mean": this.running_mean(), "running_var": this.running_var()],
-    |copy| {
-        let (mean, var) = (copy(this.running_mean())?, copy(this.running_var())?);
+    |replaced| {
+        let (mean, var) = (replaced(this.running_mean())?, replaced(this.running_var())?);
         let (features, eps, momentum) = (mean.elem_count(), this.eps(), this.momentum());
         match this.weight_and_bias() {
             Some((weight, bias)) => {
-                let (weight, bias) = (copy(weight)?, copy(bias)?);
+                let (weight, bias) = (replaced(weight)?, replaced(bias)?);
                 Self::new_with_momentum(features, mean, var, weight, bias, eps, momentum)?
             }
             None => Self::new_no_bias_with_momentum(features, mean, var, eps, momentum)?,
@@ -225,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_layers_share_they_share_in_a_copy_too() {
+    fn tied_weights_are_tied_in_a_copy() {
         let (cpu, model) = (Device::Cpu, tied());
         let names =
             |m: &Tied| -> Vec<String> { m.named_parameters().into_iter().map(|p| p.0).collect() };
@@ -244,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_layers_share_they_share_on_another_device_too() {
+    fn tied_weights_are_tied_on_another_device() {
         let Ok(gpu) = crate::device::gpu(0) else {
             println!("skipped: there is no GPU");
             return;
@@ -265,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn less_usual_layers_of_candle_have_parameters_too() -> Result<()> {
+    fn less_common_candle_layers_have_parameters() -> Result<()> {
         let vars = VarMap::new();
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
         let model = Others {
@@ -288,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_without_a_count_of_batches_takes_the_file_of_one_with_it() -> Result<()> {
+    fn a_batch_norm_without_a_count_of_batches_loads_a_file_with_one() -> Result<()> {
         let name = format!("taper_candle_norm_{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let vars = VarMap::new();
@@ -305,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_of_candle_trains_moves_and_is_copied_inside_a_model() {
+    fn a_candle_layer_in_a_model_trains_moves_and_is_copied() {
         let cpu = Device::Cpu;
         let vars = VarMap::new();
         let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu);

@@ -1,19 +1,17 @@
-//! The convolution of pictures.
+//! The convolution of images.
 
-mod window;
-
-pub(super) use window::Window;
-
+use crate::nn::layers::lazy::lazy_layer;
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::ops::{self, Conv2dSpec};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
-/// A convolution of pictures: each output is the weighted sum of a window of the input.
+/// A convolution of images: each output is the weighted sum of a patch of the input.
 ///
 /// `weight` has the shape `(out_channels, in_channels / groups, kernel, kernel)`, `bias` the shape
-/// `(out_channels,)`. As in PyTorch, both begin with uniform numbers between `-1/√n` and `1/√n`,
+/// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n`,
 /// where `n` is the number of weights of one output.
 ///
 /// # Shapes
@@ -30,14 +28,28 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(y.dims(), [8, 6, 28, 28]);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(
+    self.in_channels(),
+    self.out_channels,
+    kernel_size = self.kernel,
+    stride = self.spec.stride,
+    padding = unusual(self.spec.padding, 0),
+    dilation = unusual(self.spec.dilation, 1),
+    groups = unusual(self.spec.groups, 1),
+    bias = unusual(self.bias.is_some(), true)
+)]
 pub struct Conv2d {
     weight: Parameter,
     bias: Option<Parameter>,
-    window: Window,
+    out_channels: usize,
+    kernel: usize,
+    #[parameters(skip)]
+    spec: Conv2dSpec,
 }
 
 impl Conv2d {
-    /// A layer with random weights, on the CPU: stride 1, no padding, square kernel.
+    /// Creates a layer with random weights, on the CPU: stride 1, no padding, square kernel.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -54,7 +66,7 @@ impl Conv2d {
         Ok(layer)
     }
 
-    /// How far the window moves from one output to the next; 1 at first.
+    /// Sets the stride, by which the kernel moves from one output to the next; 1 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -64,11 +76,11 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stride(mut self, stride: usize) -> Self {
-        self.window.stride = stride;
+        self.spec.stride = stride;
         self
     }
 
-    /// How many zeros are put on each side; none at first.
+    /// Sets the number of zeros on each side; 0 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -78,11 +90,11 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn padding(mut self, padding: usize) -> Self {
-        self.window.padding = padding;
+        self.spec.padding = padding;
         self
     }
 
-    /// The distance between neighbours in the window; 1 at first.
+    /// Sets the distance between neighbouring elements of the kernel; 1 by default.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -92,15 +104,15 @@ impl Conv2d {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn dilation(mut self, dilation: usize) -> Self {
-        self.window.dilation = dilation;
+        self.spec.dilation = dilation;
         self
     }
 
-    /// Splits the channels into groups that do not see each other; one group at first. The weights
-    /// are drawn anew, since there are fewer.
+    /// Splits the channels into groups that are convolved separately; one group by default. The weights
+    /// are initialised again, since there are fewer.
     ///
     /// # Errors
-    /// If the channels cannot be shared out evenly.
+    /// If `groups` does not divide both numbers of channels.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -111,21 +123,16 @@ impl Conv2d {
     /// ```
     pub fn groups(mut self, groups: usize) -> Result<Self> {
         let per_group = self.weight.shape()?.dims()[1];
-        let in_channels = per_group * self.window.groups;
-        self.window.groups = groups;
-        let Window {
-            out_channels,
-            kernel,
-            ..
-        } = self.window;
-        let lazy = Self::lazy(out_channels, kernel);
+        let in_channels = per_group * self.spec.groups;
+        self.spec.groups = groups;
+        let lazy = Self::lazy(self.out_channels, self.kernel);
         self.weight = lazy.weight;
         self.bias = self.bias.and(lazy.bias);
         self.init(in_channels, &Device::Cpu)?;
         Ok(self)
     }
 
-    /// The same without a bias, as before a batch normalisation.
+    /// Removes the bias, as is usual before a batch normalisation.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -138,15 +145,15 @@ impl Conv2d {
         self
     }
 
-    /// One whose numbers come with the first input.
+    /// Creates a layer whose parameters wait for [`init`](Self::init).
     pub(super) fn lazy(out_channels: usize, kernel: usize) -> Self {
         let sizes = [Some(out_channels), None, Some(kernel), Some(kernel)];
         Self {
             weight: Parameter::lazy_as(Spec::f32(&sizes)),
             bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
-            window: Window {
-                out_channels,
-                kernel,
+            out_channels,
+            kernel,
+            spec: Conv2dSpec {
                 stride: 1,
                 padding: 0,
                 dilation: 1,
@@ -155,14 +162,9 @@ impl Conv2d {
         }
     }
 
-    /// Gives a lazy layer its first numbers.
+    /// Initialises the parameters of a lazy layer.
     pub(super) fn init(&self, in_channels: usize, device: &Device) -> Result<()> {
-        let Window {
-            out_channels,
-            kernel,
-            groups,
-            ..
-        } = self.window;
+        let (out_channels, kernel, groups) = (self.out_channels, self.kernel, self.spec.groups);
         check::positive(
             "Conv2d",
             &[
@@ -177,7 +179,7 @@ impl Conv2d {
                 format!(
                     "Conv2d: {groups} groups cannot share {in_channels} input and {out_channels} output channels"
                 ),
-                "Choose a number that divides both",
+                "Choose a number of groups that divides both",
             ));
         }
         let inputs = in_channels / groups;
@@ -189,108 +191,132 @@ impl Conv2d {
         self.bias.iter().try_for_each(|b| b.init(device, bias))
     }
 
+    /// Returns the number of input channels; `None` before the first input.
+    fn in_channels(&self) -> Option<usize> {
+        Some(self.weight.size(1)? * self.spec.groups)
+    }
+
     pub(super) fn is_initialized(&self) -> bool {
         self.weight.is_initialized()
     }
 
-    pub(super) fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
-    }
-
-    /// Refuses pictures that, padded, are smaller than the window.
-    fn check_size(&self, input: &Tensor) -> Result<()> {
-        let Window {
-            stride,
-            padding,
-            dilation,
-            ..
-        } = self.window;
-        check::positive("Conv2d", &[("stride", stride), ("dilation", dilation)])?;
-        let least = self.window.reach().saturating_sub(2 * padding);
-        match input.dims()[2..].iter().any(|size| *size < least) {
-            false => Ok(()),
-            true => Err(check::refused(
-                self,
-                input,
-                format!(
-                    "Its height and width must be at least {least}; or give the layer more padding"
-                ),
-            )),
-        }
+    pub(super) fn spec_mut(&mut self) -> &mut Conv2dSpec {
+        &mut self.spec
     }
 }
 
 impl Layer for Conv2d {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let weight = self.weight.tensor()?; // (out, in / groups, kernel, kernel)
-        let groups = self.window.groups;
-        let (_, channels, _, _) = check::image(self, input)?;
-        let wanted = weight.dim(1)? * groups;
-        if channels != wanted {
-            return Err(check::refused(
-                self,
-                input,
-                format!("Its second dimension, the channels, must be {wanted}"),
-            ));
-        }
-        check::same_place(self, input, &weight)?;
-        self.check_size(input)?;
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let y = self.window.convolve(input, &weight, bias.as_ref())?;
+        let y = ops::conv2d(&check::name(self), input, &weight, bias.as_ref(), self.spec)?;
         seen(self, y) // (batch, out, height', width')
     }
 }
 
-impl Parameters for Conv2d {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![
-            ("weight".to_owned(), &self.weight),
-            ("bias".to_owned(), &self.bias),
-        ]
+/// Returns a setting that is worth a mention, because it is not the usual one.
+fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
+    (value != usual).then_some(value)
+}
+
+/// A [`Conv2d`] that takes its number of input channels from the first input.
+///
+/// # Shapes
+/// As for [`Conv2d`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = LazyConv2d::new(6, 5).padding(2);
+/// let y = layer.forward(&zeros((8, 1, 28, 28), &cpu())?)?; // (8, 6, 28, 28)
+/// assert_eq!(layer.describe(), "Conv2d(1, 6, kernel_size=5, stride=1, padding=2)");
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyConv2d {
+    layer: Conv2d,
+}
+
+impl LazyConv2d {
+    /// Creates a layer with this many output channels and a square kernel of this size.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![LazyConv2d::new(6, 5), ReLU, LazyConv2d::new(16, 5)];
+    /// assert_eq!(net.num_parameters(), 0); // until the first input
+    /// ```
+    pub fn new(out_channels: usize, kernel: usize) -> Self {
+        let layer = Conv2d::lazy(out_channels, kernel);
+        Self { layer }
     }
 
-    fn describe(&self) -> String {
-        let window = &self.window;
-        let inputs = match self.weight.shape() {
-            Ok(shape) => format!("{}, ", shape.dims()[1] * window.groups),
-            Err(_) => String::new(),
-        };
-        let name = if inputs.is_empty() {
-            "LazyConv2d"
-        } else {
-            "Conv2d"
-        };
-        let mut text = format!(
-            "{name}({inputs}{}, kernel_size={}, stride={}",
-            window.out_channels, window.kernel, window.stride
-        );
-        for (name, value, usual) in [
-            ("padding", window.padding, 0),
-            ("dilation", window.dilation, 1),
-            ("groups", window.groups, 1),
-        ] {
-            if value != usual {
-                text += &format!(", {name}={value}");
-            }
-        }
-        if self.bias.is_none() {
-            text += ", bias=false";
-        }
-        text + ")"
+    /// Sets the stride; see [`Conv2d::stride`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(LazyConv2d::new(6, 5).stride(2).describe(), "LazyConv2d(6, kernel_size=5, stride=2)");
+    /// ```
+    pub fn stride(mut self, stride: usize) -> Self {
+        self.layer.spec_mut().stride = stride;
+        self
+    }
+
+    /// Sets the padding; see [`Conv2d::padding`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(6, 5).padding(2);
+    /// ```
+    pub fn padding(mut self, padding: usize) -> Self {
+        self.layer.spec_mut().padding = padding;
+        self
+    }
+
+    /// Sets the dilation; see [`Conv2d::dilation`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(6, 5).dilation(2);
+    /// ```
+    pub fn dilation(mut self, dilation: usize) -> Self {
+        self.layer.spec_mut().dilation = dilation;
+        self
+    }
+
+    /// Sets the number of groups; see [`Conv2d::groups`]. The first input shows whether it divides the
+    /// channels.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(4, 3).groups(2);
+    /// assert!(layer.forward(&zeros((1, 3, 8, 8), &cpu())?).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn groups(mut self, groups: usize) -> Self {
+        self.layer.spec_mut().groups = groups;
+        self
+    }
+
+    /// Removes the bias; see [`Conv2d::without_bias`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyConv2d::new(6, 5).without_bias();
+    /// ```
+    pub fn without_bias(mut self) -> Self {
+        self.layer = self.layer.without_bias();
+        self
     }
 }
 
-impl Replicate for Conv2d {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            weight: self.weight.replicate_with(copier)?,
-            bias: self.bias.replicate_with(copier)?,
-            window: self.window,
-        })
-    }
-}
-
-print_as_described!(Conv2d);
+lazy_layer!(LazyConv2d, |x| |layer| Ok::<_, candle_core::Error>(
+    check::image(layer, x)?.1
+));
 
 #[cfg(test)]
 mod tests {
@@ -309,7 +335,7 @@ mod tests {
         assert_eq!(
             message(&[3, 8, 8]),
             "Conv2d(3, 2, kernel_size=5, stride=1) cannot take an input of shape [3, 8, 8]\n\
-             It takes pictures: (batch, channels, height, width); add a dimension with unsqueeze(…)?"
+             Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)?"
         );
         assert!(message(&[1, 1, 8, 8]).ends_with("the channels, must be 3"));
         assert!(message(&[1, 3, 4, 8]).contains("must be at least 5"));

@@ -2,12 +2,12 @@
 
 use crate::error::explain;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Mode, Parameters, Replicate, print_as_described};
-use crate::tensor::rand;
+use crate::nn::{Layer, Mode, Parameters};
+use crate::ops;
 use candle_core::{Result, Tensor};
 
-/// In training sets each number to 0 with this probability, and makes the others larger by so much
-/// that their mean stays. In evaluation it lets all pass.
+/// Sets each element to 0 with probability `p` in training mode, and scales the others by
+/// `1 / (1 - p)`, so that the expected value stays. In evaluation mode it returns its input.
 ///
 /// From Srivastava et al., 2014, and d2l's chapter *Dropout*.
 ///
@@ -25,14 +25,14 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(dropout.forward(&x)?.to_vec1::<f32>()?, [1.0; 1000]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Parameters)]
 pub struct Dropout {
     p: f64,
     mode: Mode,
 }
 
 impl Dropout {
-    /// A layer that drops with probability `p`.
+    /// Creates a layer that drops elements with probability `p`.
     ///
     /// # Errors
     /// If `p` is not between 0 and 1.
@@ -45,8 +45,8 @@ impl Dropout {
     pub fn new(p: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&p) {
             return Err(explain(
-                format!("Dropout: {p} is no probability"),
-                "Give a number from 0 (drop none) to 1 (drop all)",
+                format!("Dropout: {p} is not a probability"),
+                "Choose p from 0 (drops nothing) to 1 (drops everything)",
             ));
         }
         let mode = Mode::new();
@@ -56,37 +56,13 @@ impl Dropout {
 
 impl Layer for Dropout {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        if !self.mode.is_training() || self.p == 0.0 {
-            return seen(self, input.clone());
-        }
-        if self.p == 1.0 {
-            return seen(self, input.mul(&input.zeros_like()?)?);
-        }
-        let keep = rand(input.shape(), input.device())?.ge(self.p)?;
-        let scale = keep
-            .to_dtype(input.dtype())?
-            .affine(1.0 / (1.0 - self.p), 0.0)?;
-        seen(self, input.mul(&scale)?)
+        let output = match self.mode.is_training() {
+            true => ops::dropout(input, self.p)?,
+            false => input.clone(),
+        };
+        seen(self, output)
     }
 }
-
-impl Parameters for Dropout {
-    fn describe(&self) -> String {
-        format!("Dropout(p={})", self.p)
-    }
-
-    fn set_training(&self, training: bool) {
-        self.mode.set_training(training);
-    }
-}
-
-impl Replicate for Dropout {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(self.clone())
-    }
-}
-
-print_as_described!(Dropout);
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_grows_and_its_gradient_with_it() -> Result<()> {
+    fn kept_elements_and_their_gradients_are_scaled() -> Result<()> {
         for p in [0.5, 0.2] {
             let [x, y, gradient] = run(p)?;
             let scale = (1.0 / (1.0 - p)) as f32;

@@ -1,10 +1,10 @@
-//! From pictures to rows.
+//! Images to rows.
 
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameters, check};
 use candle_core::{Result, Tensor};
 
-/// Makes one dimension of all but the first, the batch.
+/// Merges all dimensions but the first, the batch, into one.
 ///
 /// # Shapes
 /// `(batch, a, b, …)` to `(batch, a · b · …)`.
@@ -16,7 +16,8 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(y.dims(), [8, 784]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Parameters)]
+#[describe(start_dim = 1, end_dim = -1)]
 pub struct Flatten;
 
 impl Layer for Flatten {
@@ -29,20 +30,6 @@ impl Layer for Flatten {
         seen(self, output)
     }
 }
-
-impl Parameters for Flatten {
-    fn describe(&self) -> String {
-        "Flatten(start_dim=1, end_dim=-1)".to_owned()
-    }
-}
-
-impl Replicate for Flatten {
-    fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-        Ok(Self)
-    }
-}
-
-print_as_described!(Flatten);
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! Layer normalisation.
 
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::{ones, zeros};
-use candle_core::{D, Device, Result, Tensor};
+use candle_core::{Device, Result, Tensor};
 
 /// Layer normalisation: each example gets mean 0 and variance 1 over its last dimension, then a
 /// learned scale and shift for each feature. From Ba, Kiros and Hinton, 2016.
@@ -20,6 +20,8 @@ use candle_core::{D, Device, Result, Tensor};
 /// assert!((y.to_vec2::<f32>()?[0][1] - 1.0).abs() < 1e-4);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(self.weight.size(0))]
 pub struct LayerNorm {
     weight: Parameter,
     bias: Parameter,
@@ -27,10 +29,10 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// A layer for this many features, on the CPU.
+    /// Creates a layer for this many features, on the CPU.
     ///
     /// # Errors
-    /// If there are no features.
+    /// If `features` is 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -50,82 +52,15 @@ impl LayerNorm {
 
 impl Layer for LayerNorm {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        let weight = self.weight.tensor()?;
-        let features = weight.elem_count();
-        if input.dims().last() != Some(&features) {
-            let wanted = format!("Its last dimension must be {features}");
-            return Err(check::refused(self, input, wanted));
-        }
-        check::same_place(self, input, &weight)?;
-        let bias = self.bias.tensor()?;
-        let y = match ops::layer_norm(input, &weight, &bias, self.eps)? {
-            Some(y) => y,
-            None => normalize(input, &weight, &bias, self.eps)?,
-        };
+        let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
+        let y = ops::layer_norm(&check::name(self), input, &weight, &bias, self.eps)?;
         seen(self, y)
     }
 }
 
-/// With Candle's operations.
-fn normalize(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor> {
-    let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
-    let var = centred.sqr()?.mean_keepdim(D::Minus1)?;
-    let y = centred.broadcast_div(&(var + eps)?.sqrt()?)?;
-    y.broadcast_mul(weight)?.broadcast_add(bias)
-}
-
-impl Parameters for LayerNorm {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![
-            ("weight".to_owned(), &self.weight),
-            ("bias".to_owned(), &self.bias),
-        ]
-    }
-
-    fn describe(&self) -> String {
-        let features = self.weight.shape().map_or(0, |shape| shape.elem_count());
-        format!("LayerNorm({features})")
-    }
-}
-
-impl Replicate for LayerNorm {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            weight: self.weight.replicate_with(copier)?,
-            bias: self.bias.replicate_with(copier)?,
-            eps: self.eps,
-        })
-    }
-}
-
-print_as_described!(LayerNorm);
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{Operation, compare};
-    use crate::tensor::{rand, randn};
-
-    #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("LayerNorm", 40, |case| {
-            let features = case.between(2, 300);
-            let shape = (case.between(1, 5), case.between(1, 30), features);
-            let x = randn(shape, &Device::Cpu).and_then(|x| (x * 3.0)? + 1.0);
-            let inputs = vec![
-                case.input(x),
-                case.input(rand(features, &Device::Cpu)),
-                case.input(randn(features, &Device::Cpu)),
-            ];
-            let eps = 1e-5;
-            let kernel: Operation =
-                Box::new(
-                    move |x| Ok(ops::layer_norm(&x[0], &x[1], &x[2], eps)?.expect("a kernel")),
-                );
-            let candle: Operation = Box::new(move |x| normalize(&x[0], &x[1], &x[2], eps));
-            Some((inputs, kernel, candle))
-        });
-    }
 
     #[test]
     fn a_wrong_input_is_explained() {

@@ -1,8 +1,9 @@
 //! The fully connected layer.
 
+use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameter, Parameters, Replicate, check, print_as_described};
+use crate::nn::{Layer, Parameter, Parameters, check};
 use crate::ops;
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
@@ -10,7 +11,7 @@ use candle_core::{Device, Result, Tensor};
 /// A fully connected layer: `y = x · weightᵀ + bias`.
 ///
 /// `weight` has the shape `(out_features, in_features)`, `bias` the shape `(out_features,)`. As in
-/// PyTorch, both begin with uniform numbers between `-1/√in_features` and `1/√in_features`.
+/// PyTorch, both are initialised uniformly between `-1/√in_features` and `1/√in_features`.
 ///
 /// # Shapes
 /// `(…, in_features)` to `(…, out_features)`.
@@ -25,13 +26,19 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(y.to_vec2::<f32>()?, [[1.5, 5.0]]);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Parameters)]
+#[describe(
+    in_features = self.weight.size(1),
+    out_features = self.weight.size(0),
+    bias = self.bias.is_some()
+)]
 pub struct Linear {
     weight: Parameter,
     bias: Option<Parameter>,
 }
 
 impl Linear {
-    /// A layer with random weights and bias, on the CPU.
+    /// Creates a layer with random weights and bias, on the CPU.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -53,7 +60,7 @@ impl Linear {
         Ok(layer)
     }
 
-    /// The same without a bias: `y = x · weightᵀ`.
+    /// Creates a layer without a bias: `y = x · weightᵀ`.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -73,7 +80,7 @@ impl Linear {
         Ok(layer)
     }
 
-    /// One whose numbers come with the first input.
+    /// Creates a layer whose parameters wait for [`init`](Self::init).
     pub(super) fn lazy(out_features: usize) -> Self {
         Self {
             weight: Parameter::lazy_as(Spec::f32(&[Some(out_features), None])),
@@ -81,7 +88,7 @@ impl Linear {
         }
     }
 
-    /// Gives a lazy layer its first numbers.
+    /// Initialises the parameters of a lazy layer.
     pub(super) fn init(&self, inputs: usize, outputs: usize, device: &Device) -> Result<()> {
         let sizes = [("in_features", inputs), ("out_features", outputs)];
         check::positive("Linear", &sizes)?;
@@ -96,7 +103,7 @@ impl Linear {
         self.weight.is_initialized()
     }
 
-    /// Refuses, in plain words, what the multiplication would refuse less plainly.
+    /// Checks the number of features before the operation does, to suggest the lazy layer.
     fn check(&self, input: &Tensor, weight: &Tensor) -> Result<()> {
         let (outputs, inputs) = weight.dims2()?;
         if input.dims().last() != Some(&inputs) {
@@ -106,7 +113,7 @@ impl Linear {
             );
             return Err(check::refused(self, input, wanted));
         }
-        check::same_place(self, input, weight)
+        Ok(())
     }
 }
 
@@ -115,67 +122,78 @@ impl Layer for Linear {
         let weight = self.weight.tensor()?; // (out, in)
         self.check(input, &weight)?;
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let output = match ops::linear(input, &weight, bias.as_ref())? {
-            Some(output) => output,
-            None => with_candle(input, &weight, bias.as_ref())?,
-        };
+        let output = ops::linear(&check::name(self), input, &weight, bias.as_ref())?;
         seen(self, output) // (…, out)
     }
 }
 
-fn with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let (outputs, inputs) = weight.dims2()?;
-    let rows = x.elem_count() / inputs;
-    let y = x.reshape((rows, inputs))?.matmul(&weight.t()?)?; // (rows, out)
-    let y = match bias {
-        Some(bias) => y.broadcast_add(bias)?,
-        None => y,
-    };
-    let mut shape = x.dims().to_vec();
-    shape[x.rank() - 1] = outputs;
-    y.reshape(shape)
+/// A [`Linear`] layer that takes its number of input features from the first input.
+///
+/// Its parameters are created then, on the device that `to_device` has set, or else on the input's.
+///
+/// # Shapes
+/// `(…, in_features)` to `(…, out_features)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = LazyLinear::new(2);
+/// assert_eq!(layer.describe(), "LazyLinear(out_features=2, bias=true)");
+/// let y = layer.forward(&ones((4, 3), &cpu())?)?; // (4, 2)
+/// assert_eq!(layer.describe(), "Linear(in_features=3, out_features=2, bias=true)");
+/// # Ok::<(), Error>(())
+/// ```
+pub struct LazyLinear {
+    linear: Linear,
+    out_features: usize,
 }
 
-impl Parameters for Linear {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        vec![
-            ("weight".to_owned(), &self.weight),
-            ("bias".to_owned(), &self.bias),
-        ]
-    }
-
-    fn describe(&self) -> String {
-        let bias = self.bias.is_some();
-        match self.weight.tensor().and_then(|weight| weight.dims2()) {
-            Ok((outputs, inputs)) => {
-                format!("Linear(in_features={inputs}, out_features={outputs}, bias={bias})")
-            }
-            Err(_) => format!("Linear(bias={bias})"),
+impl LazyLinear {
+    /// Creates a layer with this many output features.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![LazyLinear::new(256), ReLU, LazyLinear::new(10)];
+    /// assert_eq!(net.num_parameters(), 0); // until the first input
+    /// ```
+    pub fn new(out_features: usize) -> Self {
+        Self {
+            linear: Linear::lazy(out_features),
+            out_features,
         }
     }
 }
 
-impl Replicate for Linear {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        Ok(Self {
-            weight: self.weight.replicate_with(copier)?,
-            bias: self.bias.replicate_with(copier)?,
-        })
+impl Layer for LazyLinear {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        if !self.linear.is_initialized() {
+            let Some(&in_features) = input.dims().last() else {
+                let wanted = "It needs at least one dimension: (…, features)";
+                return Err(check::refused(self, input, wanted));
+            };
+            self.linear
+                .init(in_features, self.out_features, input.device())?;
+        }
+        self.linear.forward(input)
     }
 }
 
-print_as_described!(Linear);
+lazy_form!(LazyLinear {
+    linear,
+    out_features
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::{randn, tensor, zeros};
+    use crate::nn::ParametersExt;
+    use crate::tensor::{ones, tensor, zeros};
     use candle_core::DType;
 
     const CPU: Device = Device::Cpu;
 
-    fn numbers(t: &Tensor) -> Vec<f32> {
+    fn elements(t: &Tensor) -> Vec<f32> {
         t.flatten_all().unwrap().to_vec1().unwrap()
     }
 
@@ -207,7 +225,7 @@ mod tests {
     }
 
     fn assert_close(got: &Tensor, want: &[f32]) {
-        let got = numbers(got);
+        let got = elements(got);
         assert_eq!(got.len(), want.len());
         for (got, want) in got.iter().zip(want) {
             assert!((got - want).abs() < 1e-5, "{got} is not {want}");
@@ -231,9 +249,9 @@ mod tests {
     }
 
     #[test]
-    fn first_weights_fill_their_range() {
+    fn initial_weights_fill_their_range() {
         let layer = Linear::new(100, 200).unwrap();
-        let weight = numbers(&layer.weight.tensor().unwrap());
+        let weight = elements(&layer.weight.tensor().unwrap());
         assert!(weight.iter().all(|w| w.abs() <= 0.1));
         assert!(weight.iter().any(|w| *w > 0.099) && weight.iter().any(|w| *w < -0.099));
     }
@@ -268,24 +286,20 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("Linear", 60, |case| {
-            let (ins, outs) = (
-                case.one_of(&[1, 3, 17, 84, 600, 1300]),
-                case.between(1, 130),
-            );
-            let rows = case.one_of(&[1, 2, 7, 32, 65]);
-            let x = match case.between(0, 2) {
-                0 => randn((2, rows, ins), &CPU),
-                _ => randn((rows, ins), &CPU),
-            };
-            let mut inputs = vec![case.input(x), case.input(randn((outs, ins), &CPU))];
-            if case.one_of(&[true, false]) {
-                inputs.push(case.input(randn(outs, &CPU)));
-            }
-            let kernel = |x: &[Tensor]| Ok(ops::linear(&x[0], &x[1], x.get(2))?.expect("a kernel"));
-            let candle = |x: &[Tensor]| with_candle(&x[0], &x[1], x.get(2));
-            Some((inputs, Box::new(kernel), Box::new(candle)))
-        });
+    fn a_lazy_layer_is_initialised_by_its_first_input() {
+        let mut layer = LazyLinear::new(2);
+        layer.to_device(&CPU).unwrap();
+        let names: Vec<String> = layer.named_parameters().into_iter().map(|p| p.0).collect();
+        assert_eq!(names, ["weight", "bias"]);
+
+        let x = ones((4, 3), &CPU).unwrap();
+        let first = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        let second = layer.forward(&x).unwrap().to_vec2::<f32>().unwrap();
+        assert_eq!(first, second);
+        assert_eq!(layer.num_parameters(), 8);
+
+        assert!(LazyLinear::new(0).forward(&x).is_err());
+        let message = layer.forward(&zeros((4, 5), &CPU).unwrap());
+        assert!(message.unwrap_err().to_string().contains("must be 3"));
     }
 }

@@ -1,159 +1,26 @@
-//! Pooling: pictures made smaller.
+//! Pooling over square patches.
 
-use crate::error::explain;
 use crate::nn::summary::seen;
-use crate::nn::{Copier, Layer, Parameters, Replicate, check, print_as_described};
-use crate::ops::{self, Pooling};
-use candle_core::{D, Device, Result, Tensor};
-
-/// Where the windows lie. Both kinds of pooling have one.
-#[derive(Clone, Copy)]
-pub(super) struct Windows {
-    kernel: usize,
-    stride: usize,
-    padding: usize,
-}
-
-impl Windows {
-    pub(super) fn new(kernel: usize) -> Self {
-        Self {
-            kernel,
-            stride: kernel,
-            padding: 0,
-        }
-    }
-
-    pub(super) fn pool(
-        &self,
-        layer: &dyn Parameters,
-        x: &Tensor,
-        pooling: Pooling,
-    ) -> Result<Tensor> {
-        let Self {
-            kernel,
-            stride,
-            padding,
-        } = *self;
-        check::positive("pooling", &[("kernel", kernel), ("stride", stride)])?;
-        if padding > kernel / 2 {
-            return Err(explain(
-                format!(
-                    "{}: the padding is more than half a window",
-                    layer.describe()
-                ),
-                format!("Give it a padding of at most {}", kernel / 2),
-            ));
-        }
-        let (_, _, h, w) = check::image(layer, x)?;
-        let least = (kernel - 2 * padding).max(1);
-        if h.min(w) < least {
-            let wanted = format!("Its height and width must be at least {least}");
-            return Err(check::refused(layer, x, wanted));
-        }
-        let windows = ops::Windows {
-            kernel,
-            stride,
-            padding,
-        };
-        match ops::pool2d(x, windows, pooling)? {
-            Some(y) => Ok(y),
-            None => self.pool_with_candle(x, pooling),
-        }
-    }
-
-    fn pool_with_candle(&self, x: &Tensor, pooling: Pooling) -> Result<Tensor> {
-        match pooling {
-            Pooling::Max => {
-                let windows = self.of(x, f64::NEG_INFINITY)?;
-                let largest = windows.detach().argmax_keepdim(D::Minus1)?;
-                windows.gather(&largest, D::Minus1)?.squeeze(D::Minus1)
-            }
-            Pooling::Mean => self.of(x, 0.0)?.mean(D::Minus1),
-        }
-    }
-
-    /// The numbers of each window, in order: `(batch, channels, out_height, out_width, kernel²)`.
-    /// The edge is padded with `filler`.
-    fn of(&self, x: &Tensor, filler: f64) -> Result<Tensor> {
-        let Self {
-            kernel,
-            stride,
-            padding,
-        } = *self;
-        let (n, c, h, w) = x.dims4()?;
-        let (h, w) = (h + 2 * padding, w + 2 * padding);
-        let x = padded(x, padding, filler)?;
-        let (out_h, out_w) = ((h - kernel) / stride + 1, (w - kernel) / stride + 1);
-        if stride == kernel {
-            // Windows that do not overlap need no copies of their numbers.
-            let x = x
-                .narrow(2, 0, out_h * kernel)?
-                .narrow(3, 0, out_w * kernel)?;
-            let x = x
-                .contiguous()?
-                .reshape(&[n, c, out_h, kernel, out_w, kernel][..])?;
-            let x = x.permute(vec![0, 1, 2, 4, 3, 5])?.contiguous()?;
-            return x.reshape((n, c, out_h, out_w, kernel * kernel));
-        }
-        let places = places(kernel, stride, w, (out_h, out_w), x.device())?;
-        let x = x.reshape((n * c, h * w))?.index_select(&places, 1)?;
-        x.reshape((n, c, out_h, out_w, kernel * kernel))
-    }
-
-    fn describe(&self, name: &str) -> String {
-        let Self {
-            kernel,
-            stride,
-            padding,
-        } = self;
-        format!("{name}(kernel_size={kernel}, stride={stride}, padding={padding})")
-    }
-}
-
-/// For each window in order, where each of its numbers lies in a flat picture of this width.
-fn places(
-    kernel: usize,
-    stride: usize,
-    width: usize,
-    (out_h, out_w): (usize, usize),
-    device: &Device,
-) -> Result<Tensor> {
-    let mut places = Vec::with_capacity(out_h * out_w * kernel * kernel);
-    for top in (0..out_h).map(|i| i * stride) {
-        for left in (0..out_w).map(|i| i * stride) {
-            for row in top..top + kernel {
-                places.extend((left..left + kernel).map(|column| (row * width + column) as u32));
-            }
-        }
-    }
-    let count = places.len();
-    Tensor::from_vec(places, count, device)
-}
-
-fn padded(x: &Tensor, padding: usize, filler: f64) -> Result<Tensor> {
-    if padding == 0 {
-        return Ok(x.clone());
-    }
-    let mut x = x.clone();
-    for dim in [2, 3] {
-        let mut shape = x.dims().to_vec();
-        shape[dim] = padding;
-        let edge = (Tensor::zeros(shape, x.dtype(), x.device())? + filler)?;
-        x = Tensor::cat(&[&edge, &x, &edge], dim)?;
-    }
-    Ok(x)
-}
+use crate::nn::{Layer, Parameters, check};
+use crate::ops::{self, Pool2dSpec};
+use candle_core::{Result, Tensor};
 
 macro_rules! pooling {
-    ($(#[$doc:meta])* $name:ident, $pooling:expr) => {
+    ($(#[$doc:meta])* $name:ident, $pool:path) => {
         $(#[$doc])*
-        #[derive(Clone, Copy)]
+        #[derive(Clone, Copy, Parameters)]
+        #[describe(
+            kernel_size = self.spec.kernel,
+            stride = self.spec.stride,
+            padding = self.spec.padding
+        )]
         pub struct $name {
-            windows: Windows,
+            #[parameters(skip)]
+            spec: Pool2dSpec,
         }
 
         impl $name {
-            /// Square windows of this size that do not overlap: the stride is the size.
+            /// Creates a layer with a square kernel and equal stride, so that patches do not overlap.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -163,11 +30,11 @@ macro_rules! pooling {
             /// # Ok::<(), Error>(())
             /// ```
             pub fn new(kernel: usize) -> Self {
-                let windows = Windows::new(kernel);
-                Self { windows }
+                let spec = Pool2dSpec::new(kernel);
+                Self { spec }
             }
 
-            /// How far the window moves from one output to the next.
+            /// Sets the stride, by which the kernel moves from one output to the next.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -177,11 +44,11 @@ macro_rules! pooling {
             /// # Ok::<(), Error>(())
             /// ```
             pub fn stride(mut self, stride: usize) -> Self {
-                self.windows.stride = stride;
+                self.spec.stride = stride;
                 self
             }
 
-            /// How far the windows reach over the edge; at most half their size.
+            /// Sets the padding on each side; at most half of the kernel.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -191,35 +58,21 @@ macro_rules! pooling {
             /// # Ok::<(), Error>(())
             /// ```
             pub fn padding(mut self, padding: usize) -> Self {
-                self.windows.padding = padding;
+                self.spec.padding = padding;
                 self
             }
         }
 
         impl Layer for $name {
             fn forward(&self, input: &Tensor) -> Result<Tensor> {
-                seen(self, self.windows.pool(self, input, $pooling)?)
+                seen(self, $pool(&check::name(self), input, self.spec)?)
             }
         }
-
-        impl Parameters for $name {
-            fn describe(&self) -> String {
-                self.windows.describe(stringify!($name))
-            }
-        }
-
-        impl Replicate for $name {
-            fn replicate_with(&self, _: &mut Copier) -> Result<Self> {
-                Ok(*self)
-            }
-        }
-
-        print_as_described!($name);
     };
 }
 
 pooling!(
-    /// The largest number of each window. Of equal ones the first gets the gradient.
+    /// The maximum of each patch. Of equal elements the first gets the gradient.
     ///
     /// From d2l's chapter *Pooling*.
     ///
@@ -236,11 +89,11 @@ pooling!(
     /// # Ok::<(), Error>(())
     /// ```
     MaxPool2d,
-    Pooling::Max
+    ops::max_pool2d
 );
 
 pooling!(
-    /// The mean of each window; padding counts as zeros.
+    /// The mean of each patch; padding counts as zeros.
     ///
     /// From d2l's chapter *Pooling*. Shapes are those of [`MaxPool2d`].
     ///
@@ -253,14 +106,14 @@ pooling!(
     /// # Ok::<(), Error>(())
     /// ```
     AvgPool2d,
-    Pooling::Mean
+    ops::avg_pool2d
 );
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::{randn, zeros};
+    use crate::tensor::zeros;
+    use candle_core::Device;
 
     #[test]
     fn wrong_inputs_are_explained() {
@@ -292,34 +145,8 @@ mod tests {
         let message = AvgPool2d::new(2).padding(2).forward(&x(&[1, 1, 8, 8]));
         assert_eq!(
             message.unwrap_err().to_string(),
-            "AvgPool2d(kernel_size=2, stride=2, padding=2): the padding is more than half a window\n\
-             Give it a padding of at most 1"
+            "AvgPool2d(kernel_size=2, stride=2, padding=2): the padding is more than half of the kernel\n\
+             Use a padding of at most 1"
         );
-    }
-
-    #[test]
-    fn the_kernels_agree_with_candle() {
-        for pooling in [Pooling::Max, Pooling::Mean] {
-            compare(&format!("{pooling:?}Pool2d"), 80, |case| {
-                let kernel = case.between(1, 5);
-                let windows = Windows {
-                    kernel,
-                    stride: case.between(1, 5),
-                    padding: case.between(0, kernel / 2),
-                };
-                let least = kernel.saturating_sub(2 * windows.padding).max(1);
-                let (height, width) = (case.between(least, 40), case.between(least, 40));
-                let shape = (case.between(1, 4), case.between(1, 5), height, width);
-                let mut x = randn(shape, &Device::Cpu);
-                if case.one_of(&[true, false]) {
-                    x = (x.unwrap() * 2.0).and_then(|x| x.round()); // many equal numbers
-                }
-                let inputs = vec![case.input(x)];
-                let kernel =
-                    move |x: &[Tensor]| windows.pool(&MaxPool2d { windows }, &x[0], pooling);
-                let candle = move |x: &[Tensor]| windows.pool_with_candle(&x[0], pooling);
-                Some((inputs, Box::new(kernel), Box::new(candle)))
-            });
-        }
     }
 }

@@ -1,15 +1,13 @@
 //! Layers one after the other.
 
 use crate::nn::summary::watched;
-use crate::nn::{
-    Copier, Layer, Parameters, Replicate, StateEntry, describe_model, print_as_described,
-};
+use crate::nn::{Layer, Parameters};
 use candle_core::{Result, Tensor};
 use std::ops::{Index, IndexMut};
 
-/// Layers one after the other: each takes what the one before it gives.
+/// Layers one after the other: each takes the output of the one before it.
 ///
-/// [`seq!`](crate::seq) writes one down. `net[0]` is the first layer.
+/// [`seq!`](crate::seq) creates one. `net[0]` is the first layer.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,12 +18,13 @@ use std::ops::{Index, IndexMut};
 /// assert_eq!(net[0].parameter("weight")?.shape()?.dims(), [8, 20]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Default)]
+#[derive(Default, Parameters)]
 pub struct Sequential {
+    #[parameters(flatten)]
     layers: Vec<Box<dyn Layer>>,
 }
 
-/// A [`Sequential`](crate::nn::Sequential) of the given layers.
+/// Creates a [`Sequential`](crate::nn::Sequential) of the given layers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -45,7 +44,7 @@ macro_rules! seq {
 }
 
 impl Sequential {
-    /// One without layers, which gives its input back.
+    /// Creates a chain without layers, which returns its input.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,7 +71,7 @@ impl Sequential {
         self.layers.push(Box::new(layer));
     }
 
-    /// How many layers it has.
+    /// Returns the number of layers.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -83,7 +82,7 @@ impl Sequential {
         self.layers.len()
     }
 
-    /// Whether it has no layers.
+    /// Returns whether there are no layers.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -105,31 +104,6 @@ impl Layer for Sequential {
     }
 }
 
-impl Parameters for Sequential {
-    fn fields(&self) -> Vec<(String, &dyn Parameters)> {
-        self.layers.fields()
-    }
-
-    fn describe(&self) -> String {
-        describe_model("Sequential", &self.fields())
-    }
-
-    fn collect_state(&self, path: &str, found: &mut Vec<StateEntry>) {
-        self.layers.collect_state(path, found);
-    }
-
-    fn place(&mut self, copier: &mut Copier) -> Result<()> {
-        self.layers.place(copier)
-    }
-}
-
-impl Replicate for Sequential {
-    fn replicate_with(&self, copier: &mut Copier) -> Result<Self> {
-        let layers = self.layers.replicate_with(copier)?;
-        Ok(Self { layers })
-    }
-}
-
 impl Index<usize> for Sequential {
     type Output = dyn Layer;
 
@@ -143,8 +117,6 @@ impl IndexMut<usize> for Sequential {
         &mut *self.layers[index]
     }
 }
-
-print_as_described!(Sequential);
 
 #[cfg(test)]
 mod tests {

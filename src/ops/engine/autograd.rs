@@ -1,21 +1,22 @@
-//! Gradients from kernel to kernel, past Candle's sums.
+//! Gradients from kernel to kernel, without Candle's additions.
 //!
-//! Candle's `backward` adds each gradient to a tensor of zeros of its shape: two passes through memory
-//! and two allocations for every operation, more than most kernels need themselves. So what a
-//! kernel gives stands in Candle's graph as two nodes:
+//! Candle's `backward` adds each gradient to a tensor of zeros of its shape: two passes through
+//! memory and two allocations for every operation, more than most kernels need themselves. So each
+//! result of a kernel is two nodes in Candle's graph:
 //!
 //! ```text
-//!   inputs ── token (one number) ── output (the values)
+//!   inputs ── token (one element) ── output (the values)
 //! ```
 //!
-//! The next kernel finds the output's token and hangs its own on that, so Candle sees a chain of
-//! single numbers, in the right order, while the gradients pass from [`Slot`] to slot. Any other
-//! operation uses the output as the ordinary tensor that it is; its gradient then enters the slot as well.
+//! A kernel whose input is such an output connects its token to the output's token, not to the
+//! output. So Candle sees a chain of tensors of one element, which it walks in the right order, while
+//! the gradients are passed from [`Slot`] to slot. Any other operation uses the output as the
+//! ordinary tensor that it is; its gradient is then added to the slot as well.
 //!
-//! The number that goes along the chain counts the gradients in a slot. A slot that holds another
-//! number was left from a `backward` that failed, and is refused.
+//! The element that Candle passes along the chain counts the gradients in a slot. A slot with another
+//! count still holds gradients of a `backward` that failed; using it is an error.
 
-use super::memory::keep_memory;
+use super::memory::keep_freed_memory;
 use super::simd::Element;
 use crate::error::explain;
 use candle_core::{CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
@@ -23,13 +24,13 @@ use candle_core::{TensorId, bail};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The way back through a kernel.
+/// The backward pass of a kernel.
 pub(in crate::ops) trait Backward: Send + Sync + 'static {
-    /// Whether [`backward`](Backward::backward) needs the output's values. They are kept only then.
+    /// Whether [`backward`](Backward::backward) needs the output's values, which are kept only then.
     const NEEDS_OUTPUT: bool = false;
 
-    /// The gradients of the inputs that are `wanted`, in their order, from that of the output. It is
-    /// contiguous; `output` is `None` unless it is needed.
+    /// Returns the gradient of each input for which `wanted` is true, from the output's `gradient`,
+    /// which is contiguous. `output` is `None` unless [`NEEDS_OUTPUT`](Backward::NEEDS_OUTPUT).
     fn backward(
         &self,
         output: Option<&Tensor>,
@@ -38,13 +39,16 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
     ) -> Result<[Option<Tensor>; 3]>;
 }
 
-/// The tensor of these values, from which gradients flow to `inputs` (one to three) through `op`.
+/// Returns a tensor of these values; gradients flow from it to the one to three `inputs` through `op`.
+///
+/// Every kernel's result passes here, so here the process is told to keep freed memory.
 pub(in crate::ops) fn record<T: Element, B: Backward>(
     inputs: &[&Tensor],
     values: Vec<T>,
     shape: impl Into<Shape>,
     op: impl FnOnce() -> B,
 ) -> Result<Tensor> {
+    keep_freed_memory();
     let shape = shape.into();
     if !inputs.iter().any(|input| input.track_op()) {
         return Tensor::from_vec(values, shape, &Device::Cpu);
@@ -77,8 +81,10 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
     Ok(tensor)
 }
 
-/// Where the next kernel finds the token and the slot of a tensor that a kernel made, for as long as
-/// the tensor lives.
+/// The token and the slot of each living output of a kernel.
+///
+/// This is ambient state, because a Candle tensor has no field for data of ours: the next kernel gets
+/// only the tensor and finds the rest by its id. An entry is removed when the output's node is dropped.
 static LINKS: LazyLock<Mutex<HashMap<TensorId, Link>>> = LazyLock::new(Mutex::default);
 
 #[derive(Clone)]
@@ -91,16 +97,23 @@ fn link_of(tensor: &Tensor) -> Option<Link> {
     lock(&LINKS).get(&tensor.id()).cloned()
 }
 
+/// Returns whether a tensor is the output of a kernel.
+#[cfg(test)]
+pub(in crate::ops) fn is_from_kernel(tensor: &Tensor) -> bool {
+    link_of(tensor).is_some()
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the gradient of an output waits for the kernel that made it, and how many were added up.
+/// The sum of an output's gradients so far, and their count. The kernel that computed the output
+/// takes them.
 #[derive(Default)]
 struct Slot(Mutex<(Option<Tensor>, f32)>);
 
 impl Slot {
-    /// Adds a gradient; gives what Candle adds up meanwhile.
+    /// Adds a gradient; returns the 1 that Candle adds to its count.
     fn put(&self, gradient: Tensor) -> Result<Tensor> {
         let mut slot = lock(&self.0);
         slot.0 = Some(match slot.0.take() {
@@ -123,7 +136,7 @@ impl Slot {
     }
 }
 
-/// The node that holds the way back.
+/// The node that runs the backward pass.
 struct Token<B> {
     op: B,
     slot: Arc<Slot>,
@@ -187,7 +200,7 @@ impl CustomOp1 for Output {
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
         match lock(&self.values).take() {
             Some(values) => Ok(values),
-            None => bail!("the values of a kernel are taken once"),
+            None => bail!("kernel: its values can be taken only once"),
         }
     }
 
@@ -199,34 +212,38 @@ impl CustomOp1 for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         let link = self.id.get().and_then(|id| lock(&LINKS).remove(id));
-        // Its token may be the last to hold other outputs: they must not find the lock taken.
+        // Dropping the token may drop other outputs, which take the lock: it must be free by now.
         drop(link);
     }
 }
 
-/// Whether the kernels can be used: all on the CPU, all of one type that they know. Second
-/// derivatives, which Candle gives when asked by its variable, are beyond them.
-pub(in crate::ops) fn fits(tensors: &[&Tensor]) -> bool {
-    static SECOND_DERIVATIVES: LazyLock<bool> = LazyLock::new(|| {
-        std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
-    });
-    keep_memory();
+/// Returns whether the kernels can compute with these tensors: all are on the CPU and of the same
+/// type, `f32` or `f64`, and no second derivatives are wanted, which the kernels do not have.
+pub(in crate::ops) fn has_kernel(tensors: &[&Tensor]) -> bool {
     let dtype = tensors[0].dtype();
     matches!(dtype, DType::F32 | DType::F64)
         && tensors
             .iter()
             .all(|t| t.device().is_cpu() && t.dtype() == dtype)
-        && !*SECOND_DERIVATIVES
+        && !second_derivatives()
+}
+
+/// Returns whether Candle's variable for second derivatives is set. Like Candle, this reads it once.
+fn second_derivatives() -> bool {
+    static SET: LazyLock<bool> = LazyLock::new(|| {
+        std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
+    });
+    *SET
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{Activation, activation};
+    use crate::ops;
     use candle_core::Var;
 
     fn sigmoid(x: &Tensor) -> Tensor {
-        activation(x, Activation::Sigmoid).unwrap().unwrap()
+        ops::sigmoid(x).unwrap()
     }
 
     fn gradient(loss: &Tensor, var: &Var) -> Vec<f64> {
@@ -234,9 +251,9 @@ mod tests {
         gradients.get(var).unwrap().to_vec1().unwrap()
     }
 
-    /// The gradient of `Σ f(x)`, where an output goes to a kernel, to Candle, and to both twice.
+    /// The gradient of `Σ f(x)`, where an output is used by a kernel, by Candle, and by both twice.
     #[test]
-    fn an_output_has_the_gradients_of_all_its_uses() {
+    fn an_output_sums_the_gradients_of_all_its_uses() {
         let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
         let s = |x: f64| 1.0 / (1.0 + (-x).exp());
         let y = sigmoid(&x);
@@ -255,11 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_outputs_that_are_gone() {
+    fn dropped_outputs_leave_no_links() {
         let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
-        let linked = |tensor: &Tensor| link_of(tensor).is_some();
         let (y, constant) = (sigmoid(&x), sigmoid(&x.detach()));
-        assert!(linked(&y) && !linked(&constant) && !constant.track_op());
+        assert!(is_from_kernel(&y) && !is_from_kernel(&constant) && !constant.track_op());
         let id = y.id();
         let z = sigmoid(&y);
         drop(y);
@@ -268,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_left_from_a_failed_backward_are_refused() {
+    fn gradients_left_from_a_failed_backward_are_an_error() {
         let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();
         let y = sigmoid(&x);
         let left = y.ones_like().unwrap();
@@ -276,6 +292,6 @@ mod tests {
         let loss = y.sum_all().unwrap();
         let message = loss.backward().unwrap_err().to_string();
         assert!(message.contains("another backward()"), "{message}");
-        assert!(loss.backward().is_ok(), "what was left is gone");
+        assert!(loss.backward().is_ok(), "the error clears the slot");
     }
 }

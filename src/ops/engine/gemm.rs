@@ -1,30 +1,34 @@
-//! The product of two matrices, however they lie.
+//! The product of two strided matrices.
+//!
+//! The columns of the right matrix are packed into panels of a tile's width, which stay in the cache;
+//! the left matrix is read where it is. Tasks compute blocks of the product: a panel's columns, and the
+//! rows of some tiles.
 
 use super::scratch::with_scratch;
-use super::shared::{Shared, written};
+use super::shared_slice::{SharedSlice, vec_filled_by};
 use super::simd::{Element, multiversion};
 use super::threads::for_each_task;
-use super::{evenly, microkernel};
+use super::{microkernel, split_evenly};
 use std::mem::MaybeUninit;
 
-/// Inner dimensions are cut to this, so that a panel stays in the second cache.
+/// The largest depth of one pass over a panel, so that this part of it stays in the L2 cache.
 const DEPTH: usize = 512;
-/// Into so many parts work is split at least, if it is large enough.
+/// The least number of parts into which work is split, if there are enough tiles.
 const PARTS: usize = 8;
 
-/// A matrix: `numbers[row * row_step + column * column_step]`.
+/// A strided matrix: its elements are `values[row * row_step + column * column_step]`.
 #[derive(Clone, Copy)]
 pub(in crate::ops) struct Matrix<'a, T> {
-    pub(in crate::ops) numbers: &'a [T],
+    pub(in crate::ops) values: &'a [T],
     pub(in crate::ops) row_step: usize,
     pub(in crate::ops) column_step: usize,
 }
 
 impl<'a, T: Element> Matrix<'a, T> {
-    /// Row after row.
-    pub(in crate::ops) fn of_rows(numbers: &'a [T], columns: usize) -> Self {
+    /// Returns the matrix whose rows of `columns` elements follow each other.
+    pub(in crate::ops) fn of_rows(values: &'a [T], columns: usize) -> Self {
         Matrix {
-            numbers,
+            values,
             row_step: columns,
             column_step: 1,
         }
@@ -41,17 +45,16 @@ impl<'a, T: Element> Matrix<'a, T> {
     fn check(&self, rows: usize, columns: usize) {
         if rows > 0 && columns > 0 {
             let last = (rows - 1) * self.row_step + (columns - 1) * self.column_step;
-            assert!(
-                last < self.numbers.len(),
-                "a matrix ends outside its numbers"
-            );
+            assert!(last < self.values.len(), "a matrix ends outside its values");
         }
     }
 }
 
-/// `a · b`, row after row, where `a` is `rows × depth` and `b` is `depth × columns`; plus `bias` in each row.
+/// Returns the rows of `a · b`, where `a` is `rows × depth` and `b` is `depth × columns`, with `bias`
+/// added to each row.
 ///
-/// The columns of `b` are brought together in panels of a tile's width; `a` is read where it is.
+/// # Panics
+/// If the matrices do not have these sizes.
 pub(in crate::ops) fn product<T: Element>(
     [rows, depth, columns]: [usize; 3],
     a: Matrix<T>,
@@ -63,20 +66,20 @@ pub(in crate::ops) fn product<T: Element>(
     }
     a.check(rows, depth);
     b.check(depth, columns);
-    let (most, places) = microkernel::tile_shape::<T>();
-    let tiles = evenly(rows, most);
-    let panels = columns.div_ceil(places);
+    let (most, tile_columns) = microkernel::tile_shape::<T>();
+    let tiles = split_evenly(rows, most);
+    let panels = columns.div_ceil(tile_columns);
     let blocks = PARTS.div_ceil(panels).min(tiles.len());
-    with_scratch(panels * depth * places, |packed: &mut [T]| {
-        let shared = Shared::new(packed);
+    with_scratch(panels * depth * tile_columns, |packed: &mut [T]| {
+        let shared = SharedSlice::new(packed);
         for_each_task(panels, |panel| {
-            let width = places.min(columns - panel * places);
-            // SAFETY: each panel has its own part.
-            let packed = unsafe { shared.part(panel * depth * places, depth * places) };
-            pack(b, panel * places, width, places, packed);
+            let width = tile_columns.min(columns - panel * tile_columns);
+            // SAFETY: each task packs its own panel, and the panels do not overlap.
+            let packed = unsafe { shared.part(panel * depth * tile_columns, depth * tile_columns) };
+            pack(b, panel * tile_columns, width, tile_columns, packed);
         });
         let packed = &*packed;
-        let work = |panel: usize, block: usize, out: Shared<MaybeUninit<T>>| {
+        let work = |panel: usize, block: usize, out: SharedSlice<MaybeUninit<T>>| {
             let (first, end) = (
                 block * tiles.len() / blocks,
                 (block + 1) * tiles.len() / blocks,
@@ -85,16 +88,17 @@ pub(in crate::ops) fn product<T: Element>(
                 row: tiles[..first].iter().sum(),
                 tiles: &tiles[first..end],
                 depth,
-                column: panel * places,
+                column: panel * tile_columns,
                 columns,
             };
-            let packed = &packed[panel * depth * places..][..depth * places];
-            // SAFETY: tasks write different rows or columns of the vector's `rows × columns`.
+            let packed = &packed[panel * depth * tile_columns..][..depth * tile_columns];
+            // SAFETY: `out` has `rows * columns` elements. Each task has another panel or block, so
+            // other columns or rows, than all other tasks.
             unsafe { block.run(a, packed, bias, out) };
         };
-        // SAFETY: panels and blocks cover all rows and columns.
+        // SAFETY: the panels cover all columns and the blocks all rows, and `run` initialises its part.
         unsafe {
-            written(rows * columns, |out| {
+            vec_filled_by(rows * columns, |out| {
                 for_each_task(panels * blocks, |task| {
                     work(task / blocks, task % blocks, out);
                 });
@@ -103,7 +107,7 @@ pub(in crate::ops) fn product<T: Element>(
     })
 }
 
-/// Some tiles of rows and one panel of columns of the product.
+/// A part of the product: the rows of some tiles and the columns of one panel.
 struct Block<'a> {
     row: usize,
     tiles: &'a [usize],
@@ -113,50 +117,53 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Writes this part of the product.
+    /// Initialises this part of the product.
     ///
     /// # Safety
-    /// `out` is the whole product; nobody else uses this part of it.
+    /// `out` is the whole product, and no other thread accesses this part of it.
     unsafe fn run<T: Element>(
         &self,
         a: Matrix<T>,
         packed: &[T],
         bias: Option<&[T]>,
-        out: Shared<MaybeUninit<T>>,
+        out: SharedSlice<MaybeUninit<T>>,
     ) {
-        let (most, places) = microkernel::tile_shape::<T>();
-        let width = places.min(self.columns - self.column);
+        let (most, tile_columns) = microkernel::tile_shape::<T>();
+        let width = tile_columns.min(self.columns - self.column);
         let bias = bias.map(|bias| &bias[self.column..][..width]);
-        let offsets: Vec<usize> = (0..self.depth.min(DEPTH)).map(|k| k * places).collect();
-        with_scratch(most * places, |sums: &mut [T]| {
+        let offsets: Vec<usize> = (0..self.depth.min(DEPTH))
+            .map(|k| k * tile_columns)
+            .collect();
+        with_scratch(most * tile_columns, |sums: &mut [T]| {
             let mut done = 0;
             while done < self.depth || done == 0 {
                 let depth = (self.depth - done).min(DEPTH);
                 let mut row = self.row;
                 for &rows in self.tiles {
                     let start = row * a.row_step + done * a.column_step;
-                    // SAFETY: `product` has checked that all rows and columns lie in the matrix;
-                    // `packed` has a tile's places for each of them.
+                    // SAFETY: `product` has checked that all rows and columns of `a` are within its
+                    // values; `packed` has a tile's columns for each of the `depth` steps, and
+                    // `sums` is a full tile.
                     unsafe {
                         microkernel::weighted_sums(
-                            microkernel::Size::of::<T>(rows, width),
+                            microkernel::TileSize::of::<T>(rows, width),
                             microkernel::Weights {
-                                start: a.numbers.as_ptr().wrapping_add(start),
+                                start: a.values.as_ptr().wrapping_add(start),
                                 row_step: a.row_step,
                                 step: a.column_step,
                             },
                             &offsets[..depth],
-                            packed.as_ptr().add(done * places),
+                            packed.as_ptr().add(done * tile_columns),
                             sums.as_mut_ptr(),
                         );
                     }
-                    for (i, sums) in sums.chunks_exact(places).take(rows).enumerate() {
-                        // SAFETY: a row of this part.
+                    for (i, sums) in sums.chunks_exact(tile_columns).take(rows).enumerate() {
+                        // SAFETY: this is a row of this part, which only this task accesses.
                         let out =
                             unsafe { out.part((row + i) * self.columns + self.column, width) };
                         match done {
                             0 => store(sums, bias, out),
-                            // SAFETY: the first round has written it.
+                            // SAFETY: the pass with `done == 0` has initialised it.
                             _ => add(sums, unsafe { out.assume_init_mut() }),
                         }
                     }
@@ -193,24 +200,30 @@ multiversion! {
     }
 }
 
-/// Brings `width` columns of `b` together, with zeros up to the tile's `places`.
-fn pack<T: Element>(b: Matrix<T>, column: usize, width: usize, places: usize, packed: &mut [T]) {
+/// Packs `width` columns of `b` into a panel, with zeros up to the tile's columns.
+fn pack<T: Element>(
+    b: Matrix<T>,
+    column: usize,
+    width: usize,
+    tile_columns: usize,
+    packed: &mut [T],
+) {
     if b.row_step == 1 {
-        return pack_turned(
-            &b.numbers[column * b.column_step..],
+        return pack_transposed(
+            &b.values[column * b.column_step..],
             b.column_step,
             width,
-            places,
+            tile_columns,
             packed,
         );
     }
-    for (k, line) in packed.chunks_exact_mut(places).enumerate() {
+    for (k, line) in packed.chunks_exact_mut(tile_columns).enumerate() {
         let start = k * b.row_step + column * b.column_step;
         match b.column_step {
-            1 => line[..width].copy_from_slice(&b.numbers[start..start + width]),
+            1 => line[..width].copy_from_slice(&b.values[start..start + width]),
             step => {
-                for (number, from) in line[..width].iter_mut().zip((start..).step_by(step)) {
-                    *number = b.numbers[from];
+                for (value, from) in line[..width].iter_mut().zip((start..).step_by(step)) {
+                    *value = b.values[from];
                 }
             }
         }
@@ -218,31 +231,32 @@ fn pack<T: Element>(b: Matrix<T>, column: usize, width: usize, places: usize, pa
     }
 }
 
-/// Squares of so many numbers are turned at once.
+/// The side of the squares that are transposed at once.
 const SQUARE: usize = 8;
 
 multiversion! {
-    /// The same for columns whose numbers lie together; `pitch` is from one column to the next.
-    pub(in crate::ops) fn pack_turned<T: Element>(columns: &[T], pitch: usize, width: usize, places: usize, packed: &mut [T]) {
-        let depth = packed.len() / places;
+    /// Packs columns whose elements are contiguous, which transposes them. `pitch` is the distance from
+    /// one column to the next, `tile_columns` the length of a packed line.
+    pub(in crate::ops) fn pack_transposed<T: Element>(columns: &[T], pitch: usize, width: usize, tile_columns: usize, packed: &mut [T]) {
+        let depth = packed.len() / tile_columns;
         let (squares, even) = (width / SQUARE * SQUARE, depth / SQUARE * SQUARE);
         for k in (0..even).step_by(SQUARE) {
-            let lines = &mut packed[k * places..][..SQUARE * places];
+            let lines = &mut packed[k * tile_columns..][..SQUARE * tile_columns];
             for column in (0..squares).step_by(SQUARE) {
                 let mut square = [[T::ZERO; SQUARE]; SQUARE];
-                for (i, numbers) in square.iter_mut().enumerate() {
-                    numbers.copy_from_slice(&columns[(column + i) * pitch + k..][..SQUARE]);
+                for (i, column_part) in square.iter_mut().enumerate() {
+                    column_part.copy_from_slice(&columns[(column + i) * pitch + k..][..SQUARE]);
                 }
-                for (i, line) in lines.chunks_exact_mut(places).enumerate() {
-                    let mut turned = [T::ZERO; SQUARE];
+                for (i, line) in lines.chunks_exact_mut(tile_columns).enumerate() {
+                    let mut transposed = [T::ZERO; SQUARE];
                     for j in 0..SQUARE {
-                        turned[j] = square[j][i];
+                        transposed[j] = square[j][i];
                     }
-                    line[column..column + SQUARE].copy_from_slice(&turned);
+                    line[column..column + SQUARE].copy_from_slice(&transposed);
                 }
             }
         }
-        for (k, line) in packed.chunks_exact_mut(places).enumerate() {
+        for (k, line) in packed.chunks_exact_mut(tile_columns).enumerate() {
             let first = if k < even { squares } else { 0 };
             for column in first..width {
                 line[column] = columns[column * pitch + k];
@@ -256,10 +270,9 @@ multiversion! {
 mod tests {
     use super::*;
 
-    /// Matrices in each direction against the definition.
     #[test]
-    fn products_are_sums_of_products() {
-        let numbers = |count: usize, by: usize| -> Vec<f64> {
+    fn products_follow_the_definition() {
+        let values = |count: usize, by: usize| -> Vec<f64> {
             (0..count)
                 .map(|i| ((i * by + 3) % 11) as f64 - 5.0)
                 .collect()
@@ -275,19 +288,19 @@ mod tests {
         .iter()
         .enumerate()
         {
-            let (a, b) = (numbers(rows * depth, 7), numbers(depth * columns, 5));
-            let bias = numbers(columns, 3);
+            let (a, b) = (values(rows * depth, 7), values(depth * columns, 5));
+            let bias = values(columns, 3);
             let bias = (i % 2 == 0).then_some(bias.as_slice());
-            for turned in [[false, false], [false, true], [true, false], [true, true]] {
-                let lay = |numbers, rows, columns, turned| match turned {
-                    false => Matrix::of_rows(numbers, columns),
-                    true => Matrix::of_rows(numbers, rows).transposed(),
+            for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+                let matrix = |values, rows, columns, transposed| match transposed {
+                    false => Matrix::of_rows(values, columns),
+                    true => Matrix::of_rows(values, rows).transposed(),
                 };
-                let a = lay(&a, rows, depth, turned[0]);
-                let b = lay(&b, depth, columns, turned[1]);
+                let a = matrix(&a, rows, depth, transposed[0]);
+                let b = matrix(&b, depth, columns, transposed[1]);
                 let got = product([rows, depth, columns], a, b, bias);
                 let at = |m: Matrix<f64>, row, column| {
-                    m.numbers[row * m.row_step + column * m.column_step]
+                    m.values[row * m.row_step + column * m.column_step]
                 };
                 for row in 0..rows {
                     for column in 0..columns {
@@ -296,7 +309,7 @@ mod tests {
                         assert_eq!(
                             got[row * columns + column],
                             want,
-                            "{turned:?} {row} {column}"
+                            "{transposed:?} {row} {column}"
                         );
                     }
                 }

@@ -1,21 +1,26 @@
-//! What the process does with memory that is free again.
+//! The C library's settings for freed memory.
 
-/// Tells the C library to keep what one training step frees for the next. By itself it gives large
-/// pieces back to the system at once, and each step then waits while the system hands out zeroed
-/// pages anew: a seventh of the time of a small network's step. A limit that is set in the
-/// environment (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`) stays.
-pub(in crate::ops) fn keep_memory() {
+/// Tells the C library to keep what one training step frees for the next step.
+///
+/// By default it returns large blocks to the system at once, and each step then waits for newly
+/// zeroed pages: a seventh of the time of a step of a small network. A limit that the environment
+/// sets (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`) stays.
+///
+/// This is ambient state: `malloc` has one setting for the whole process. The first result of a
+/// kernel sets it, so that a process that never computes on the CPU keeps the C library's default.
+pub(super) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
         static ONCE: std::sync::Once = std::sync::Once::new();
         ONCE.call_once(|| {
             for (name, setting, limit) in [
-                // Larger pieces are mapped each time: the most that the C library takes here.
+                // Larger blocks are mapped each time: the highest limit that the C library accepts.
                 ("MALLOC_MMAP_THRESHOLD_", libc::M_MMAP_THRESHOLD, 32 << 20),
                 ("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, 128 << 20),
             ] {
                 if std::env::var_os(name).is_none() {
-                    // SAFETY: it changes numbers that `malloc` looks at, under a lock of its own.
+                    // SAFETY: mallopt takes two integers and sets a parameter of `malloc` under
+                    // malloc's own lock.
                     unsafe { libc::mallopt(setting, limit) };
                 }
             }

@@ -1,34 +1,35 @@
-//! The innermost loops of the convolution, and of the product of matrices.
+//! The innermost loops of the convolution and of the matrix product.
 //!
-//! Both work on pictures laid out flat: the row of a picture follows the one above with a fixed pitch,
-//! so that one step of the window is one fixed offset for all places, whatever row they are in.
+//! A *tile* is a block of the output whose sums stay in registers: some rows, each of a few vectors.
+//! Images lie flat in memory: one row follows the other with a fixed pitch, so an element of the
+//! convolution's kernel is one fixed offset for all positions, in whatever row they are.
 
 use crate::ops::engine::simd::{Element, Level, Plain, Vector};
 
-/// Vectors in a tile of [`weighted_sums`].
-const WIDE: usize = 3;
-/// Window places in a tile of [`correlations`].
-pub(in crate::ops) const PLACES: usize = 3;
+/// The vectors in a row of a tile of [`weighted_sums`].
+const VECTORS: usize = 3;
+/// The offsets in a tile of [`correlations`].
+pub(in crate::ops) const OFFSETS: usize = 3;
 
-/// How many rows a tile of [`weighted_sums`] has at most, and how many places.
+/// Returns the size of a full tile of [`weighted_sums`]: rows and columns, in elements.
 pub(in crate::ops) fn tile_shape<T: Element>() -> (usize, usize) {
     let bytes = size_of::<T>();
     match Level::get() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => (8, WIDE * 64 / bytes),
+        Level::Avx512 => (8, VECTORS * 64 / bytes),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => (4, WIDE * 32 / bytes),
-        Level::Baseline => (4, WIDE * 16 / bytes),
+        Level::Avx2 => (4, VECTORS * 32 / bytes),
+        Level::Baseline => (4, VECTORS * 16 / bytes),
     }
 }
 
-/// The numbers in a vector of [`weighted_sums`].
+/// Returns the elements in a vector of [`weighted_sums`].
 pub(in crate::ops) fn lanes<T: Element>() -> usize {
-    tile_shape::<T>().1 / WIDE
+    tile_shape::<T>().1 / VECTORS
 }
 
-/// How many rows a tile of [`correlations`] has at most.
-pub(in crate::ops) fn correlated_rows() -> usize {
+/// Returns the rows of a full tile of [`correlations`].
+pub(in crate::ops) fn correlation_rows() -> usize {
     match Level::get() {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => 8,
@@ -38,23 +39,23 @@ pub(in crate::ops) fn correlated_rows() -> usize {
     }
 }
 
-/// How much of a tile is computed.
+/// The part of a tile that is computed.
 #[derive(Clone, Copy)]
-pub(in crate::ops) struct Size {
+pub(in crate::ops) struct TileSize {
     rows: usize,
     /// Vectors in a row.
-    wide: usize,
+    vectors: usize,
 }
 
-impl Size {
-    /// `rows` rows, and whole vectors for at least `places` places, a tile's at most.
-    pub(in crate::ops) fn of<T: Element>(rows: usize, places: usize) -> Self {
-        let wide = places.div_ceil(lanes::<T>()).clamp(1, WIDE);
-        Size { rows, wide }
+impl TileSize {
+    /// Returns `rows` rows of as many whole vectors as `columns` elements need, at most a full tile's.
+    pub(in crate::ops) fn of<T: Element>(rows: usize, columns: usize) -> Self {
+        let vectors = columns.div_ceil(lanes::<T>()).clamp(1, VECTORS);
+        TileSize { rows, vectors }
     }
 }
 
-/// The weight of row `m` at step `k` is at `start[m * row_step + k * step]`.
+/// Strided weights: the weight of row `m` at step `k` is `start[m * row_step + k * step]`.
 #[derive(Clone, Copy)]
 pub(in crate::ops) struct Weights<T> {
     pub(in crate::ops) start: *const T,
@@ -63,7 +64,7 @@ pub(in crate::ops) struct Weights<T> {
 }
 
 impl<T> Weights<T> {
-    /// The same numbers under the name of their type.
+    /// Returns the same weights with another name for their element type.
     fn cast<U>(self) -> Weights<U> {
         Weights {
             start: self.start.cast(),
@@ -73,21 +74,22 @@ impl<T> Weights<T> {
     }
 }
 
-/// `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]` for the rows `m` and places `j` of the size; a
-/// row of `out` has a tile's places.
+/// Sets `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]` for the rows `m` and columns `j` of the
+/// size. The rows of `out` are as long as those of a full tile.
 ///
 /// # Safety
-/// With `(most, places) = tile_shape::<T>()`: the size has `0 < rows <= most` rows; `weights` are good
-/// for reads of all of them at `offsets.len()` steps; `x` for reads of the size's vectors at each
-/// offset; `out` for `rows * places` writes.
+/// With `(most, columns) = tile_shape::<T>()`: the size has `0 < rows <= most`; `weights` are valid
+/// for reads of each of these rows at `offsets.len()` steps; `x` for reads of the size's vectors at
+/// each offset; `out` for `rows * columns` writes.
 pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
-    size: Size,
+    size: TileSize,
     weights: Weights<T>,
     offsets: &[usize],
     x: *const T,
     out: *mut T,
 ) {
-    // SAFETY: the caller's promise, and the level says which instructions there are.
+    // SAFETY: the caller promises valid pointers and sizes. The casts keep the type: it is the one that
+    // `DTYPE` names. The processor has the instructions of the level that `Level::get` returns.
     unsafe {
         match T::DTYPE {
             candle_core::DType::F32 => {
@@ -118,33 +120,34 @@ pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
     }
 }
 
-/// Where the numbers of [`correlations`] lie.
+/// The memory layout of the images that [`correlations`] reads.
 #[derive(Clone, Copy)]
-pub(in crate::ops) struct Pictures {
+pub(in crate::ops) struct Images {
     pub(in crate::ops) count: usize,
-    /// Numbers in each picture, a multiple of 16.
+    /// Elements of each image, a multiple of 16.
     pub(in crate::ops) length: usize,
-    /// From one picture to the next.
+    /// The distance from one image to the next.
     pub(in crate::ops) x_step: usize,
     pub(in crate::ops) y_step: usize,
 }
 
-/// `out[m][i] += Σₚ y[m · pitch + p] · x[offsets[i] + p]` over all places `p` of all pictures, for
-/// `rows` rows `m`; a row of `out` has [`PLACES`] numbers.
+/// Adds `Σₚ y[m · pitch + p] · x[offsets[i] + p]`, over all positions `p` of all images, to `out[m][i]`
+/// for `rows` rows `m`. A row of `out` has [`OFFSETS`] elements.
 ///
 /// # Safety
-/// `0 < rows <= correlated_rows()`. For each picture, `y` is good for `length` reads at each row's
-/// start, and `x` at each offset; `out` for `rows * PLACES` numbers.
+/// `0 < rows <= correlation_rows()`. For each image, `y` is valid for `length` reads from the start of
+/// each row, and `x` from each offset; `out` is valid for `rows * OFFSETS` reads and writes.
 pub(in crate::ops) unsafe fn correlations<T: Element>(
     rows: usize,
-    pictures: Pictures,
+    images: Images,
     y: *const T,
     pitch: usize,
     x: *const T,
-    offsets: &[usize; PLACES],
+    offsets: &[usize; OFFSETS],
     out: *mut T,
 ) {
-    // SAFETY: the caller's promise, and the level says which instructions there are.
+    // SAFETY: the caller promises valid pointers and sizes. The casts keep the type: it is the one that
+    // `DTYPE` names. The processor has the instructions of the level that `Level::get` returns.
     unsafe {
         match T::DTYPE {
             candle_core::DType::F32 => {
@@ -152,14 +155,12 @@ pub(in crate::ops) unsafe fn correlations<T: Element>(
                 match Level::get() {
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 => {
-                        x86::correlate_512_f32(rows, pictures, y, pitch, x, offsets, out)
+                        x86::correlate_512_f32(rows, images, y, pitch, x, offsets, out)
                     }
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => {
-                        x86::correlate_256_f32(rows, pictures, y, pitch, x, offsets, out)
-                    }
+                    Level::Avx2 => x86::correlate_256_f32(rows, images, y, pitch, x, offsets, out),
                     Level::Baseline => {
-                        correlate_by_3::<Plain<f32, 4>>(rows, pictures, y, pitch, x, offsets, out)
+                        correlate_by_3::<Plain<f32, 4>>(rows, images, y, pitch, x, offsets, out)
                     }
                 }
             }
@@ -168,14 +169,12 @@ pub(in crate::ops) unsafe fn correlations<T: Element>(
                 match Level::get() {
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 => {
-                        x86::correlate_512_f64(rows, pictures, y, pitch, x, offsets, out)
+                        x86::correlate_512_f64(rows, images, y, pitch, x, offsets, out)
                     }
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => {
-                        x86::correlate_256_f64(rows, pictures, y, pitch, x, offsets, out)
-                    }
+                    Level::Avx2 => x86::correlate_256_f64(rows, images, y, pitch, x, offsets, out),
                     Level::Baseline => {
-                        correlate_by_3::<Plain<f64, 2>>(rows, pictures, y, pitch, x, offsets, out)
+                        correlate_by_3::<Plain<f64, 2>>(rows, images, y, pitch, x, offsets, out)
                     }
                 }
             }
@@ -193,13 +192,13 @@ mod x86 {
             /// See [`weighted_sums`].
             #[target_feature(enable = $features)]
             pub(in crate::ops) unsafe fn $sums(
-                size: Size,
+                size: TileSize,
                 weights: Weights<$element>,
                 offsets: &[usize],
                 x: *const $element,
                 out: *mut $element,
             ) {
-                // SAFETY: passed on.
+                // SAFETY: the caller's promise is the body's; the features are enabled here.
                 unsafe { $sum_body::<$vector>(size, weights, offsets, x, out) }
             }
 
@@ -207,15 +206,15 @@ mod x86 {
             #[target_feature(enable = $features)]
             pub(in crate::ops) unsafe fn $correlate(
                 rows: usize,
-                pictures: Pictures,
+                images: Images,
                 y: *const $element,
                 pitch: usize,
                 x: *const $element,
-                offsets: &[usize; PLACES],
+                offsets: &[usize; OFFSETS],
                 out: *mut $element,
             ) {
-                // SAFETY: passed on.
-                unsafe { $correlate_body::<$vector>(rows, pictures, y, pitch, x, offsets, out) }
+                // SAFETY: the caller's promise is the body's; the features are enabled here.
+                unsafe { $correlate_body::<$vector>(rows, images, y, pitch, x, offsets, out) }
             }
         };
     }
@@ -250,11 +249,12 @@ mod x86 {
     );
 }
 
-/// One body for each number of rows, in which the compiler can keep all sums in registers.
+/// Calls the body compiled for this number of rows: the compiler keeps all sums in registers only if
+/// it knows the number.
 macro_rules! by_rows {
-    ($rows:expr, $body:ident, [$($count:literal)*], $wide:tt, $arguments:tt) => {
+    ($rows:expr, $body:ident, [$($count:literal)*], $vectors:tt, $arguments:tt) => {
         match $rows {
-            $($count => $body::<V, $count, $wide> $arguments,)*
+            $($count => $body::<V, $count, $vectors> $arguments,)*
             rows => unreachable!("a tile has no {rows} rows"),
         }
     };
@@ -264,18 +264,24 @@ macro_rules! sums_by {
     ($name:ident, $counts:tt) => {
         #[inline(always)]
         unsafe fn $name<V: Vector>(
-            size: Size,
+            size: TileSize,
             weights: Weights<V::Element>,
             offsets: &[usize],
             x: *const V::Element,
             out: *mut V::Element,
         ) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise is the body's.
             unsafe {
-                match size.wide {
+                match size.vectors {
                     1 => by_rows!(size.rows, sums, $counts, 1, (weights, offsets, x, out)),
                     2 => by_rows!(size.rows, sums, $counts, 2, (weights, offsets, x, out)),
-                    _ => by_rows!(size.rows, sums, $counts, WIDE, (weights, offsets, x, out)),
+                    _ => by_rows!(
+                        size.rows,
+                        sums,
+                        $counts,
+                        VECTORS,
+                        (weights, offsets, x, out)
+                    ),
                 }
             }
         }
@@ -290,21 +296,21 @@ macro_rules! correlate_by {
         #[inline(always)]
         unsafe fn $name<V: Vector>(
             rows: usize,
-            pictures: Pictures,
+            images: Images,
             y: *const V::Element,
             pitch: usize,
             x: *const V::Element,
-            offsets: &[usize; PLACES],
+            offsets: &[usize; OFFSETS],
             out: *mut V::Element,
         ) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise is the body's.
             unsafe {
                 by_rows!(
                     rows,
                     correlate,
                     $counts,
-                    PLACES,
-                    (pictures, y, pitch, x, offsets, out)
+                    OFFSETS,
+                    (images, y, pitch, x, offsets, out)
                 )
             }
         }
@@ -322,7 +328,7 @@ unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
     x: *const V::Element,
     out: *mut V::Element,
 ) {
-    // SAFETY: the promise of `weighted_sums`.
+    // SAFETY: the promises of `weighted_sums`: each read and write is within the ranges named there.
     unsafe {
         let mut sums = [[V::splat(V::Element::ZERO); COUNT]; ROWS];
         let mut weight = weights.start;
@@ -342,7 +348,7 @@ unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
         }
         for (m, sums) in sums.iter().enumerate() {
             for (i, sum) in sums.iter().enumerate() {
-                sum.store(out.add((m * WIDE + i) * V::LANES));
+                sum.store(out.add((m * VECTORS + i) * V::LANES));
             }
         }
     }
@@ -351,22 +357,22 @@ unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
 /// See [`correlations`].
 #[inline(always)]
 unsafe fn correlate<V: Vector, const ROWS: usize, const COUNT: usize>(
-    pictures: Pictures,
+    images: Images,
     y: *const V::Element,
     pitch: usize,
     x: *const V::Element,
     offsets: &[usize; COUNT],
     out: *mut V::Element,
 ) {
-    // SAFETY: the promise of `correlations`.
+    // SAFETY: the promises of `correlations`: each read and write is within the ranges named there.
     unsafe {
         let mut sums = [[V::splat(V::Element::ZERO); COUNT]; ROWS];
-        for picture in 0..pictures.count {
-            let y = y.add(picture * pictures.y_step);
-            let x = x.add(picture * pictures.x_step);
+        for image in 0..images.count {
+            let y = y.add(image * images.y_step);
+            let x = x.add(image * images.x_step);
             let mut p = 0;
-            while p < pictures.length {
-                // These stay in registers, with the sums; each number of `y` comes and goes.
+            while p < images.length {
+                // These and the sums stay in registers; each vector of `y` is loaded once.
                 let mut values = [V::splat(V::Element::ZERO); COUNT];
                 for (value, offset) in values.iter_mut().zip(offsets) {
                     *value = V::load(x.add(offset + p));

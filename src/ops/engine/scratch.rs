@@ -1,38 +1,42 @@
-//! Memory that a thread uses for a moment, and keeps for the next time.
+//! Temporary memory that each thread keeps for reuse.
 
 use super::simd::Element;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// More than this (in numbers) is given back at once.
-const KEPT: usize = 1 << 22;
+/// Buffers with more elements than this are freed after their use.
+const LARGEST_KEPT: usize = 1 << 22;
 
-/// A line of the cache: the widest vector is as long, and reads one line if it begins with it.
-const LINE: usize = 64;
+/// The length of a cache line in bytes. The widest vector has the same length, so a vector at the
+/// beginning of a line is read from one line only.
+const CACHE_LINE: usize = 64;
 
 thread_local! {
+    /// The unused buffers of this thread, by element type. Ambient, because they outlive the call
+    /// of a kernel: the threads are Candle's pool, which has no place for a kernel's data.
     static FREE: RefCell<HashMap<TypeId, Vec<Box<dyn Any>>>> = RefCell::default();
 }
 
-/// Calls `work` with `count` numbers from the beginning of a line of the cache on, of any value: zeros, or what earlier uses left.
+/// Calls `work` with `count` elements that begin at a cache line. Their values are unspecified:
+/// zeros, or what an earlier use left.
 pub(in crate::ops) fn with_scratch<T: Element, R>(
     count: usize,
     work: impl FnOnce(&mut [T]) -> R,
 ) -> R {
     let id = TypeId::of::<T>();
     let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));
-    let mut numbers = match free.and_then(|any| any.downcast::<Vec<T>>().ok()) {
-        Some(numbers) => *numbers,
+    let mut buffer = match free.and_then(|any| any.downcast::<Vec<T>>().ok()) {
+        Some(buffer) => *buffer,
         None => Vec::new(),
     };
-    if numbers.len() < count + LINE {
-        numbers.resize(count + LINE, T::ZERO);
+    if buffer.len() < count + CACHE_LINE {
+        buffer.resize(count + CACHE_LINE, T::ZERO);
     }
-    let skipped = numbers.as_ptr().align_offset(LINE).min(LINE);
-    let result = work(&mut numbers[skipped..][..count]);
-    if numbers.len() <= KEPT {
-        FREE.with_borrow_mut(|free| free.entry(id).or_default().push(Box::new(numbers)));
+    let skipped = buffer.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
+    let result = work(&mut buffer[skipped..][..count]);
+    if buffer.len() <= LARGEST_KEPT {
+        FREE.with_borrow_mut(|free| free.entry(id).or_default().push(Box::new(buffer)));
     }
     result
 }

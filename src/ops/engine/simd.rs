@@ -1,8 +1,8 @@
-//! Vectors of numbers, and the choice of the widest that the processor has.
+//! SIMD vectors, and the choice of the widest that the processor has.
 //!
 //! A kernel is written once over [`Vector`], in functions that are always inlined, and compiled for
-//! each instruction set by a caller with `#[target_feature]`. Simple loops need no vectors: the
-//! macro [`multiversion!`] compiles them for each instruction set and leaves the rest to the compiler.
+//! each instruction set by a caller with `#[target_feature]`. Simple loops need no explicit vectors:
+//! the macro [`multiversion!`] compiles them for each instruction set, and the compiler vectorises.
 
 mod element;
 
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 /// An instruction set for which the kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::ops) enum Level {
-    /// What every processor of the kind has: SSE2, NEON.
+    /// What every processor of the architecture has: SSE2 or NEON.
     Baseline,
     /// AVX2 with fused multiply-add.
     #[cfg(target_arch = "x86_64")]
@@ -23,8 +23,8 @@ pub(in crate::ops) enum Level {
 }
 
 impl Level {
-    /// The best that this processor has, or what `TAPER_SIMD` asks for if that is less:
-    /// `baseline`, `avx2`.
+    /// Returns the best level of this processor, or the lower one that `TAPER_SIMD` names: `baseline`
+    /// or `avx2`. It is determined once per process: neither can change.
     pub(in crate::ops) fn get() -> Level {
         static LEVEL: LazyLock<Level> = LazyLock::new(|| {
             let wanted = std::env::var("TAPER_SIMD").unwrap_or_default();
@@ -36,7 +36,7 @@ impl Level {
         *LEVEL
     }
 
-    /// All that this processor has, the least first.
+    /// Returns all levels of this processor, the lowest first.
     pub(in crate::ops) fn all() -> Vec<Level> {
         let most = Level::of_processor();
         let all = [
@@ -65,8 +65,8 @@ impl Level {
     }
 }
 
-/// Compiles a function for each instruction set; a call takes the best that there is. Its body is
-/// safe code, and what it calls in a loop must be always inlined.
+/// Compiles a function for each instruction set; a call uses the best that the processor has. The
+/// body is safe code. Functions that it calls in a loop must be `#[inline(always)]`.
 macro_rules! multiversion {
     ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
@@ -87,9 +87,10 @@ macro_rules! multiversion {
             }
 
             match $crate::ops::engine::simd::Level::get() {
-                // SAFETY: the level says that the processor has these instructions.
+                // SAFETY: `Level::get` returns this level only if the processor has the instructions.
                 #[cfg(target_arch = "x86_64")]
                 $crate::ops::engine::simd::Level::Avx512 => unsafe { avx512::<$t $(, $f)?>($($arg),*) },
+                // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 $crate::ops::engine::simd::Level::Avx2 => unsafe { avx2::<$t $(, $f)?>($($arg),*) },
                 $crate::ops::engine::simd::Level::Baseline => body::<$t $(, $f)?>($($arg),*),
@@ -99,20 +100,20 @@ macro_rules! multiversion {
 }
 pub(in crate::ops) use multiversion;
 
-/// As many numbers as an instruction takes at once.
+/// The elements that one instruction processes.
 ///
 /// # Safety
 /// Each method may be called only where the processor has the vector's instructions. Pointers must
-/// be good for [`LANES`](Vector::LANES) numbers; they need no alignment beyond that of one number.
+/// be valid for [`LANES`](Vector::LANES) elements and aligned for one element.
 pub(in crate::ops) trait Vector: Copy {
     type Element: Element;
     const LANES: usize;
-    unsafe fn splat(number: Self::Element) -> Self;
+    unsafe fn splat(value: Self::Element) -> Self;
     unsafe fn load(from: *const Self::Element) -> Self;
     unsafe fn store(self, to: *mut Self::Element);
-    /// `self * by + to`.
-    unsafe fn multiply_add(self, by: Self, to: Self) -> Self;
-    /// The sum of the numbers.
+    /// Returns `self * factor + addend`.
+    unsafe fn multiply_add(self, factor: Self, addend: Self) -> Self;
+    /// Returns the sum of the lanes.
     unsafe fn sum(self) -> Self::Element;
 }
 
@@ -128,27 +129,34 @@ mod x86 {
                 const LANES: usize = $lanes;
 
                 #[inline(always)]
-                unsafe fn splat(number: $element) -> Self {
-                    unsafe { $set1(number) }
+                unsafe fn splat(value: $element) -> Self {
+                    // SAFETY: the caller promises that the processor has the instruction.
+                    unsafe { $set1(value) }
                 }
 
                 #[inline(always)]
                 unsafe fn load(from: *const $element) -> Self {
+                    // SAFETY: the caller promises the instruction and a pointer valid for all lanes.
                     unsafe { $load(from) }
                 }
 
                 #[inline(always)]
                 unsafe fn store(self, to: *mut $element) {
+                    // SAFETY: the caller promises the instruction and a pointer valid for all lanes.
                     unsafe { $store(to, self) }
                 }
 
                 #[inline(always)]
-                unsafe fn multiply_add(self, by: Self, to: Self) -> Self {
-                    unsafe { $fma(self, by, to) }
+                unsafe fn multiply_add(self, factor: Self, addend: Self) -> Self {
+                    // SAFETY: the caller promises that the processor has the instruction.
+                    unsafe { $fma(self, factor, addend) }
                 }
 
                 #[inline(always)]
                 unsafe fn sum(self) -> $element {
+                    // SAFETY: the caller promises that the processor has the instruction. Where it
+                    // transmutes, a vector and the array of its lanes have the same size, and every
+                    // bit pattern is a float.
                     unsafe { ($sum)(self) }
                 }
             }
@@ -160,12 +168,12 @@ mod x86 {
         use super::*;
         vector!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, |v| _mm512_reduce_add_ps(v));
         vector!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, |v| _mm512_reduce_add_pd(v));
-        vector!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, |v| super::super::sum_in_pairs(std::mem::transmute::<__m256, [f32; 8]>(v)));
-        vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, |v| super::super::sum_in_pairs(std::mem::transmute::<__m256d, [f64; 4]>(v)));
+        vector!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, |v| super::super::pairwise_sum(std::mem::transmute::<__m256, [f32; 8]>(v)));
+        vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, |v| super::super::pairwise_sum(std::mem::transmute::<__m256d, [f64; 4]>(v)));
     }
 }
 
-/// The vector of a processor of which nothing is known: the compiler makes of it what there is.
+/// A vector for any processor: an array, which the compiler maps to the vectors of the baseline.
 #[derive(Clone, Copy)]
 pub(in crate::ops) struct Plain<T, const LANES: usize>([T; LANES]);
 
@@ -174,40 +182,46 @@ impl<T: Element, const LANES: usize> Vector for Plain<T, LANES> {
     const LANES: usize = LANES;
 
     #[inline(always)]
-    unsafe fn splat(number: T) -> Self {
-        Plain([number; LANES])
+    unsafe fn splat(value: T) -> Self {
+        Plain([value; LANES])
     }
 
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the caller promises a pointer valid for all lanes; an array has the alignment of
+        // its element.
         Plain(unsafe { from.cast::<[T; LANES]>().read() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
+        // SAFETY: as for `load`.
         unsafe { to.cast::<[T; LANES]>().write(self.0) }
     }
 
     #[inline(always)]
-    unsafe fn multiply_add(self, by: Self, to: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.0[i] * by.0[i] + to.0[i]))
+    unsafe fn multiply_add(self, factor: Self, addend: Self) -> Self {
+        Plain(std::array::from_fn(|i| {
+            self.0[i] * factor.0[i] + addend.0[i]
+        }))
     }
 
     #[inline(always)]
     unsafe fn sum(self) -> T {
-        sum_in_pairs(self.0)
+        pairwise_sum(self.0)
     }
 }
 
-/// The sum, halves first: the compiler can make vectors of it.
+/// Returns the sum, adding the upper half to the lower half until one element is left: a form that
+/// the compiler can vectorise.
 #[inline(always)]
-fn sum_in_pairs<T: Element, const N: usize>(mut numbers: [T; N]) -> T {
+fn pairwise_sum<T: Element, const N: usize>(mut values: [T; N]) -> T {
     let mut half = N / 2;
     while half > 0 {
         for i in 0..half {
-            numbers[i] += numbers[i + half];
+            values[i] += values[i + half];
         }
         half /= 2;
     }
-    numbers[0]
+    values[0]
 }

@@ -1,17 +1,18 @@
-//! Work shared among the cores.
+//! Tasks on all cores.
 
-use super::shared::written;
+use super::shared_slice::vec_filled_by;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls `work` for each task below `count`, on the calling thread and on those of Candle, which wait
-/// awake for the next call before they sleep: a training step has dozens of calls, and to wake a
-/// thread takes as long as many of them.
+/// Calls `work` with each task index below `count`, on the calling thread and on Candle's pool.
 ///
-/// `work` must not compute with tensors: Candle's operations use the same threads.
+/// The threads of that pool stay awake for a while before they sleep. A training step makes dozens
+/// of such calls, many of which take less time than waking a thread.
+///
+/// `work` must not compute with tensors: Candle's operations use the same pool.
 pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
-    // Also inside a pool of one thread: tests compare with it.
+    // Rayon's count decides, so that a test can ask for one thread by a pool of one.
     if count <= 1 || rayon::current_num_threads() == 1 {
         return (0..count).for_each(work);
     }
@@ -26,7 +27,7 @@ pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
     };
     let pool = candle_core::utils::barrier_pool();
     let (caller, finished) = (pool.n_workers(), AtomicUsize::new(0));
-    // A panic of the calling thread would leave the pool locked for good.
+    // If the calling thread unwound out of `execute`, the pool would stay locked.
     let panic = Mutex::new(None);
     pool.execute(|thread| {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(take)) {
@@ -45,27 +46,27 @@ pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
     }
 }
 
-/// So often a thread looks before it gives way.
-const LOOKS: usize = 1000;
+/// How often a thread checks the condition before it yields.
+const SPINS: usize = 1000;
 
-/// Waits without sleeping, but lets others go first: where the cores have other work, such as a second
-/// kernel's, the thread that is waited for may have to get one. The pool's own wait holds on to its core.
-fn wait_until(is_so: impl Fn() -> bool) {
-    let mut looks = 0;
-    while !is_so() {
-        looks += 1;
-        match looks < LOOKS {
+/// Waits without sleeping, but yields: where other processes use the cores as well, the awaited thread
+/// may need this one. The pool's own wait never yields.
+fn wait_until(condition: impl Fn() -> bool) {
+    let mut spins = 0;
+    while !condition() {
+        spins += 1;
+        match spins < SPINS {
             true => std::hint::spin_loop(),
             false => std::thread::yield_now(),
         }
     }
 }
 
-/// What `work` gives for each task below `count`, in their order.
+/// Returns the results of `work` for each task index below `count`, in this order.
 pub(in crate::ops) fn map_tasks<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    // SAFETY: each task writes its own result.
+    // SAFETY: each index below `count` is one task, which initialises its own result.
     unsafe {
-        written(count, |results| {
+        vec_filled_by(count, |results| {
             for_each_task(count, |task| {
                 results.part(task, 1)[0].write(work(task));
             });
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_is_done_once() {
+    fn every_task_runs_once() {
         for count in [0, 1, 2, 7, 1000] {
             let results = map_tasks(count, |task| format!("{task}"));
             let wanted: Vec<String> = (0..count).map(|task| format!("{task}")).collect();
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn several_threads_may_call_at_once() {
+    fn several_threads_can_call_at_once() {
         std::thread::scope(|scope| {
             for caller in 0..4 {
                 scope.spawn(move || {

@@ -272,7 +272,7 @@ pub(in crate::train) fn backward(
             &mut total,
             &model.parameters(),
             &mut part,
-            &other.parameters(),
+            &(**other).parameters(),
         )?;
     }
     let Part {

@@ -1,60 +1,64 @@
 //! The GPU: which one there is, and how `taper` is compiled for it.
 //!
-//! 1. [`smi`] asks the driver for cards and versions.
+//! 1. [`smi`] asks the driver for GPUs and versions.
 //! 2. [`mod@toolkit`] finds a CUDA toolkit that fits, or installs one from PyPI.
-//! 3. [`prepared`] makes of it what the crates below Candle look for, with libraries that stand in
-//!    for the driver's and CUDA's ([`shims`]).
-//! 4. [`mod@settings`] keeps what was decided, for every start until the next set-up.
+//! 3. [`build_environment`] makes of it what Candle's build scripts look for, with shim libraries that
+//!    are linked in place of the driver's and CUDA's ([`shims`]).
+//! 4. [`mod@settings`] stores the decision, for every start until the next set-up.
 
-pub mod prepared;
+mod build_environment;
 pub mod settings;
 mod shims;
 pub mod smi;
 pub mod toolkit;
 
+use crate::error::{Error, NoToolkit, Result};
 use crate::progress::Progress;
-use anyhow::{Result, bail};
 use settings::Settings;
 use smi::{Answer, Capability, Driver};
 use std::path::Path;
 use toolkit::Toolkit;
 
-/// What a person asked of set-up.
+/// The device for which `taper` is compiled, as requested by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// The GPU if there is one that works.
+pub enum Target {
+    /// A GPU that works, else the CPU.
     Automatic,
+    /// The CPU.
     Cpu,
-    /// CUDA on any account, for cards of this capability; without one, for those that are there.
+    /// NVIDIA GPUs of this capability and later ones, whether or not there is one; without a capability,
+    /// the GPUs of this machine.
     Cuda(Option<Capability>),
 }
 
-/// Kernels for it run on all cards since 2018, on newer ones after the driver has translated them.
-const WITHOUT_A_CARD: Capability = Capability::new(7, 5);
+/// Kernels for this capability run on all GPUs since 2018; the driver translates them for newer ones.
+const CAPABILITY_WITHOUT_GPU: Capability = Capability::new(7, 5);
 
-/// What the last set-up decided; where there was none, decides now. `home` is the clone of Taper.
-pub fn settings(home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
+/// Returns what the last set-up decided; where there was none, decides now. `checkout` is the folder with
+/// Taper's sources.
+pub fn settings(checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     match Settings::read()? {
         Some(settings) => Ok(settings),
-        None => decide(Wish::Automatic, home, progress),
+        None => decide(Target::Automatic, checkout, progress),
     }
 }
 
-/// What to compile with for CUDA: that of the last set-up, if it was for CUDA. Keeps nothing.
-pub fn for_cuda(home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
+/// Returns the settings with which to compile for CUDA: those of the last set-up, if it was for CUDA.
+/// Stores nothing.
+pub fn for_cuda(checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     match Settings::read()? {
         Some(settings) if settings.has("cuda") => Ok(settings),
-        _ => by_wish(None, home, progress),
+        _ => cuda(None, driver().as_ref(), checkout, progress),
     }
 }
 
-/// Decides for which device to compile, gets what that needs, and keeps it.
-pub fn decide(wish: Wish, home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
-    let settings = match wish {
-        Wish::Cpu => Settings::cpu("for the CPU, as asked with --cpu".to_owned()),
-        Wish::Automatic if is_apple() => metal(),
-        Wish::Automatic => automatic(home, progress)?,
-        Wish::Cuda(capability) => by_wish(capability, home, progress)?,
+/// Decides for which device to compile, installs what that needs, and stores the decision.
+pub fn decide(target: Target, checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
+    let settings = match target {
+        Target::Cpu => Settings::cpu("for the CPU, as asked with --cpu".to_owned()),
+        Target::Automatic if is_apple() => metal(),
+        Target::Automatic => automatic(checkout, progress)?,
+        Target::Cuda(capability) => cuda(capability, driver().as_ref(), checkout, progress)?,
     };
     if settings != Settings::read()?.unwrap_or_default() {
         progress.line(&format!("Taper is built {}.", settings.because));
@@ -63,7 +67,7 @@ pub fn decide(wish: Wish, home: &Path, progress: &mut dyn Progress) -> Result<Se
     Ok(settings)
 }
 
-/// Apple's own processors all have a GPU, and its kernels are compiled when they are used first.
+/// All of Apple's own processors have a GPU, and its kernels are compiled when they are first used.
 fn is_apple() -> bool {
     cfg!(all(target_os = "macos", target_arch = "aarch64"))
 }
@@ -76,78 +80,39 @@ fn metal() -> Settings {
     }
 }
 
-fn automatic(home: &Path, progress: &mut dyn Progress) -> Result<Settings> {
-    let for_cpu = |why: String| Ok(Settings::cpu(format!("for the CPU: {why}")));
-    match smi::ask() {
-        Answer::NoDriver => for_cpu("there is no NVIDIA driver (no nvidia-smi)".to_owned()),
-        Answer::NoCard => for_cpu("the NVIDIA driver sees no card".to_owned()),
-        Answer::Broken(said) => {
-            for_cpu(format!("the NVIDIA driver does not work; it says: {said}"))
+fn automatic(checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
+    let why = match smi::ask() {
+        Answer::NoDriver => "there is no NVIDIA driver (no nvidia-smi)".to_owned(),
+        Answer::NoCard => "the NVIDIA driver sees no card".to_owned(),
+        Answer::Broken(output) => {
+            format!("the NVIDIA driver does not work; it says: {output}")
         }
-        Answer::Works(driver) => match toolkit(Some(&driver), progress) {
-            Ok(Some(toolkit)) => cuda(&toolkit, Some(&driver), driver.capability(), home, progress),
-            Ok(None) => for_cpu(why_not(Some(&driver))),
-            Err(error) => Err(error),
+        Answer::Works(driver) => match cuda(None, Some(&driver), checkout, progress) {
+            Err(Error::NoCuda(why)) => why.to_string(),
+            decided => return decided,
         },
-    }
+    };
+    Ok(Settings::cpu(format!("for the CPU: {why}")))
 }
 
-fn by_wish(
-    capability: Option<Capability>,
-    home: &Path,
-    progress: &mut dyn Progress,
-) -> Result<Settings> {
-    let driver = match smi::ask() {
+fn driver() -> Option<Driver> {
+    match smi::ask() {
         Answer::Works(driver) => Some(driver),
         _ => None,
-    };
-    let capability = capability
-        .or(driver.as_ref().map(Driver::capability))
-        .unwrap_or(WITHOUT_A_CARD);
-    match toolkit(driver.as_ref(), progress)? {
-        Some(toolkit) => cuda(&toolkit, driver.as_ref(), capability, home, progress),
-        None => bail!(
-            "Taper cannot be built for CUDA: {}",
-            why_not(driver.as_ref())
-        ),
     }
-}
-
-/// One that fits: the system's, which costs nothing, or the wheels.
-fn toolkit(driver: Option<&Driver>, progress: &mut dyn Progress) -> Result<Option<Toolkit>> {
-    if !is_supported() {
-        return Ok(None);
-    }
-    if let Some(toolkit) = Toolkit::of_system(driver) {
-        return Ok(Some(toolkit));
-    }
-    match toolkit::wheels_fit(driver) {
-        Ok(()) => Toolkit::of_wheels(progress).map(Some),
-        Err(_) => Ok(None),
-    }
-}
-
-/// The shims are written for this platform alone.
-fn is_supported() -> bool {
-    cfg!(all(target_os = "linux", target_arch = "x86_64"))
-}
-
-fn why_not(driver: Option<&Driver>) -> String {
-    if !is_supported() {
-        return "CUDA is supported on x86-64 Linux alone".to_owned();
-    }
-    let why = toolkit::wheels_fit(driver).err();
-    why.unwrap_or_else(|| "no CUDA toolkit fits".to_owned())
 }
 
 fn cuda(
-    toolkit: &Toolkit,
+    capability: Option<Capability>,
     driver: Option<&Driver>,
-    capability: Capability,
-    home: &Path,
+    checkout: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Settings> {
-    let environment = prepared::prepare(toolkit, capability, home, progress)?;
+    let toolkit = find_toolkit(driver, progress)?;
+    let capability = capability
+        .or(driver.map(Driver::capability))
+        .unwrap_or(CAPABILITY_WITHOUT_GPU);
+    let environment = build_environment::prepare(&toolkit, capability, checkout, progress)?;
     let card = match driver {
         Some(driver) => format!("{}, driver {}", driver.names(), driver.version),
         None => "no card is here".to_owned(),
@@ -156,5 +121,18 @@ fn cuda(
         "for CUDA, compute capability {capability} ({card}), with the toolkit {}",
         toolkit.describe()
     );
-    Ok(Settings::cuda(toolkit, environment, because))
+    Ok(Settings::cuda(&toolkit, environment, because))
+}
+
+/// Returns a toolkit that fits: the system's, which costs nothing, or the wheels.
+fn find_toolkit(driver: Option<&Driver>, progress: &mut dyn Progress) -> Result<Toolkit> {
+    // The shim libraries are written for this platform only.
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(NoToolkit::Platform.into());
+    }
+    if let Some(toolkit) = Toolkit::of_system(driver) {
+        return Ok(toolkit);
+    }
+    toolkit::wheels_fit(driver)?;
+    Toolkit::of_wheels(progress)
 }

@@ -1,35 +1,41 @@
-//! For which device the packages are compiled. `taper setup` decides it, and all that starts later
-//! keeps to it: a kernel must not wait for a driver's answer, nor change its mind.
+//! The device for which the packages are compiled. `taper setup` decides it, and everything that starts
+//! later follows: a kernel must neither wait for a driver's answer nor decide differently.
 
 use super::toolkit::Toolkit;
 use crate::cache;
-use anyhow::Result;
+use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// The decision of a set-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Features of `taper`: none for the CPU, `cuda`, `metal`.
+    /// The features of `taper`: none for the CPU, `cuda`, `metal`.
     pub features: Vec<String>,
-    /// Variables with which the packages are compiled.
+    /// The variables with which the packages are compiled.
     pub environment: BTreeMap<String, String>,
-    /// What was decided and why, in a sentence.
+    /// The device and the reason, as the end of a sentence: `for the CPU, as asked with --cpu`.
     pub because: String,
-    /// Where there is one: the toolkit, for `taper doctor`.
+    /// The folder of the CUDA toolkit, for `taper doctor`.
     pub toolkit: Option<PathBuf>,
 }
 
 impl Settings {
-    /// For the CPU alone.
-    pub fn cpu(because: String) -> Self {
+    /// Returns settings for the CPU.
+    pub(super) fn cpu(because: String) -> Self {
         Self {
             because,
             ..Self::default()
         }
     }
 
-    pub fn cuda(toolkit: &Toolkit, environment: BTreeMap<String, String>, because: String) -> Self {
+    /// Returns settings for CUDA.
+    pub(super) fn cuda(
+        toolkit: &Toolkit,
+        environment: BTreeMap<String, String>,
+        because: String,
+    ) -> Self {
         Self {
             features: vec!["cuda".to_owned()],
             environment,
@@ -38,24 +44,25 @@ impl Settings {
         }
     }
 
-    /// What the last set-up decided.
+    /// Returns what the last set-up decided. A file that cannot be read counts as none.
     pub fn read() -> Result<Option<Settings>> {
-        let text = std::fs::read(file()?);
-        Ok(text
-            .ok()
-            .and_then(|text| serde_json::from_slice(&text).ok()))
+        let text = std::fs::read(file()?).ok();
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
-    pub fn write(&self) -> Result<()> {
-        cache::write_atomically(&file()?, &serde_json::to_vec_pretty(self)?)
+    /// Stores them for everything that starts later.
+    pub(super) fn write(&self) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).expect("settings have only string keys");
+        cache::write_atomically(&file()?, &text)
     }
 
+    /// Returns whether they contain a feature of `taper`.
     pub fn has(&self, feature: &str) -> bool {
         self.features.iter().any(|f| f == feature)
     }
 
-    /// As a part of cargo's configuration. It has to stand there, since evcxr and the sessions call
-    /// cargo too, and a variable that has changed would let cargo compile everything again.
+    /// Returns the variables as a part of cargo's configuration. They are needed there since evcxr and the
+    /// sessions call cargo too, and cargo recompiles everything when a variable has changed.
     pub fn cargo_config(&self) -> String {
         if self.environment.is_empty() {
             return String::new();
@@ -78,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_become_a_part_of_cargo_s_configuration() {
+    fn variables_become_a_part_of_cargos_configuration() {
         assert_eq!(Settings::default().cargo_config(), "");
         let mut settings = Settings::default();
         let value = r#"/a "place"/nvcc"#.to_owned();

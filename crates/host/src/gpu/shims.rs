@@ -1,19 +1,19 @@
-//! Static libraries that stand in for CUDA's while `taper` is linked.
+//! Static libraries with which `taper` is linked in place of CUDA's.
 //!
 //! Linked with the real ones, a program does not start where one of them is missing, and the driver's
-//! is missing on every machine without a card. Ours have the same functions, and look for the real
+//! library is missing on every machine without a GPU. Ours have the same functions, and load the real
 //! library when one of them is called for the first time. So one image starts everywhere; without a
-//! driver, its first call gives an error like any other. And since they know where the libraries lie,
-//! nobody has to set `LD_LIBRARY_PATH`.
+//! driver, its first call returns an error like any other. And since they contain the libraries' paths,
+//! `LD_LIBRARY_PATH` does not have to be set.
 //!
-//! Which functions there are is read from the bindings (the crate `cudarc`) that the project has
-//! locked. A function jumps through its slot in a table; the slots are empty at first, and then the
-//! call goes to `resolve`, with all registers that may hold arguments kept.
+//! The names of the functions are read from the bindings (the crate `cudarc`) that the project has
+//! locked. A function jumps through its slot in a table; while the slot is empty, the call goes to
+//! `resolve`, which keeps all registers that may hold arguments.
 
-use super::toolkit::{Toolkit, library};
+use super::toolkit::{self, Toolkit};
 use crate::cache;
 use crate::checks;
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -21,93 +21,78 @@ use std::process::Command;
 
 /// One of CUDA's libraries.
 struct Library {
-    /// As the linker names it.
+    /// The name by which the linker finds it.
     name: &'static str,
     /// The module of its bindings.
     module: &'static str,
-    /// How its functions' names begin.
+    /// The beginning of its functions' names.
     prefix: &'static str,
-    /// Where the toolkit has none of it: its file name on any system.
+    /// Its file name on any system, for a toolkit that does not contain it.
     file: &'static str,
-    /// What its functions answer where the library is not there. It must be an error that the
-    /// bindings know.
+    /// The error that its functions return where the library is missing; the bindings must know it.
     absent: u32,
-    /// Where it is there, but older than the function.
+    /// The error where the library exists, but is older than the function.
     older: u32,
 }
 
 const LIBRARIES: [Library; 6] = [
-    Library {
-        name: "cuda",
-        module: "driver",
-        prefix: "cu",
-        file: "libcuda.so.1",
-        absent: 34, // CUDA_ERROR_STUB_LIBRARY
-        older: 801, // CUDA_ERROR_NOT_SUPPORTED
-    },
-    Library {
-        name: "cublas",
-        module: "cublas",
-        prefix: "cublas",
-        file: "libcublas.so.13",
-        absent: 1, // CUBLAS_STATUS_NOT_INITIALIZED
-        older: 15, // CUBLAS_STATUS_NOT_SUPPORTED
-    },
-    Library {
-        name: "cublasLt",
-        module: "cublaslt",
-        prefix: "cublasLt",
-        file: "libcublasLt.so.13",
-        absent: 1,
-        older: 15,
-    },
-    Library {
-        name: "curand",
-        module: "curand",
-        prefix: "curand",
-        file: "libcurand.so.10",
-        absent: 203, // CURAND_STATUS_INITIALIZATION_FAILED
-        older: 203,
-    },
-    Library {
-        name: "nvrtc",
-        module: "nvrtc",
-        prefix: "nvrtc",
-        file: "libnvrtc.so.13",
-        absent: 11, // NVRTC_ERROR_INTERNAL_ERROR
-        older: 11,
-    },
-    Library {
-        name: "cudnn",
-        module: "cudnn",
-        prefix: "cudnn",
-        file: "libcudnn.so.9",
-        absent: 1001, // CUDNN_STATUS_NOT_INITIALIZED
-        older: 3000,  // CUDNN_STATUS_NOT_SUPPORTED
-    },
+    // CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_NOT_SUPPORTED
+    library("cuda", "driver", "cu", "libcuda.so.1", 34, 801),
+    // CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_NOT_SUPPORTED
+    library("cublas", "cublas", "cublas", "libcublas.so.13", 1, 15),
+    library(
+        "cublasLt",
+        "cublaslt",
+        "cublasLt",
+        "libcublasLt.so.13",
+        1,
+        15,
+    ),
+    // CURAND_STATUS_INITIALIZATION_FAILED
+    library("curand", "curand", "curand", "libcurand.so.10", 203, 203),
+    // NVRTC_ERROR_INTERNAL_ERROR
+    library("nvrtc", "nvrtc", "nvrtc", "libnvrtc.so.13", 11, 11),
+    // CUDNN_STATUS_NOT_INITIALIZED, CUDNN_STATUS_NOT_SUPPORTED
+    library("cudnn", "cudnn", "cudnn", "libcudnn.so.9", 1001, 3000),
 ];
 
-/// Where drivers lie that the system's linker does not know of: WSL, containers, NixOS.
+const fn library(
+    name: &'static str,
+    module: &'static str,
+    prefix: &'static str,
+    file: &'static str,
+    absent: u32,
+    older: u32,
+) -> Library {
+    Library {
+        name,
+        module,
+        prefix,
+        file,
+        absent,
+        older,
+    }
+}
+
+/// Paths of drivers that the dynamic linker does not search: WSL, containers, NixOS.
 const DRIVERS: [&str; 3] = [
     "/usr/lib/wsl/lib/libcuda.so.1",
     "/usr/local/nvidia/lib64/libcuda.so.1",
     "/run/opengl-driver/lib/libcuda.so.1",
 ];
 
-/// Makes the libraries in `folder`. `bindings` is the source of `cudarc`.
-pub fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result<()> {
+/// Builds the libraries in `folder`. `bindings` is the source of `cudarc`.
+pub(super) fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result<()> {
     cache::make(folder)?;
     for library in &LIBRARIES {
         let file = bindings.join(library.module).join("sys/mod.rs");
-        let text = std::fs::read_to_string(&file)
-            .with_context(|| format!("reading the bindings {}", file.display()))?;
+        let text = std::fs::read_to_string(&file).on_file("read", &file)?;
         let functions = functions(&text, library.prefix);
         if functions.is_empty() {
-            bail!(
-                "{} binds no function of lib{}",
-                file.display(),
-                library.name
-            );
+            return Err(Error::NoBindings {
+                file,
+                library: library.name,
+            });
         }
         let source = source(library, &functions, &candidates(library, toolkit));
         compile(library.name, &source, folder)?;
@@ -115,18 +100,18 @@ pub fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result<()> {
     link_runtime(toolkit, folder)
 }
 
-/// The kernels that are compiled call nothing of CUDA's runtime; if one does, it gets the static one,
+/// The compiled kernels call no function of CUDA's runtime; a kernel that does gets the static runtime,
 /// which finds the driver by itself.
 fn link_runtime(toolkit: &Toolkit, folder: &Path) -> Result<()> {
     let real = toolkit.libraries.join("libcudart_static.a");
     if real.exists() {
-        std::fs::copy(real, folder.join("libcudart.a"))?;
+        std::fs::copy(&real, folder.join("libcudart.a")).on_file("copy", &real)?;
         return Ok(());
     }
     compile("cudart", "", folder)
 }
 
-/// The functions that a module binds, once each, in order.
+/// Returns the names of the functions that a module declares, once each, in order.
 fn functions<'a>(bindings: &'a str, prefix: &str) -> Vec<&'a str> {
     let names = bindings.match_indices("fn ").map(|(at, _)| {
         let rest = &bindings[at + 3..];
@@ -145,29 +130,24 @@ fn functions<'a>(bindings: &'a str, prefix: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Where the library may lie, the likeliest first.
+/// Returns the paths on which to look for a library, the likeliest first.
 fn candidates(wanted: &Library, toolkit: &Toolkit) -> Vec<String> {
     if wanted.name == "cuda" {
-        // The system's own: the driver must be the one that is running.
+        // It must be the library of the driver that is running.
         let first = std::iter::once(wanted.file);
         return first.chain(DRIVERS).map(str::to_owned).collect();
     }
-    let own = library(&toolkit.libraries, &format!("lib{}.so.", wanted.name));
-    let mut found = Vec::new();
-    if let Some(own) = own {
-        found.push(own.to_string_lossy().into_owned());
-        // The program may be run on another machine.
-        found.extend(
-            own.file_name()
-                .map(|name| name.to_string_lossy().into_owned()),
-        );
-    }
-    found.push(wanted.file.to_owned());
-    found.dedup();
-    found
+    let own = toolkit::find_library(&toolkit.libraries, &format!("lib{}.so.", wanted.name));
+    // The bare name too: the program may run on another machine.
+    let name = own.as_deref().and_then(Path::file_name).map(Path::new);
+    let paths = own.as_deref().into_iter().chain(name);
+    let mut paths: Vec<String> = paths.map(|p| p.to_string_lossy().into_owned()).collect();
+    paths.push(wanted.file.to_owned());
+    paths.dedup();
+    paths
 }
 
-/// The C source of one library.
+/// Returns the C source of one library.
 fn source(library: &Library, functions: &[&str], candidates: &[String]) -> String {
     let quoted = |texts: &mut dyn Iterator<Item = &str>| {
         texts.fold(String::new(), |all, text| all + &format!("{text:?}, "))
@@ -187,7 +167,7 @@ fn source(library: &Library, functions: &[&str], candidates: &[String]) -> Strin
     source
 }
 
-/// What all libraries have in common. Only functions that describe an error answer with a text.
+/// The source that all libraries have in common. Only functions that describe an error return a text.
 const TEMPLATE: &str = include_str!("shim.c");
 
 /// Compiles a source into a library of its own.
@@ -197,8 +177,7 @@ fn compile(name: &str, source: &str, folder: &Path) -> Result<()> {
         folder.join(format!("{name}.o")),
     );
     cache::write_atomically(&c, source.as_bytes())?;
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let mut cc = Command::new(compiler);
+    let mut cc = Command::new(checks::c_compiler_program());
     run(cc
         .args(["-O1", "-fPIC", "-c"])
         .arg(&c)
@@ -210,14 +189,13 @@ fn compile(name: &str, source: &str, folder: &Path) -> Result<()> {
 }
 
 fn run(command: &mut Command) -> Result<()> {
-    let output = command.output().context(checks::NO_C_COMPILER)?;
-    if !output.status.success() {
-        bail!(
-            "the libraries that stand in for CUDA's could not be made:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+    let output = command.output().map_err(|_| Error::NoCCompiler)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(Error::CompileShims(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -234,21 +212,14 @@ mod tests {
         assert_eq!(functions(bindings, "cublas"), ["cublasCreate_v2"]);
     }
 
-    /// A library of this machine in place of one of CUDA's: arguments of all kinds arrive, also in the
-    /// first call, and what is not there gives the error.
+    /// Takes a library of this machine in place of one of CUDA's: arguments of all kinds arrive, also in the
+    /// first call, and a missing library or function returns its error.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     #[test]
-    fn calls_reach_the_library_and_errors_stand_in_for_it() {
+    fn calls_reach_the_library_or_return_an_error_if_it_is_missing() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-        let library = Library {
-            name: "real",
-            module: "",
-            prefix: "real",
-            file: "",
-            absent: 34,
-            older: 801,
-        };
+        let library = library("real", "", "real", "", 34, 801);
         let functions = ["realGetErrorString", "realNewer", "realSum"];
         let files = [at("nowhere.so"), at("libreal.so")];
         let shim = source(&library, &functions, &files);
@@ -266,13 +237,17 @@ mod tests {
             "-ldl",
         ]))
         .expect("the program compiles");
-        let said = || {
+        let output = || {
             let output = Command::new(at("main")).output().expect("it starts");
             String::from_utf8_lossy(&output.stdout).into_owned()
         };
-        assert_eq!(said(), "165.5 165.5 801 none\n");
+        assert_eq!(output(), "165.5 165.5 801 none\n");
         std::fs::remove_file(at("libreal.so")).expect("removed");
-        assert!(said().ends_with(" 34 libreal is not there\n"), "{}", said());
+        assert!(
+            output().ends_with(" 34 libreal is not there\n"),
+            "{}",
+            output()
+        );
     }
 
     const REAL: &str = r#"

@@ -1,40 +1,47 @@
-//! What NVIDIA's driver says about itself and the cards: by `nvidia-smi`, which comes with it.
+//! NVIDIA's driver and GPUs, as `nvidia-smi` lists them, which every driver contains.
+//!
+//! NVML, the library behind it, would need bindings that load it at run time and has the same answers, and
+//! a user can run `nvidia-smi` to see what Taper sees.
 
+use crate::error::Error;
+use crate::version::{self, Version};
 use std::fmt;
 use std::process::{Command, Output};
 
-/// A version, as major and minor number.
-pub type Version = (u32, u32);
-
-/// What was found when the driver was asked.
+/// The driver's answer.
 #[derive(Debug)]
 pub enum Answer {
     /// There is no `nvidia-smi`.
     NoDriver,
-    /// The driver is there but does not work; what it says.
+    /// The driver is installed but does not work; what it prints.
     Broken(String),
-    /// It works, and sees no card.
+    /// The driver works, and sees no GPU.
     NoCard,
+    /// The driver works, and sees at least one GPU.
     Works(Driver),
 }
 
+/// A driver that works.
 #[derive(Debug)]
 pub struct Driver {
-    /// `580.95.05`
+    /// Its version, such as `580.95.05`.
     pub version: String,
-    /// The newest CUDA whose programs it runs.
+    /// The newest CUDA that it supports.
     pub cuda: Version,
-    /// At least one.
+    /// The GPUs, at least one.
     pub cards: Vec<Card>,
 }
 
+/// A GPU.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Card {
+    /// Its name, such as `NVIDIA H200`.
     pub name: String,
+    /// Its compute capability.
     pub capability: Capability,
 }
 
-/// What a card can do, as NVIDIA numbers it: 9.0 for an H200.
+/// A compute capability, NVIDIA's number for the features of a GPU: 9.0 for an H200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Capability {
     major: u32,
@@ -42,12 +49,13 @@ pub struct Capability {
 }
 
 impl Capability {
+    /// Returns the capability with these two parts.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// As the compilers write it: `90`.
-    pub fn number(self) -> String {
+    /// Returns it as the compilers write it: `90`.
+    pub(crate) fn number(self) -> String {
         format!("{}{}", self.major, self.minor)
     }
 }
@@ -59,31 +67,31 @@ impl fmt::Display for Capability {
 }
 
 impl std::str::FromStr for Capability {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (major, minor) = version(text)
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (major, minor) = version::parse(text)
             .filter(|(major, minor)| (3..100).contains(major) && *minor < 10)
-            .ok_or_else(|| format!("{text:?} is no compute capability; write one like 8.6"))?;
+            .ok_or_else(|| Error::Capability(text.to_owned()))?;
         Ok(Self { major, minor })
     }
 }
 
 impl Driver {
-    /// The capability that all cards have.
+    /// Returns the capability that all GPUs have.
     pub fn capability(&self) -> Capability {
         let all = self.cards.iter().map(|card| card.capability);
         all.min().expect("a driver that works has cards")
     }
 
-    /// The cards' names, as a person lists them.
+    /// Returns the names of the GPUs, separated by commas.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.cards.iter().map(|card| card.name.as_str()).collect();
         names.join(", ")
     }
 }
 
-/// Asks the driver.
+/// Asks the driver, which takes a tenth of a second or more.
 pub fn ask() -> Answer {
     let query = "--query-gpu=driver_version,compute_cap,name";
     let Ok(cards) = Command::new("nvidia-smi")
@@ -102,9 +110,9 @@ fn text_of(output: &Output) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// `cards` is the answer to our question, `table` what `nvidia-smi` shows when not asked for more.
+/// Reads the output of our query, and the table that `nvidia-smi` prints without arguments.
 fn read(succeeded: bool, cards: &str, table: &str) -> Answer {
-    let said = || {
+    let output = || {
         let lines = cards.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join(" ")
     };
@@ -112,11 +120,11 @@ fn read(succeeded: bool, cards: &str, table: &str) -> Answer {
         return Answer::NoCard;
     }
     if !succeeded {
-        return Answer::Broken(said());
+        return Answer::Broken(output());
     }
     let lines = cards.lines().filter(|line| !line.trim().is_empty());
     let Some(cards) = lines.map(card).collect::<Option<Vec<_>>>() else {
-        return Answer::Broken(said());
+        return Answer::Broken(output());
     };
     let Some((driver, _)) = cards.first() else {
         return Answer::NoCard;
@@ -132,7 +140,7 @@ fn read(succeeded: bool, cards: &str, table: &str) -> Answer {
     })
 }
 
-/// `580.95.05, 9.0, NVIDIA H200`
+/// Reads a line such as `580.95.05, 9.0, NVIDIA H200`.
 fn card(line: &str) -> Option<(String, Card)> {
     let mut parts = line.splitn(3, ',').map(str::trim);
     let (driver, capability, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -143,14 +151,14 @@ fn card(line: &str) -> Option<(String, Card)> {
     Some((driver.to_owned(), card))
 }
 
-/// From `| NVIDIA-SMI 580.95.05   Driver Version: 580.95.05   CUDA Version: 13.0 |`. In a container
-/// whose driver is not wholly mounted, it says N/A.
+/// Reads the version from `| NVIDIA-SMI 580.95.05   Driver Version: 580.95.05   CUDA Version: 13.0 |`. In a
+/// container in which some of the driver's libraries are not mounted, the version is N/A.
 fn cuda_of_table(table: &str) -> Option<Version> {
     let (_, rest) = table.split_once("CUDA Version")?;
-    version(rest.trim_start_matches([':', ' ']))
+    version::parse(rest.trim_start_matches([':', ' ']))
 }
 
-/// What NVIDIA's release notes promise for a branch of the driver.
+/// Returns the CUDA version that NVIDIA's release notes list for a branch of the driver.
 fn cuda_of_driver(driver: &str) -> Option<Version> {
     const BRANCHES: [(u32, Version); 9] = [
         (580, (13, 0)),
@@ -166,13 +174,6 @@ fn cuda_of_driver(driver: &str) -> Option<Version> {
     let branch: u32 = driver.split('.').next()?.parse().ok()?;
     let known = BRANCHES.into_iter().find(|(first, _)| branch >= *first);
     known.map(|(_, cuda)| cuda)
-}
-
-/// The two numbers with which a text begins, as in `13.0, V13.0.88`.
-pub fn version(text: &str) -> Option<Version> {
-    let (major, rest) = text.split_once('.')?;
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    Some((major.trim().parse().ok()?, rest[..digits].parse().ok()?))
 }
 
 #[cfg(test)]
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_and_versions_are_read() {
+    fn gpus_and_versions_are_read() {
         let driver = works("580.95.05, 9.0, NVIDIA H200\n", TABLE);
         assert_eq!(driver.version, "580.95.05");
         assert_eq!(driver.cuda, (13, 0));
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_cards_the_least_able_one_counts() {
+    fn of_several_gpus_the_lowest_capability_counts() {
         let cards = "570.1, 12.0, NVIDIA GeForce RTX 5090\n570.1, 8.6, NVIDIA RTX A2000, 12GB\n";
         let driver = works(cards, "");
         assert_eq!(driver.capability().to_string(), "8.6");
@@ -212,20 +213,20 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_the_version_leaves_that_of_the_driver() {
+    fn without_a_version_in_the_table_the_drivers_branch_decides() {
         let table = "| NVIDIA-SMI 535.216.01  Driver Version: 535.216.01  CUDA Version: N/A |";
         assert_eq!(works("535.216.01, 7.5, Tesla T4\n", table).cuda, (12, 2));
         assert_eq!(works("999.0, 7.5, Tesla T4\n", "").cuda, (13, 0));
     }
 
     #[test]
-    fn what_does_not_work_is_told_in_the_driver_s_own_words() {
+    fn a_driver_that_does_not_work_is_described_by_its_own_words() {
         let mismatch = "Failed to initialize NVML: Driver/library version mismatch\n\
                         NVML library version: 580.95\n";
-        let Answer::Broken(said) = read(false, mismatch, mismatch) else {
+        let Answer::Broken(printed) = read(false, mismatch, mismatch) else {
             panic!("it does not work");
         };
-        assert!(said.ends_with("mismatch NVML library version: 580.95"));
+        assert!(printed.ends_with("mismatch NVML library version: 580.95"));
         let unloaded =
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
         assert!(matches!(read(false, unloaded, ""), Answer::Broken(_)));
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_numbers_with_a_point() {
+    fn a_capability_is_two_numbers_with_a_point_between() {
         let capability = |text: &str| text.parse::<Capability>();
         assert_eq!(capability("12.0").unwrap(), Capability::new(12, 0));
         assert!(capability("9.0").unwrap() < capability("12.0").unwrap());

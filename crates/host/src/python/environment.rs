@@ -1,13 +1,12 @@
-//! Python environments of Taper's own, one for each list of packages.
+//! Taper's own Python environments, one for each list of packages.
 
 use super::interpreter::{self, Python};
 use crate::cache;
-use crate::digest::hex;
+use crate::digest;
+use crate::error::{Context, Error, Result};
 use crate::lock::Lock;
 use crate::process;
 use crate::progress::{Progress, duration};
-use anyhow::{Context, Result, bail};
-use ring::digest::{Context as Digest, SHA256};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -15,102 +14,102 @@ use std::time::Instant;
 /// Written when the environment is complete.
 const COMPLETE: &str = "taper-complete";
 
-/// What is installed together.
+/// Packages that are installed together.
 pub struct Packages {
-    /// What a person calls it.
+    /// Their name in messages.
     pub name: &'static str,
-    /// As pip reads it, complete and with versions.
-    pub list: &'static str,
-    /// What to say if they cannot be installed.
-    pub what_failed: &'static str,
+    /// The content of pip's `requirements.txt`: all packages with their versions.
+    pub requirements: &'static str,
+    /// The message when they cannot be installed, with the next step.
+    pub advice: &'static str,
 }
 
-/// One that is complete.
+/// A complete environment.
 #[derive(Debug)]
 pub struct Environment {
+    /// Its folder.
     pub folder: PathBuf,
 }
 
 impl Environment {
-    /// The one for these packages, if it is complete.
+    /// Returns the environment with these packages if it is complete.
     pub fn find(packages: &Packages) -> Result<Option<Environment>> {
         let folder = folder_of(packages)?;
         let complete = folder.join(COMPLETE).exists();
         Ok(complete.then_some(Environment { folder }))
     }
 
-    /// Made if it is not there or not complete; `configure` gets its folder when all is installed.
-    pub fn ensure(
+    /// Returns the environment with these packages. If it does not exist or is not complete, it is created;
+    /// `configure` is called with its folder when all packages are installed.
+    pub fn ensure<E: From<Error>>(
         packages: &Packages,
-        configure: impl FnOnce(&Path) -> Result<()>,
+        configure: impl FnOnce(&Path) -> Result<(), E>,
         progress: &mut dyn Progress,
-    ) -> Result<Environment> {
+    ) -> Result<Environment, E> {
         if let Some(environment) = Self::find(packages)? {
             return Ok(environment);
         }
         let python = interpreter::find()?;
-        let folder = folder_of(packages)?;
-        let all = folder
-            .parent()
-            .context("the environment lies in the cache")?;
-        cache::make(all)?;
-        let _lock = Lock::exclusive(all, progress)?;
-        if Self::find(packages)?.is_none() {
-            make(packages, &python, &folder, configure, progress)?;
+        let all = parent()?;
+        cache::make(&all)?;
+        let _lock = Lock::exclusive(&all, progress)?;
+        // Another process may have created it while we waited.
+        if let Some(environment) = Self::find(packages)? {
+            return Ok(environment);
         }
-        Self::find(packages)?
-            .context("the Python environment is not there although it was just made")
+        let folder = folder_of(packages)?;
+        let start = Instant::now();
+        progress.line(&format!(
+            "Installing {} into Taper's own Python environment (Python {}).",
+            packages.name, python.version
+        ));
+        install(packages, &python, &folder)?;
+        configure(&folder)?;
+        cache::write_atomically(&folder.join(COMPLETE), b"")?;
+        progress.line(&format!("Installed in {}.", duration(start.elapsed())));
+        Ok(Environment { folder })
     }
 
-    /// Its programs.
+    /// Returns the folder with its programs.
     pub fn bin(&self) -> PathBuf {
         bin(&self.folder)
     }
 
-    /// Where its packages lie.
-    pub fn packages(&self) -> Option<PathBuf> {
-        let versions = std::fs::read_dir(self.folder.join("lib")).ok()?.flatten();
-        let mut places = versions.map(|version| version.path().join("site-packages"));
-        places.find(|place| place.is_dir())
+    /// Returns the folder with its packages.
+    pub(crate) fn site_packages(&self) -> Result<PathBuf> {
+        let lib = self.folder.join("lib");
+        let versions = std::fs::read_dir(&lib).on_file("read", &lib)?.flatten();
+        let mut folders = versions.map(|version| version.path().join("site-packages"));
+        let found = folders.find(|folder| folder.is_dir());
+        found.ok_or_else(|| Error::IncompleteEnvironment(self.folder.clone()))
     }
 }
 
-/// One folder per list of packages.
+/// Returns the folder of all environments.
+fn parent() -> Result<PathBuf> {
+    Ok(cache::folder()?.join("python"))
+}
+
+/// Returns a folder of its own for each list of packages.
 fn folder_of(packages: &Packages) -> Result<PathBuf> {
-    let mut digest = Digest::new(&SHA256);
-    digest.update(packages.list.as_bytes());
-    let name = &hex(digest)[..16];
-    Ok(cache::folder()?.join("python").join(name))
+    Ok(parent()?.join(digest::name_of(&[packages.requirements])))
 }
 
 fn bin(environment: &Path) -> PathBuf {
     environment.join("bin")
 }
 
-fn make(
-    packages: &Packages,
-    python: &Python,
-    folder: &Path,
-    configure: impl FnOnce(&Path) -> Result<()>,
-    progress: &mut dyn Progress,
-) -> Result<()> {
-    let start = Instant::now();
-    progress.line(&format!(
-        "Installing {} into Taper's own Python environment (Python {}).",
-        packages.name, python.version
-    ));
-    // What an earlier try left may be incomplete in any way.
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)
-            .with_context(|| format!("removing {}", folder.display()))?;
-    }
-    let mut venv = process::guarded(&python.program)?;
-    run(venv.args(["-m", "venv"]).arg(folder)).context(
-        "Python could not make an environment. On Debian and Ubuntu: `sudo apt install python3-venv`.",
+fn install(packages: &Packages, python: &Python, folder: &Path) -> Result<()> {
+    // What an interrupted installation left may be incomplete in any way.
+    cache::remove(folder)?;
+    let mut venv = process::supervised(&python.program)?;
+    run(
+        venv.args(["-m", "venv"]).arg(folder),
+        "Python could not create an environment. On Debian and Ubuntu: `sudo apt install python3-venv`.",
     )?;
     let requirements = folder.join("requirements.txt");
-    std::fs::write(&requirements, packages.list)?;
-    let mut pip = process::guarded(bin(folder).join("python"))?;
+    cache::write_atomically(&requirements, packages.requirements.as_bytes())?;
+    let mut pip = process::supervised(bin(folder).join("python"))?;
     pip.args([
         "-m",
         "pip",
@@ -121,21 +120,23 @@ fn make(
         "--disable-pip-version-check",
         "-r",
     ]);
-    run(pip.arg(&requirements)).context(packages.what_failed)?;
-    configure(folder)?;
-    cache::write_atomically(&folder.join(COMPLETE), b"")?;
-    progress.line(&format!("Installed in {}.", duration(start.elapsed())));
-    Ok(())
+    run(pip.arg(&requirements), packages.advice)
 }
 
-fn run(command: &mut Command) -> Result<()> {
-    let output = command.stdin(Stdio::null()).output()?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        if said.contains("No space left on device") {
-            bail!("The disk is full: free some space, then run the same command again.\n{said}");
-        }
-        bail!("{}{said}", String::from_utf8_lossy(&output.stdout));
+fn run(command: &mut Command, advice: &'static str) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.starting(command.get_program())?;
+    if output.status.success() {
+        return Ok(());
     }
-    Ok(())
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    // Python's text of ENOSPC is all that pip and venv report.
+    let advice = match printed.contains("No space left on device") {
+        true => "The disk is full: free some space, then run the same command again.",
+        false => advice,
+    };
+    Err(Error::Install {
+        advice,
+        output: printed,
+    })
 }

@@ -1,11 +1,12 @@
-//! Finds a Python that can make the private environment.
+//! Finds a Python that can create an environment.
 
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
+use crate::version::{self, Version};
 use std::path::PathBuf;
 use std::process::Command;
 
 /// The oldest Python that the pinned packages run on.
-const MINIMUM: (u32, u32) = (3, 10);
+const OLDEST: Version = (3, 10);
 
 const NAMES: [&str; 6] = [
     "python3",
@@ -19,31 +20,27 @@ const NAMES: [&str; 6] = [
 /// A Python interpreter.
 #[derive(Debug)]
 pub struct Python {
+    /// Its name on the PATH, or its path.
     pub program: PathBuf,
-    /// `3.11.7`
+    /// Its version, such as `3.11.7`.
     pub version: String,
 }
 
-/// The first Python on the PATH that is new enough; the variable `PYTHON` goes before all others.
+/// Returns the first Python on the PATH that is new enough; the variable `PYTHON` has precedence.
 pub fn find() -> Result<Python> {
     let named = std::env::var("PYTHON").ok();
     let names = named.iter().map(String::as_str).chain(NAMES);
     let mut too_old = None;
     for python in names.filter_map(ask) {
-        if is_new_enough(&python.version) {
+        if version::parse(&python.version) >= Some(OLDEST) {
             return Ok(python);
         }
         too_old.get_or_insert(python);
     }
-    let found = too_old.map_or_else(String::new, |p| {
-        format!(" (found {} {})", p.program.display(), p.version)
-    });
-    bail!(
-        "Python {}.{} or newer is needed for JupyterLab{found}. Install it (`sudo apt install python3 python3-venv`, \
-         `brew install python`), or name one with the variable PYTHON.",
-        MINIMUM.0,
-        MINIMUM.1
-    )
+    Err(Error::NoPython {
+        found: too_old.map(|python| format!("{} {}", python.program.display(), python.version)),
+        needed: OLDEST,
+    })
 }
 
 fn ask(name: &str) -> Option<Python> {
@@ -53,22 +50,4 @@ fn ask(name: &str) -> Option<Python> {
         program: PathBuf::from(name),
         version: String::from_utf8_lossy(&output.stdout).trim().to_owned(),
     })
-}
-
-fn is_new_enough(version: &str) -> bool {
-    let mut numbers = version.split('.').map(|n| n.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= MINIMUM
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert!(is_new_enough("3.10.0"));
-        assert!(is_new_enough("3.13.1"));
-        assert!(!is_new_enough("3.9.18"));
-        assert!(!is_new_enough("2.7.18"));
-    }
 }

@@ -1,4 +1,4 @@
-//! Python: which one there is, and environments of Taper's own.
+//! A Python interpreter, and environments of Taper's own.
 
 pub mod environment;
 pub mod interpreter;

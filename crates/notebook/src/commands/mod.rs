@@ -1,7 +1,12 @@
-//! `taper run` and `taper test`: their arguments, what they do and what they print.
+//! `taper run` and `taper test`: one notebook in this process, several in a process each.
 
-pub mod run;
-pub mod test;
+mod failure;
+pub(crate) mod run;
+mod summary;
+pub(crate) mod task;
+pub(crate) mod test;
+pub(crate) mod worker;
+mod workers;
 
 #[cfg(test)]
 mod tests_run;

@@ -1,104 +1,111 @@
-//! `taper run`: executes notebooks.
+//! `taper run`: executes notebooks and writes their outputs.
 
-use crate::export;
-use crate::gpu_outputs::Elsewhere;
-use crate::run::execute::{End, Execution, Purpose, store};
-use crate::run::file::execute_file;
-use crate::run::notebook::Notebook;
-use crate::run::pool::{Job, Summary, Verdict, exit_code, run_all};
-use crate::run::report::{Console, Tone, count, seconds};
-use crate::run::save::{Target, layout};
-use crate::run::{StartEvaluator, failure, signals};
-use anyhow::{Context, bail};
-use std::ffi::OsString;
+use super::failure;
+use super::summary::{Verdict, exit_code};
+use super::task::Task;
+use super::workers::run_all;
+use crate::console::{Console, Tone, count, seconds};
+use crate::document::layout::layout;
+use crate::document::notebook::Notebook;
+use crate::document::write::Target;
+use crate::error::{Error, Result, chain};
+use crate::execution::execute::{End, Execution, Purpose, store};
+use crate::execution::start::{StartEvaluator, execute_file};
+use crate::export::program::skip_unexported;
+use crate::machine_outputs::MachineOutputs;
+use crate::signals;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Execute notebooks from a fresh start, cell by cell.
-///
-/// Stops a notebook at its first failing cell, prints the cell, its line and the error, and exits
-/// with 1. Without --inplace or --output nothing is written. A notebook that fails or is
-/// interrupted is not written either: its file stays as it was, byte for byte.
-#[derive(Debug, Clone, clap::Args)]
-pub struct RunArgs {
-    /// The notebooks.
-    #[arg(required = true, value_name = "NOTEBOOK")]
-    pub notebooks: Vec<PathBuf>,
-
-    /// Write the outputs into the notebooks.
-    #[arg(long, conflicts_with = "output")]
-    pub inplace: bool,
-
-    /// Write the notebook with its outputs to this file.
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-
-    /// Write the outputs beside the notebook, as those of a GPU of this name: the book shows both.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["inplace", "output"])]
-    pub machine: Option<String>,
-
-    /// How many notebooks to run at the same time (each takes about a gigabyte).
-    #[arg(short, long, default_value_t = 1, value_name = "N",
-          value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: u16,
-
-    /// Go on after a cell that fails, write its error as its output, and exit with 0.
-    #[arg(long)]
+/// The options of `taper run`.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Where the outputs go.
+    pub destination: Destination,
+    /// Continues after a cell that fails, and keeps its error as its output.
     pub allow_errors: bool,
-
-    /// Do not run the cells: take what this log of an exported program holds.
-    #[arg(long, value_name = "LOG")]
-    pub outputs: Option<PathBuf>,
-
-    /// Where to leave the summary for the process that started this one.
-    #[arg(long, hide = true)]
-    pub worker_result: Option<PathBuf>,
+    /// The evaluator replays the log of an exported program: cells that are not exported keep their
+    /// outputs.
+    pub from_log: bool,
 }
 
-/// Executes the notebooks; the exit code is 0, 1 after a failure, or 128 and the signal.
-pub fn run(args: &RunArgs, start: &StartEvaluator) -> anyhow::Result<ExitCode> {
+/// Where the outputs of a run go.
+#[derive(Debug, Clone, Default)]
+pub enum Destination {
+    /// Nowhere.
+    #[default]
+    None,
+    /// Into the notebook.
+    Inplace,
+    /// Into a copy of the notebook with this path.
+    File(PathBuf),
+    /// Into the file of another machine's outputs beside the notebook; the name of the machine.
+    Machine(String),
+}
+
+/// Executes notebooks, several of them in a process each, `jobs` at a time.
+///
+/// The exit code is 0, 1 after a failure, or 128 and the signal.
+///
+/// # Errors
+///
+/// Fails if an option for one notebook is used with several, or if a file cannot be written.
+pub fn run(
+    notebooks: &[PathBuf],
+    options: &RunOptions,
+    jobs: usize,
+    start: &StartEvaluator,
+) -> Result<ExitCode> {
     signals::listen();
     let console = Console::new();
-    if let [notebook] = &args.notebooks[..] {
-        let verdict = run_here(notebook, args, start, &console)?;
-        if let Some(file) = &args.worker_result {
-            Summary::from(verdict).leave(file)?;
-        }
+    if let [notebook] = notebooks {
+        let verdict = run_notebook(notebook, options, start, &console)?;
         return Ok(exit_code(&[verdict.into()]));
     }
-    if args.outputs.is_some() {
-        bail!("--outputs takes the log of one notebook; name one notebook");
-    }
-    if args.output.is_some() {
-        bail!("--output takes the outputs of one notebook; for several use --inplace");
-    }
-    if args.machine.is_some() {
-        bail!("--machine takes the outputs of one notebook; name one notebook");
-    }
-    let jobs: Vec<Job> = args
-        .notebooks
-        .iter()
-        .map(|notebook| job(notebook, args))
-        .collect();
-    Ok(exit_code(&run_all(&jobs, args.jobs.into(), &console)?))
+    let task = task_for_several(options)?;
+    Ok(exit_code(&run_all(task, notebooks, jobs, &console)?))
 }
 
-fn job(notebook: &Path, args: &RunArgs) -> Job {
-    let mut command: Vec<OsString> = vec!["run".into()];
-    command.extend(args.inplace.then(|| "--inplace".into()));
-    command.extend(args.allow_errors.then(|| "--allow-errors".into()));
-    Job {
-        command,
-        notebook: notebook.into(),
-    }
+fn task_for_several(options: &RunOptions) -> Result<Task> {
+    let refuse = |option, takes, advice| {
+        Err(Error::OneNotebook {
+            option,
+            takes,
+            advice,
+        })
+    };
+    let inplace = match options.destination {
+        _ if options.from_log => {
+            return refuse("--outputs", "the log of one notebook", "name one notebook");
+        }
+        Destination::File(_) => {
+            let advice = "for several use --inplace";
+            return refuse("--output", "the outputs of one notebook", advice);
+        }
+        Destination::Machine(_) => {
+            return refuse(
+                "--machine",
+                "the outputs of one notebook",
+                "name one notebook",
+            );
+        }
+        Destination::Inplace => true,
+        Destination::None => false,
+    };
+    Ok(Task::Run {
+        inplace,
+        allow_errors: options.allow_errors,
+    })
 }
 
-fn run_here(
+/// Executes one notebook in this process.
+pub(super) fn run_notebook(
     path: &Path,
-    args: &RunArgs,
+    options: &RunOptions,
     start: &StartEvaluator,
     console: &Console,
-) -> anyhow::Result<Verdict> {
+) -> Result<Verdict> {
     let mut notebook = match Notebook::load(path) {
         Ok(notebook) => notebook,
         Err(error) => {
@@ -106,32 +113,27 @@ fn run_here(
             return Ok(Verdict::Failed);
         }
     };
-    if args.outputs.is_some() {
-        export::skip_what_is_not_exported(&mut notebook);
+    if options.from_log {
+        skip_unexported(&mut notebook);
     }
-    let target = match place(path, args) {
-        Some(path) => Some(
-            Target::new(&path).with_context(|| format!("{} cannot be written", path.display()))?,
-        ),
+    let target = match file_to_write(path, &options.destination) {
+        Some(file) => Some(Target::new(&file).map_err(Error::file("write", &file))?),
         None => None,
     };
     let purpose = Purpose::Run {
-        allow_errors: args.allow_errors,
+        allow_errors: options.allow_errors,
     };
     let execution = match execute_file(&notebook, path, purpose, start, console) {
         Ok(execution) => execution,
         Err(error) => {
-            console.warn(&format!(
-                "{}: the kernel does not start: {error:#}",
-                notebook.name
-            ));
+            console.warn(&format!("{}: {}", notebook.name, chain(&error)));
             return Ok(Verdict::Failed);
         }
     };
-    let verdict = report(&notebook, &execution, args.allow_errors, console);
+    let verdict = report(&notebook, &execution, options.allow_errors, console);
     match target {
         Some(target) if verdict == Verdict::Passed => {
-            write(&mut notebook, &execution, &target, args, console)
+            write(&mut notebook, &execution, &target, options, console)
         }
         Some(_) => {
             console.warn(&format!("{}: nothing was written", notebook.name));
@@ -141,16 +143,16 @@ fn run_here(
     }
 }
 
-/// Where the outputs are to be written, if anywhere.
-fn place(notebook: &Path, args: &RunArgs) -> Option<PathBuf> {
-    if args.machine.is_some() {
-        return Some(Elsewhere::file_of(notebook));
+fn file_to_write<'a>(notebook: &'a Path, destination: &'a Destination) -> Option<Cow<'a, Path>> {
+    match destination {
+        Destination::None => None,
+        Destination::Inplace => Some(notebook.into()),
+        Destination::File(file) => Some(file.into()),
+        Destination::Machine(_) => Some(MachineOutputs::path(notebook).into()),
     }
-    let path = args.output.as_deref();
-    path.or(args.inplace.then_some(notebook)).map(PathBuf::from)
 }
 
-/// Prints what happened, failures first, the notebook's one line last.
+/// Prints the failures, then one line about the notebook.
 fn report(
     notebook: &Notebook,
     execution: &Execution,
@@ -179,7 +181,7 @@ fn report(
     match execution.end {
         End::Interrupted => {
             console.warn(&format!("{name}: interrupted"));
-            Verdict::Interrupted(signals::received().unwrap_or(libc::SIGINT))
+            Verdict::interrupted()
         }
         End::Failed(_) if !allow_errors => Verdict::Failed,
         End::Failed(_) | End::Finished => Verdict::Passed,
@@ -190,28 +192,30 @@ fn write(
     notebook: &mut Notebook,
     execution: &Execution,
     target: &Target,
-    args: &RunArgs,
+    options: &RunOptions,
     console: &Console,
-) -> anyhow::Result<Verdict> {
+) -> Result<Verdict> {
     let name = notebook.name.clone();
-    if args.inplace && notebook.cells.is_empty() {
-        return Ok(Verdict::Passed);
-    }
-    if args.inplace && target.has_changed_since(&notebook.original) {
-        console.warn(&format!(
-            "{name}: was changed by someone else while it ran, so it was not written\n  \
-             Run it again, or use --output to write beside it."
-        ));
-        return Ok(Verdict::Failed);
+    if let Destination::Inplace = options.destination {
+        if notebook.cells.is_empty() {
+            return Ok(Verdict::Passed);
+        }
+        if target.has_changed_since(&notebook.original) {
+            console.warn(&format!(
+                "{name}: was changed by another program while it ran, so it was not written\n  \
+                 Run it again, or use --output to write beside it."
+            ));
+            return Ok(Verdict::Failed);
+        }
     }
     store(notebook, execution);
-    let text = match &args.machine {
-        Some(machine) => Elsewhere::of(notebook, execution, machine)?.layout()?,
-        None => layout(notebook),
+    let text = match &options.destination {
+        Destination::Machine(machine) => MachineOutputs::new(notebook, execution, machine).layout(),
+        _ => layout(notebook),
     };
     target
         .write(&text)
-        .with_context(|| format!("{name}: cannot be written"))?;
+        .map_err(Error::file("write", target.path()))?;
     if let Some(upgraded) = &notebook.upgraded {
         console.warn(&format!(
             "{name}: written in the notebook format 4.5 ({upgraded})"

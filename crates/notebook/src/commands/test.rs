@@ -1,71 +1,55 @@
 //! `taper test`: executes notebooks and compares with the outputs in them.
 
-use crate::export;
-use crate::run::compare::compare;
-use crate::run::execute::{End, Execution, Purpose, Ran};
-use crate::run::file::execute_file;
-use crate::run::notebook::{CodeCell, Notebook};
-use crate::run::pool::{Job, Summary, Verdict, exit_code, run_all};
-use crate::run::problem::{NotebookError, Problem};
-use crate::run::report::{Console, Tone, count, seconds};
-use crate::run::{StartEvaluator, failure, signals};
-use anyhow::{Context, bail};
+use super::failure;
+use super::summary::{Summary, Verdict, exit_code};
+use super::task::Task;
+use super::workers::run_all;
+use crate::compare::outputs::compare;
+use crate::console::{Console, Tone, count, seconds};
+use crate::document::error::Problem;
+use crate::document::notebook::{CodeCell, Notebook};
+use crate::error::{Error, Result, chain};
+use crate::execution::execute::{End, Execution, Purpose, Ran};
+use crate::execution::start::{StartEvaluator, execute_file};
+use crate::export::program::skip_unexported;
+use crate::signals::{self, EndProcess};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-/// Execute notebooks and compare with the outputs stored in them.
+/// Tests notebooks, and those in folders; several of them in a process each, `jobs` at a time.
 ///
-/// Numbers may differ by a relative 1e-5 or an absolute 1e-8, whole numbers not at all; the
-/// metadata {"taper": {"rtol": …, "atol": …}} of a notebook or a cell says otherwise. Images count
-/// by their presence. Cell tags: skip-execution, raises-exception, nbval-ignore-output, nbval-skip;
-/// or a comment line: // NBVAL_IGNORE_OUTPUT.
-#[derive(Debug, Clone, clap::Args)]
-pub struct TestArgs {
-    /// Notebooks, and folders in which to look for them.
-    #[arg(default_value = "notebooks", value_name = "NOTEBOOK|FOLDER")]
-    pub notebooks: Vec<PathBuf>,
-
-    /// How many notebooks to run at the same time (each takes about a gigabyte).
-    #[arg(short, long, default_value_t = 1, value_name = "N",
-          value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: u16,
-
-    /// Do not run the cells: take what this log of an exported program holds.
-    #[arg(long, value_name = "LOG")]
-    pub outputs: Option<PathBuf>,
-
-    /// Where to leave the summary for the process that started this one.
-    #[arg(long, hide = true)]
-    pub worker_result: Option<PathBuf>,
-}
-
-/// Tests the notebooks; the exit code is 0, 1 after a failure or where no notebook was run, or 128
-/// and the signal.
-pub fn test(args: &TestArgs, start: &StartEvaluator) -> anyhow::Result<ExitCode> {
+/// With `from_log` the evaluator replays the log of an exported program, and only exported cells are
+/// tested. The exit code is 0, 1 after a failure or if no notebook was run, or 128 and the signal.
+///
+/// # Errors
+///
+/// Fails if a folder cannot be read, or if several notebooks are tested with one log.
+pub fn test(
+    notebooks: &[PathBuf],
+    from_log: bool,
+    jobs: usize,
+    start: &StartEvaluator,
+) -> Result<ExitCode> {
     signals::listen();
     let console = Console::new();
-    if let (Some(file), [notebook]) = (&args.worker_result, &args.notebooks[..]) {
-        let summary = test_here(notebook, args, start, &console)?;
-        summary.leave(file)?;
-        return Ok(exit_code(&[summary]));
-    }
-    let (notebooks, mut summaries) = find(&args.notebooks, &console)?;
+    let (notebooks, mut summaries) = find(notebooks, &console)?;
     if let [notebook] = &notebooks[..] {
-        summaries.push(test_here(notebook, args, start, &console)?);
-    } else if args.outputs.is_some() {
-        bail!("--outputs takes the log of one notebook; name one notebook");
+        summaries.push(test_notebook(notebook, from_log, start, &console)?);
+    } else if from_log {
+        return Err(Error::OneNotebook {
+            option: "--outputs",
+            takes: "the log of one notebook",
+            advice: "name one notebook",
+        });
     } else {
-        let job = |notebook| Job {
-            command: vec!["test".into()],
-            notebook,
-        };
-        let jobs: Vec<Job> = notebooks.into_iter().map(job).collect();
-        summaries.extend(run_all(&jobs, args.jobs.into(), &console)?);
+        summaries.extend(run_all(Task::Test, &notebooks, jobs, &console)?);
     }
     Ok(total(&summaries, &console))
 }
 
-/// The last lines: how many of what.
+/// Prints the totals.
 fn total(summaries: &[Summary], console: &Console) -> ExitCode {
     let of = |verdict| {
         summaries
@@ -91,9 +75,9 @@ fn total(summaries: &[Summary], console: &Console) -> ExitCode {
     code
 }
 
-/// The notebooks to test. In a folder, those of other kernels are skipped; a file that is named is
-/// always tried.
-fn find(paths: &[PathBuf], console: &Console) -> anyhow::Result<(Vec<PathBuf>, Vec<Summary>)> {
+/// Finds the notebooks to test. In a folder, those of other kernels are skipped; a file named on the
+/// command line is always tested.
+fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
     let (mut notebooks, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
         if !path.is_dir() {
@@ -101,28 +85,24 @@ fn find(paths: &[PathBuf], console: &Console) -> anyhow::Result<(Vec<PathBuf>, V
             continue;
         }
         let mut found = Vec::new();
-        walk(path, &mut found).with_context(|| format!("cannot look into {}", path.display()))?;
+        walk(path, &mut found).map_err(Error::file("read", path))?;
         found.sort();
         for file in found {
-            let other = Notebook::load(&file).err();
-            let other = other.filter(|e| matches!(e.problem, Problem::OtherKernel { .. }));
-            if let Some(NotebookError {
-                name,
-                problem: Problem::OtherKernel { kernel, .. },
-            }) = other
-            {
-                console.say(&format!("{name}: skipped, it is for the kernel `{kernel}`"));
-                skipped.push(Verdict::Skipped.into());
-            } else {
-                notebooks.push(file);
+            match Notebook::load(&file).map_err(|error| error.problem) {
+                Err(Problem::OtherKernel { kernel, .. }) => {
+                    let name = file.display();
+                    console.say(&format!("{name}: skipped, it is for the kernel `{kernel}`"));
+                    skipped.push(Verdict::Skipped.into());
+                }
+                _ => notebooks.push(file),
             }
         }
     }
     Ok((notebooks, skipped))
 }
 
-/// All notebooks under a folder, but not those in hidden folders (checkpoints) and build folders.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// Finds all notebooks under a folder, except in hidden folders (checkpoints) and build folders.
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name());
@@ -138,12 +118,13 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn test_here(
+/// Tests one notebook in this process.
+pub(super) fn test_notebook(
     path: &Path,
-    args: &TestArgs,
+    from_log: bool,
     start: &StartEvaluator,
     console: &Console,
-) -> anyhow::Result<Summary> {
+) -> Result<Summary> {
     let mut notebook = match Notebook::load(path) {
         Ok(notebook) => notebook,
         Err(error) => {
@@ -151,23 +132,22 @@ fn test_here(
             return Ok(Verdict::Failed.into());
         }
     };
-    if args.outputs.is_some() {
-        export::skip_what_is_not_exported(&mut notebook);
+    if from_log {
+        skip_unexported(&mut notebook);
     }
     let execution = match execute_file(&notebook, path, Purpose::Test, start, console) {
         Ok(execution) => execution,
         Err(error) => {
-            console.warn(&format!(
-                "{}: the kernel does not start: {error:#}",
-                notebook.name
-            ));
+            console.warn(&format!("{}: {}", notebook.name, chain(&error)));
             return Ok(Verdict::Failed.into());
         }
     };
+    let _comparing =
+        (execution.end != End::Interrupted).then(|| signals::set_target(Arc::new(EndProcess)));
     Ok(judge(&notebook, &execution, console))
 }
 
-/// Compares all cells that were run, prints what differs, then the notebook's one line.
+/// Compares all cells that were run; prints the differences, then one line about the notebook.
 fn judge(notebook: &Notebook, execution: &Execution, console: &Console) -> Summary {
     let name = &notebook.name;
     let (mut cells_compared, mut failed) = (0, false);
@@ -180,17 +160,14 @@ fn judge(notebook: &Notebook, execution: &Execution, console: &Console) -> Summa
         }
         if ran.unexpected {
             failed = true;
-            surprise(notebook, cell, ran, console);
+            report_unexpected(notebook, cell, ran, console);
         } else if !cell.tags.ignore_output {
             cells_compared += 1;
             failed |= !matches_file(notebook, cell, ran, console);
         }
     }
     let (verdict, word) = match execution.end {
-        End::Interrupted => (
-            Verdict::Interrupted(signals::received().unwrap_or(libc::SIGINT)),
-            "interrupted",
-        ),
+        End::Interrupted => (Verdict::interrupted(), "interrupted"),
         _ if failed => (Verdict::Failed, "failed"),
         _ if execution.ran().next().is_none() => (Verdict::Skipped, "skipped"),
         _ => (Verdict::Passed, "passed"),
@@ -216,26 +193,26 @@ fn judge(notebook: &Notebook, execution: &Execution, console: &Console) -> Summa
     }
 }
 
-/// A cell that failed and should not have, or the other way round.
-fn surprise(notebook: &Notebook, cell: &CodeCell, ran: &Ran, console: &Console) {
+/// Reports a cell that failed unexpectedly, or that did not fail although it is expected to.
+fn report_unexpected(notebook: &Notebook, cell: &CodeCell, ran: &Ran, console: &Console) {
     let Some(error) = &ran.error else {
         let place = failure::place(notebook, cell, ran);
         console.say(&console.out(Tone::Bad, &place));
-        console.say("    is tagged `raises-exception`, but no error came");
+        console.say("    is tagged `raises-exception`, but did not fail");
         return;
     };
     let lines = failure::describe(notebook, cell, ran, error);
     console.say(&console.out(Tone::Bad, &lines[0]));
     lines[1..].iter().for_each(|line| console.say(line));
-    console.say("    (if the error is meant, tag the cell `raises-exception`)");
+    console.say("    (if the error is expected, tag the cell `raises-exception`)");
 }
 
 fn matches_file(notebook: &Notebook, cell: &CodeCell, ran: &Ran, console: &Console) -> bool {
     let place = failure::place(notebook, cell, ran);
     let stored = match &cell.stored {
         Ok(stored) => stored,
-        Err(why) => {
-            console.say(&console.out(Tone::Bad, &format!("{place}: in the file, {why}")));
+        Err(error) => {
+            console.say(&console.out(Tone::Bad, &format!("{place}: in the file, {error}")));
             return false;
         }
     };

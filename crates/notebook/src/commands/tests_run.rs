@@ -161,7 +161,7 @@ fn broken_notebooks() {
     for (name, text) in [
         (
             "json.ipynb",
-            "json.ipynb: is not JSON at line 2, column 2: ",
+            "json.ipynb: is not JSON: key must be a string at line 2 column 2\n",
         ),
         (
             "python.ipynb",
@@ -336,7 +336,7 @@ fn a_notebook_saved_meanwhile_is_not_overwritten() {
     assert_eq!(done.code, Some(1));
     assert!(
         done.err
-            .contains("was changed by someone else while it ran"),
+            .contains("was changed by another program while it ran"),
         "{}",
         done.err
     );

@@ -152,7 +152,7 @@ fn expected_errors() {
     )]);
     assert!(
         done.out
-            .contains("is tagged `raises-exception`, but no error came"),
+            .contains("is tagged `raises-exception`, but did not fail"),
         "{done:?}"
     );
     assert_eq!(done.code, Some(1));
@@ -171,7 +171,11 @@ fn tags_and_comments_that_leave_cells_out() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.starts_with("x.ipynb: passed, 0 cells compared"));
     let failing = test(&[tagged("nbval-ignore-output", "fail Error c", json!([]))]);
-    assert_eq!(failing.code, Some(1), "an error is no output to be ignored");
+    assert_eq!(
+        failing.code,
+        Some(1),
+        "an error is not ignored with the output"
+    );
 }
 
 #[test]

@@ -1,52 +1,54 @@
-//! What an exported program wrote, given cell by cell as if they were run now.
+//! An evaluator that replays the log of an exported program instead of running the cells.
 
-use super::digest;
-use crate::run::StartEvaluator;
-use anyhow::{Context, Result, bail};
+use crate::digest::source_digest;
+use crate::error::{Error, Result};
+use crate::execution::start::StartEvaluator;
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use taper_evaluator::decoder::{Decoder, Item};
 use taper_evaluator::evaluator::{Completeness, Completions, Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event, MimeBundle, Stream};
 use taper_evaluator::record::{Record, events_of};
 
-/// What the records of a log begin with; `taper` writes it.
+/// The secret in the records of a log, as `taper` writes it.
 const SECRET: &str = "log";
 
-/// The error that a record tells of, in a cell with this source.
+/// Returns the error that a record reports, for a cell with this source.
 pub type ErrorOf = fn(&Record, &str) -> Option<CellError>;
 
-/// An evaluator that gives the log's outputs.
-pub struct Log {
+/// An evaluator whose cells show what the log holds.
+struct Log {
     name: String,
     error_of: ErrorOf,
     cells: VecDeque<CellLog>,
 }
 
-/// What one cell wrote.
+/// What one cell printed.
 struct CellLog {
     digest: String,
     items: Vec<Item>,
 }
 
-/// Starts the evaluator of this log; `error_of` explains failures as a session does.
-pub fn evaluator(log: &Path, error_of: ErrorOf) -> Result<Box<StartEvaluator>> {
-    let log: PathBuf = std::path::absolute(log)?;
+/// Returns a function that starts an evaluator of this log; `error_of` explains failures as a session
+/// does.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read or is not a log.
+pub fn log_evaluator(log: &Path, error_of: ErrorOf) -> Result<Box<StartEvaluator>> {
+    let log = std::path::absolute(log).map_err(Error::file("find", log))?;
     Log::open(&log, error_of)?;
     Ok(Box::new(move || Ok(Box::new(Log::open(&log, error_of)?))))
 }
 
 impl Log {
-    pub fn open(path: &Path, error_of: ErrorOf) -> Result<Log> {
+    fn open(path: &Path, error_of: ErrorOf) -> Result<Log> {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).with_context(|| format!("reading {name}"))?;
+        let bytes = std::fs::read(path).map_err(Error::file("read", path))?;
         let cells = cells(&bytes);
         if cells.is_empty() {
-            bail!(
-                "{name} is no log of an exported notebook\n\
-                 Make one with `cargo run --release > {name}` in the folder that `taper export` made"
-            );
+            return Err(Error::NotALog { log: name });
         }
         Ok(Log {
             name,
@@ -55,7 +57,7 @@ impl Log {
         })
     }
 
-    /// Passes over cells that only a run, and not a test, asks for.
+    /// Returns the next cell with this digest; skips cells that only a run executes, not a test.
     fn find(&mut self, digest: &str) -> Option<CellLog> {
         let at = self.cells.iter().position(|cell| cell.digest == digest)?;
         self.cells.drain(..at);
@@ -74,7 +76,7 @@ fn cells(bytes: &[u8]) -> VecDeque<CellLog> {
                 digest,
                 items: Vec::new(),
             }),
-            // What was printed before the first cell is none of theirs.
+            // Text printed before the first cell belongs to no cell.
             item => {
                 if let Some(cell) = cells.back_mut() {
                     cell.items.push(item);
@@ -86,8 +88,8 @@ fn cells(bytes: &[u8]) -> VecDeque<CellLog> {
 }
 
 impl Evaluator for Log {
-    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let Some(cell) = self.find(&digest(code)) else {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> std::result::Result<(), CellError> {
+        let Some(cell) = self.find(&source_digest(code)) else {
             let error = missing(&self.name);
             front.event(Event::Error(error.clone()));
             return Err(error);
@@ -107,7 +109,7 @@ impl Evaluator for Log {
                         .into_iter()
                         .for_each(|event| front.event(event));
                 }
-                // An exported program does not speak to evcxr.
+                // An exported program does not use evcxr's protocol.
                 Item::Content { .. } | Item::Mark(..) => {}
             }
         }
@@ -121,7 +123,7 @@ impl Evaluator for Log {
         Completions {
             start: cursor,
             end: cursor,
-            items: Vec::new(),
+            ..Completions::default()
         }
     }
 
@@ -134,7 +136,7 @@ impl Evaluator for Log {
     }
 
     fn interrupter(&self) -> Arc<dyn Interrupt> {
-        Arc::new(AtOnce)
+        Arc::new(NotNeeded)
     }
 }
 
@@ -142,7 +144,7 @@ fn missing(log: &str) -> CellError {
     CellError {
         name: "NotInLog".into(),
         message: format!(
-            "{log} has no outputs of this cell: the cell was changed, or the program ended before it. \
+            "{log} has no outputs of this cell: the cell has changed, or the program ended before it. \
              Export the notebook again and run it to its end."
         ),
         traceback: Vec::new(),
@@ -150,9 +152,9 @@ fn missing(log: &str) -> CellError {
     }
 }
 
-/// Nothing here takes long.
-struct AtOnce;
+/// Replaying a cell takes no time, so there is nothing to interrupt.
+struct NotNeeded;
 
-impl Interrupt for AtOnce {
+impl Interrupt for NotNeeded {
     fn interrupt(&self) {}
 }

@@ -1,40 +1,35 @@
-//! The cells of a notebook as one Rust program.
+//! Converts the cells of a notebook to one Rust program.
 
-use super::digest;
-use crate::run::notebook::{CodeCell, Notebook};
+use super::rust_cell::RustCell;
+use crate::digest::source_digest;
+use crate::document::notebook::{CodeCell, Notebook};
 use nbformat::v4::Output;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use syn::spanned::Spanned;
-use syn::{Expr, Item, ItemFn, Stmt, UseTree};
-use taper_evaluator::commands::{Cell as Commands, blank_out};
+use taper_evaluator::commands::Cell as Commands;
 use taper_evaluator::event::COMPILE_ERROR;
 
-/// What stands before the cell in the text that is parsed.
-const OPEN: &str = "fn cell() {\n";
-
-/// A program, and what it needs besides `taper`.
+/// The source of a program, and its dependencies besides `taper`.
 pub struct Program {
-    pub source: String,
-    /// Of the cells' `:dep` lines: names, and values as they stand in a Cargo.toml.
-    pub dependencies: BTreeMap<String, String>,
-    /// Shell lines, which a program cannot have.
-    pub left_out: Vec<String>,
+    pub(crate) source: String,
+    /// The cells' `:dep` lines: names, and values as in a Cargo.toml.
+    pub(crate) dependencies: BTreeMap<String, String>,
+    /// Where the program differs from the notebook, or may not compile: one line each.
+    pub warnings: Vec<String>,
 }
 
 impl Program {
+    /// Converts the cells of a notebook to a program with this name.
     pub fn new(name: &str, notebook: &Notebook) -> Program {
         let mut program = Program {
             source: header(name, &notebook.name),
             dependencies: BTreeMap::new(),
-            left_out: Vec::new(),
+            warnings: Vec::new(),
         };
         let mut scope = Scope::default();
         for cell in &notebook.cells {
-            let commands = Commands::new(&cell.source);
-            program.note(&commands);
-            if is_exported(cell) {
-                program.add(cell, &rust_of(&commands), &mut scope);
+            program.add_commands(&Commands::new(&cell.source));
+            if let Some(code) = code_of(cell) {
+                program.add_code(cell, code, &mut scope);
             }
         }
         program.source += "\n    Ok(())\n";
@@ -43,28 +38,36 @@ impl Program {
         program
     }
 
-    /// Takes what a cell asks for besides Rust.
-    fn note(&mut self, commands: &Commands) {
+    fn add_commands(&mut self, commands: &Commands) {
         for (name, value) in &commands.dependencies {
             if *name != "taper" {
                 self.dependencies.insert((*name).into(), (*value).into());
             }
         }
-        let shell = commands.shell.iter().map(|command| format!("!{command}"));
-        self.left_out.extend(shell);
+        let left_out = |command| format!("left out, because it is not Rust: !{command}");
+        self.warnings.extend(commands.shell.iter().map(left_out));
     }
 
-    fn add(&mut self, cell: &CodeCell, code: &str, scope: &mut Scope) {
-        let parsed = Parsed::new(code);
-        if scope.must_open(&parsed.names) {
+    fn add_code(&mut self, cell: &CodeCell, code: Code, scope: &mut Scope) {
+        let (rust, names) = match code {
+            Code::Parsed(cell) => (cell.with_value_shown(), cell.names),
+            Code::Unparsed { source, error } => {
+                self.warnings.push(format!(
+                    "cell {} does not parse (line {}: {error}), so the program may not compile",
+                    cell.id,
+                    RustCell::line_of(&error),
+                ));
+                (source, BTreeSet::new())
+            }
+        };
+        if scope.must_open(&names) {
             self.source += "    {\n";
         }
         self.source += &format!(
             "\n        export::cell({:?}, {:?});\n",
             cell.id,
-            digest(&cell.source)
+            source_digest(&cell.source)
         );
-        let rust = parsed.with_value_shown(code);
         if cell.tags.raises {
             self.source += &format!("export::may_fail(|| {{\n{rust}\nOk(())\n}});\n");
         } else {
@@ -73,24 +76,39 @@ impl Program {
     }
 }
 
-/// Whether a cell becomes part of the program. One that shows how a mistake is reported at compile
-/// time cannot, nor can one without Rust in it, and what is to be skipped is skipped.
-pub fn is_exported(cell: &CodeCell) -> bool {
-    let does_not_compile =
-        |output: &Output| matches!(output, Output::Error(error) if error.ename == COMPILE_ERROR);
-    let outputs = cell.stored.as_deref().unwrap_or_default();
-    !cell.tags.skip
-        && !outputs.iter().any(does_not_compile)
-        && !Parsed::new(&rust_of(&Commands::new(&cell.source))).is_empty
+/// Marks the cells that are not exported as skipped, so that they keep their outputs: the log of a
+/// program has none of them.
+pub(crate) fn skip_unexported(notebook: &mut Notebook) {
+    for cell in &mut notebook.cells {
+        cell.tags.skip |= code_of(cell).is_none();
+    }
 }
 
-/// The cell with its commands made blank.
-fn rust_of<'a>(commands: &'a Commands) -> Cow<'a, str> {
-    let is_command = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with(':') && !line.starts_with("::")
-    };
-    blank_out(&commands.rest, is_command)
+/// The Rust code of an exported cell.
+enum Code {
+    Parsed(RustCell),
+    /// Exported all the same: the compiler may know syntax that our parser does not.
+    Unparsed {
+        source: String,
+        error: syn::Error,
+    },
+}
+
+/// Returns the code of a cell if it becomes part of the program. Cells that are tagged to be skipped
+/// do not, nor cells without Rust, nor those that show an error of the compiler.
+fn code_of(cell: &CodeCell) -> Option<Code> {
+    let is_compile_error =
+        |output: &Output| matches!(output, Output::Error(error) if error.ename == COMPILE_ERROR);
+    let outputs = cell.stored.as_deref().unwrap_or_default();
+    if cell.tags.skip || outputs.iter().any(is_compile_error) {
+        return None;
+    }
+    match RustCell::parse(&cell.source) {
+        Ok(parsed) => (!parsed.is_empty()).then_some(Code::Parsed(parsed)),
+        // Meant to fail, and this is the error: its outputs were cleared.
+        Err(_) if cell.tags.raises => None,
+        Err((source, error)) => Some(Code::Unparsed { source, error }),
+    }
 }
 
 fn header(name: &str, notebook: &str) -> String {
@@ -98,7 +116,7 @@ fn header(name: &str, notebook: &str) -> String {
     format!(
         "//! The cells of {notebook}, in order. Made by `taper export`.
 //!
-//! To see them on the terminal, to write a log of them, and to put what the log holds into the
+//! To show the outputs on the terminal, to write them to a log, and to put those of the log into the
 //! notebook:
 //!
 //!     cargo run --release --bin {name}
@@ -116,7 +134,7 @@ fn main() -> std::process::ExitCode {{
     )
 }
 
-/// Cells share one scope as long as none defines an item anew: an inner block hides the old one.
+/// The scope that cells share until one defines an item again, which takes an inner block.
 #[derive(Default)]
 struct Scope {
     names: BTreeSet<String>,
@@ -124,7 +142,7 @@ struct Scope {
 }
 
 impl Scope {
-    /// Takes the names of a cell's items; whether the cell begins a block of its own.
+    /// Adds the names of a cell's items; returns whether the cell must begin a new block.
     fn must_open(&mut self, names: &BTreeSet<String>) -> bool {
         let is_known = !self.names.is_disjoint(names);
         if is_known {
@@ -133,97 +151,6 @@ impl Scope {
         }
         self.names.extend(names.iter().cloned());
         is_known
-    }
-}
-
-/// What a parser sees in a cell.
-struct Parsed {
-    is_empty: bool,
-    /// The items that it defines or imports.
-    names: BTreeSet<String>,
-    /// Where its last expression stands, if no `;` follows.
-    value: Option<std::ops::Range<usize>>,
-}
-
-impl Parsed {
-    /// Code that is no Rust is left as it is: the compiler says what is wrong with it.
-    fn new(code: &str) -> Parsed {
-        let Ok(function) = syn::parse_str::<ItemFn>(&format!("{OPEN}{code}\n}}")) else {
-            return Parsed {
-                is_empty: false,
-                names: BTreeSet::new(),
-                value: None,
-            };
-        };
-        let statements = function.block.stmts;
-        let value = statements.last().filter(|last| has_value(last));
-        Parsed {
-            is_empty: statements.is_empty(),
-            names: statements.iter().flat_map(names).collect(),
-            value: value.map(|value| {
-                let range = value.span().byte_range();
-                range.start - OPEN.len()..range.end - OPEN.len()
-            }),
-        }
-    }
-
-    fn with_value_shown(&self, code: &str) -> String {
-        let mut shown = code.to_owned();
-        if let Some(value) = &self.value {
-            shown.insert_str(value.end, ");");
-            shown.insert_str(value.start, "show_value!(");
-        }
-        shown.trim().to_owned()
-    }
-}
-
-/// Whether a last statement may have something to show: a loop and an `if` alone do not.
-fn has_value(last: &Stmt) -> bool {
-    match last {
-        Stmt::Expr(Expr::ForLoop(_) | Expr::While(_), _) => false,
-        Stmt::Expr(Expr::If(expression), None) => expression.else_branch.is_some(),
-        Stmt::Expr(_, semicolon) => semicolon.is_none(),
-        Stmt::Macro(call) => call.semi_token.is_none(),
-        Stmt::Local(_) | Stmt::Item(_) => false,
-    }
-}
-
-/// The names that an item brings; none for a statement that is no item.
-fn names(statement: &Stmt) -> Vec<String> {
-    let Stmt::Item(item) = statement else {
-        return Vec::new();
-    };
-    let name = match item {
-        Item::Use(used) => {
-            let mut names = Vec::new();
-            collect_imported(&used.tree, &mut names);
-            return names;
-        }
-        Item::Fn(item) => Some(&item.sig.ident),
-        Item::Struct(item) => Some(&item.ident),
-        Item::Enum(item) => Some(&item.ident),
-        Item::Trait(item) => Some(&item.ident),
-        Item::Type(item) => Some(&item.ident),
-        Item::Const(item) => Some(&item.ident),
-        Item::Static(item) => Some(&item.ident),
-        Item::Mod(item) => Some(&item.ident),
-        Item::Macro(item) => item.ident.as_ref(),
-        _ => None,
-    };
-    name.map(ToString::to_string).into_iter().collect()
-}
-
-/// The names at the leaves of a `use`; what a `*` brings is not known here, and hides nothing.
-fn collect_imported(tree: &UseTree, names: &mut Vec<String>) {
-    match tree {
-        UseTree::Path(path) => collect_imported(&path.tree, names),
-        UseTree::Group(group) => group
-            .items
-            .iter()
-            .for_each(|tree| collect_imported(tree, names)),
-        UseTree::Name(name) => names.push(name.ident.to_string()),
-        UseTree::Rename(rename) if rename.rename != "_" => names.push(rename.rename.to_string()),
-        UseTree::Rename(_) | UseTree::Glob(_) => {}
     }
 }
 
@@ -252,10 +179,8 @@ mod tests {
         let cells: Vec<Value> = cells.iter().enumerate().map(cell).collect();
         let notebook =
             json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("n.ipynb");
-        std::fs::write(&file, notebook.to_string()).expect("it is written");
-        Program::new("n", &Notebook::load(&file).expect("it is a notebook"))
+        let bytes = notebook.to_string().into_bytes();
+        Program::new("n", &Notebook::read("n.ipynb", bytes).expect("a notebook"))
     }
 
     /// The lines of the program after its head, without blanks.
@@ -273,7 +198,7 @@ mod tests {
     const END: [&str; 3] = ["Ok(())", "})", "}"];
 
     #[test]
-    fn the_last_expression_is_shown_and_statements_are_left_alone() {
+    fn the_last_expression_is_shown() {
         let cells = [
             json!("let x = 1; // one\nx + 1 // two"),
             json!("for _ in 0..2 {}"),
@@ -294,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_defined_anew_opens_a_block_and_a_cell_may_fail() {
+    fn an_item_defined_again_opens_a_block_and_a_cell_may_fail() {
         let failing = json!({ "source": "f()?;", "metadata": { "tags": ["raises-exception"] } });
         let cells = [
             json!("use std::fmt::{self, Debug as D};\nfn f() {}"),
@@ -325,22 +250,64 @@ mod tests {
     }
 
     #[test]
-    fn commands_become_dependencies_or_are_named() {
+    fn commands_become_dependencies_or_warnings() {
         let program = program(&[
             json!(":dep taper = { path = \"..\" }\n:dep rand = \"0.9\"\nuse rand::Rng;"),
             json!("!ls\n:vars"),
         ]);
         let dependencies: Vec<_> = program.dependencies.into_iter().collect();
         assert_eq!(dependencies, [("rand".into(), "\"0.9\"".into())]);
-        assert_eq!(program.left_out, ["!ls"]);
+        assert_eq!(program.warnings, ["left out, because it is not Rust: !ls"]);
         assert_eq!(program.source.matches("export::cell(").count(), 1);
     }
 
     #[test]
-    fn a_cell_that_shows_a_mistake_is_not_part_of_it() {
+    fn a_cell_that_does_not_compile_is_not_exported() {
         let error = json!({ "output_type": "error", "ename": "CompileError", "evalue": "", "traceback": [] });
         let cell = json!({ "source": "let x: i32 = \"\";", "outputs": [error],
             "metadata": { "tags": ["raises-exception"] } });
         assert_eq!(body(&[cell]), END);
+    }
+
+    #[test]
+    fn a_cell_that_does_not_parse_is_named_and_exported() {
+        let cells = [
+            json!("fn f() {}"),
+            json!(":dep rand = \"0.9\"\nlet a = ;"),
+            json!("fn f() {}"),
+        ];
+        let program = program(&cells);
+        assert_eq!(
+            program.warnings,
+            [
+                "cell c1 does not parse (line 2: expected an expression), so the program may not compile"
+            ]
+        );
+        let body = body(&cells);
+        assert_eq!(body[2..6], ["cell", "let a = ;", "{", "cell"]);
+        let meant = json!({ "source": "let a = ;", "metadata": { "tags": ["raises-exception"] } });
+        assert_eq!(self::body(&[meant]), END);
+    }
+
+    #[test]
+    fn every_cell_of_every_chapter_parses() {
+        let notebooks = concat!(env!("CARGO_MANIFEST_DIR"), "/../../notebooks");
+        let folders = [notebooks.to_owned(), format!("{notebooks}/solutions")];
+        let files = folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).expect(folder));
+        let files = files.map(|entry| entry.expect("an entry").path());
+        let mut chapters = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|end| end == "ipynb")) {
+            let program = Program::new("n", &Notebook::load(&file).expect("a notebook"));
+            let parses = |warning: &String| !warning.contains("does not parse");
+            assert!(
+                program.warnings.iter().all(parses),
+                "{:?}",
+                program.warnings
+            );
+            chapters += 1;
+        }
+        assert!(chapters > 0);
     }
 }

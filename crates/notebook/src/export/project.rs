@@ -1,74 +1,84 @@
-//! The folder that is taken away: a cargo project with its own copy of the crate `taper`.
+//! Writes the exported folder: a cargo project with its own copy of the crate `taper`.
 
 use super::program::Program;
-use anyhow::{Context, Result, bail};
+use crate::document::write::Target;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use taper_host::cache;
 use toml::{Table, Value};
 
-/// The first line of a manifest that we may replace.
+/// The first line of a manifest that an export may replace.
 const MARK: &str = "# Made by `taper export`.";
 
-/// Writes, or brings up to date, the project in `folder`; `home` is the clone of Taper, `config` cargo's
+/// Writes or updates the project in `folder`; `home` is the clone of Taper, `config` Cargo's
 /// configuration for cells.
-pub fn write(
+///
+/// # Errors
+///
+/// Fails if the folder holds anything but an export, if a file cannot be copied or written, or if a
+/// `:dep` line of a program is not a dependency of Cargo's.
+pub fn write_project(
     folder: &Path,
     home: &Path,
     config: &str,
     programs: &BTreeMap<String, Program>,
 ) -> Result<()> {
     let manifest = folder.join("Cargo.toml");
-    refuse_what_is_not_ours(folder, &manifest)?;
+    refuse_other_files(folder, &manifest)?;
     let sources = folder.join("src/bin");
-    cache::make(&sources)?;
+    create_folder(&sources)?;
     copy_taper(home, &folder.join("taper"))?;
     copy(&home.join("Cargo.lock"), &folder.join("Cargo.lock"))?;
     for (name, program) in programs {
         let file = sources.join(format!("{name}.rs"));
-        cache::write_atomically(&file, program.source.as_bytes())?;
-        // A cell keeps its own layout where there is no rustfmt, or where it is at a loss.
+        write(&file, &program.source)?;
+        // Cells keep their own layout if rustfmt is missing or cannot parse them.
         let _ = Command::new("rustfmt")
             .args(["--edition", "2024"])
             .arg(&file)
             .stderr(Stdio::null())
             .status();
     }
-    // Last: where it is, the rest is.
-    cache::write_atomically(&manifest, manifest_of(programs, config)?.as_bytes())
+    // Last: a project with a manifest is complete.
+    write(&manifest, &manifest_of(programs, config)?)
 }
 
-fn refuse_what_is_not_ours(folder: &Path, manifest: &Path) -> Result<()> {
+fn refuse_other_files(folder: &Path, manifest: &Path) -> Result<()> {
     let is_empty = match folder.read_dir() {
         Ok(mut entries) => entries.next().is_none(),
         Err(_) => !folder.exists(),
     };
-    let is_ours = || std::fs::read_to_string(manifest).is_ok_and(|text| text.starts_with(MARK));
-    // An export that was cut short has no manifest yet.
-    let is_half_ours = || !manifest.exists() && folder.join("taper/macros").exists();
-    if is_empty || is_ours() || is_half_ours() {
+    let is_export = || fs::read_to_string(manifest).is_ok_and(|text| text.starts_with(MARK));
+    // An export that was interrupted has no manifest yet.
+    let is_part_of_export = || !manifest.exists() && folder.join("taper/macros").exists();
+    if is_empty || is_export() || is_part_of_export() {
         return Ok(());
     }
-    bail!(
-        "{} holds something that `taper export` has not made\nName a new folder, or an empty one",
-        folder.display()
-    )
+    Err(Error::NotAnExport {
+        folder: folder.to_path_buf(),
+    })
 }
 
 fn manifest_of(programs: &BTreeMap<String, Program>, config: &str) -> Result<String> {
     let mut dependencies = Table::new();
     for (name, value) in programs.values().flat_map(|program| &program.dependencies) {
-        let value: Table = format!("it = {value}")
-            .parse()
-            .with_context(|| format!("`:dep {name} = {value}` is no dependency of Cargo's"))?;
-        dependencies.extend(value.into_iter().map(|(_, value)| (name.clone(), value)));
+        let parsed: Table =
+            format!("it = {value}")
+                .parse()
+                .map_err(|source| Error::Dependency {
+                    name: name.clone(),
+                    value: value.clone(),
+                    source: Box::new(source),
+                })?;
+        dependencies.extend(parsed.into_iter().map(|(_, value)| (name.clone(), value)));
     }
-    dependencies.insert("taper".into(), path("taper"));
-    let dependencies = toml::to_string(&Table::from_iter([(
-        "dependencies".to_owned(),
-        Value::Table(dependencies),
-    )]))?;
+    dependencies.insert(
+        "taper".into(),
+        Value::Table(table([("path", "taper".into())])),
+    );
+    let dependencies = table([("dependencies", Value::Table(dependencies))]);
     Ok(format!(
         "{MARK}
 # On a machine with an NVIDIA GPU: cargo run --release --features cuda --bin NAME
@@ -90,9 +100,9 @@ metal = [\"taper/metal\"]
     ))
 }
 
-/// As in a notebook: what computes is optimised.
-fn profile(config: &str) -> Result<String> {
-    let mut config: Table = config.parse()?;
+/// Returns the profile of a notebook's session, so that what computes is optimised.
+fn profile(config: &str) -> Result<Table> {
+    let mut config = parse(config, "Cargo's configuration for cells")?;
     let dev = config
         .get_mut("profile")
         .and_then(|profile| profile.get_mut("dev"));
@@ -103,33 +113,34 @@ fn profile(config: &str) -> Result<String> {
             packages.remove("ctx");
         }
     }
-    Ok(toml::to_string(&config)?)
+    Ok(config)
 }
 
-fn path(path: &str) -> Value {
-    Value::Table(Table::from_iter([("path".to_owned(), path.into())]))
+fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
+    Table::from_iter(entries.map(|(key, value)| (key.to_owned(), value)))
 }
 
-/// The crate without the command and without what only its tests need.
+fn parse(text: &str, name: &str) -> Result<Table> {
+    text.parse().map_err(|source| Error::Toml {
+        name: name.to_owned(),
+        source: Box::new(source),
+    })
+}
+
+/// Copies the crate without the command and without what only its tests need.
 fn copy_taper(home: &Path, to: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(home.join("Cargo.toml"))
-        .with_context(|| format!("{} is no clone of Taper", home.display()))?;
-    let root: Table = text.parse()?;
+    let root = read_manifest(home)?;
     let workspace = root.get("workspace").and_then(|w| w.get("package"));
     for (folder, crate_type) in [("", Some("rlib")), ("macros", None)] {
         let (from, to) = (home.join(folder), to.join(folder));
-        let text = std::fs::read_to_string(from.join("Cargo.toml"))?;
-        let mut manifest: Table = text.parse()?;
+        let mut manifest = read_manifest(&from)?;
         manifest.retain(|key, _| ["package", "lib", "dependencies", "features"].contains(&key));
         inherit(&mut manifest, workspace);
         if let (Some(kind), Some(Value::Table(lib))) = (crate_type, manifest.get_mut("lib")) {
             lib.insert("crate-type".into(), Value::Array(vec![kind.into()]));
         }
-        cache::make(&to)?;
-        cache::write_atomically(
-            &to.join("Cargo.toml"),
-            toml::to_string(&manifest)?.as_bytes(),
-        )?;
+        create_folder(&to)?;
+        write(&to.join("Cargo.toml"), &manifest.to_string())?;
         copy_folder(&from.join("src"), &to.join("src"))?;
     }
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
@@ -138,7 +149,16 @@ fn copy_taper(home: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts the workspace's values in place of `version.workspace = true` and the like.
+fn read_manifest(folder: &Path) -> Result<Table> {
+    let path = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&path).map_err(|source| Error::NotAClone {
+        folder: folder.to_path_buf(),
+        source,
+    })?;
+    parse(&text, &path.display().to_string())
+}
+
+/// Replaces `version.workspace = true` and the like by the workspace's values.
 fn inherit(manifest: &mut Table, workspace: Option<&Value>) {
     let Some(Value::Table(package)) = manifest.get_mut("package") else {
         return;
@@ -153,17 +173,12 @@ fn inherit(manifest: &mut Table, workspace: Option<&Value>) {
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    // What was renamed since the last export must not stay.
-    let _ = std::fs::remove_dir_all(to);
-    cache::make(to)?;
-    for entry in from
-        .read_dir()
-        .with_context(|| format!("reading {}", from.display()))?
-    {
-        let (from, to) = {
-            let entry = entry?;
-            (entry.path(), to.join(entry.file_name()))
-        };
+    // Files that were renamed since the last export must not stay.
+    let _ = fs::remove_dir_all(to);
+    create_folder(to)?;
+    for entry in from.read_dir().map_err(Error::file("read", from))? {
+        let entry = entry.map_err(Error::file("read", from))?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
             copy_folder(&from, &to)?;
         } else {
@@ -174,7 +189,74 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    std::fs::copy(from, to)
-        .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
+    fs::copy(from, to).map_err(Error::file("copy", from))?;
     Ok(())
+}
+
+fn create_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(Error::file("create the folder", folder))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    Target::new(path)
+        .and_then(|target| target.write(text))
+        .map_err(Error::file("write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_holds_the_program_and_a_copy_of_taper() {
+        let home = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let config =
+            "[profile.dev.package.ctx]\nopt-level = 0\n[profile.dev.package.taper]\nopt-level = 3";
+        let program = Program {
+            source: "fn main() {}\n".into(),
+            dependencies: BTreeMap::from([("rand".into(), "{ version = \"0.9\" }".into())]),
+            warnings: Vec::new(),
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |program| {
+            let programs = BTreeMap::from([("gpus".to_owned(), program)]);
+            write_project(folder.path(), home, config, &programs)
+        };
+        write(program).expect("it is written");
+
+        let source = fs::read_to_string(folder.path().join("src/bin/gpus.rs"));
+        assert_eq!(source.expect("the program"), "fn main() {}\n");
+        let manifest = read_manifest(folder.path()).expect("a manifest");
+        assert_eq!(
+            manifest["dependencies"]["taper"]["path"].as_str(),
+            Some("taper")
+        );
+        assert_eq!(
+            manifest["dependencies"]["rand"]["version"].as_str(),
+            Some("0.9")
+        );
+        let packages = manifest["profile"]["dev"]["package"].as_table();
+        assert!(packages.is_some_and(|of| of.contains_key("taper") && !of.contains_key("ctx")));
+        let copied = read_manifest(&folder.path().join("taper")).expect("a manifest");
+        assert!(copied["package"]["version"].is_str());
+
+        let wrong = Program {
+            source: String::new(),
+            dependencies: BTreeMap::from([("rand".into(), "0.9.0".into())]),
+            warnings: Vec::new(),
+        };
+        let error = write(wrong).expect_err("not a version");
+        assert!(
+            error.to_string().starts_with("`:dep rand = 0.9.0` is not"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_folder_with_other_files_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("mine.txt"), "").expect("it is written");
+        let error = write_project(folder.path(), Path::new("/"), "", &BTreeMap::new());
+        assert!(matches!(error, Err(Error::NotAnExport { .. })));
+    }
 }

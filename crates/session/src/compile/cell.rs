@@ -8,7 +8,7 @@
 use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe};
-use super::{environment, tools};
+use super::{tools, variables};
 use anyhow::{Context, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ impl<'a> Build<'a> {
             .iter()
             .for_each(|argument| add(argument.as_encoded_bytes()));
         add(manifest.as_bytes());
-        let own = environment::cargo_home().map(|home| home.join("config.toml"));
+        let own = variables::cargo_home().map(|home| home.join("config.toml"));
         let files =
             ["Cargo.lock", ".cargo/config.toml", "../.cargo/config.toml"].map(PathBuf::from);
         for file in files.into_iter().chain(own) {
@@ -119,7 +119,7 @@ impl<'a> Build<'a> {
         let record = std::env::current_dir()?.join(RECORD);
         let _ = std::fs::remove_file(&record);
         let mut cargo = tools::cargo(&self.arguments);
-        if let Some(recorder) = environment::program(recorder::NAME) {
+        if let Some(recorder) = variables::program(recorder::NAME) {
             recorder::attach(&mut cargo, &recorder, &record);
         }
         let given = variables_of(&cargo);

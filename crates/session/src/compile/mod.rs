@@ -31,10 +31,10 @@ mod recorder;
 mod replay;
 mod stand_in;
 mod tools;
+mod variables;
 mod versions;
 
-pub use environment::{
-    VARIABLES, cargo_home, enter, leave, leave_with_toolchain, path_is_real, prepare,
-};
+pub use environment::{enter, path_is_real, prepare};
 pub use library::show as show_library;
 pub use stand_in::StandIn;
+pub use variables::{VARIABLES, cargo_home, leave, leave_with_toolchain};

@@ -48,7 +48,7 @@ pub fn attach(cargo: &mut Command, program: &Path, file: &Path) {
 fn own_wrapper() -> Option<OsString> {
     let set = std::env::var_os(WRAPPER_VARIABLE).filter(|wrapper| !wrapper.is_empty());
     set.or_else(|| {
-        let config = std::fs::read_to_string(super::environment::cargo_home()?.join("config.toml"));
+        let config = std::fs::read_to_string(super::variables::cargo_home()?.join("config.toml"));
         let config: toml::Table = config.ok()?.parse().ok()?;
         let wrapper = config.get("build")?.get("rustc-workspace-wrapper")?;
         Some(wrapper.as_str()?.into())

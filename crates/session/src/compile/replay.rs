@@ -2,7 +2,7 @@
 
 use super::linker::Linker;
 use super::recorder::{CRATE, Call};
-use super::{environment, messages};
+use super::{messages, variables};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -85,7 +85,7 @@ impl Recipe {
             .split_first()
             .context("a call has a program")?;
         let mut rustc = Command::new(program);
-        environment::leave(&mut rustc);
+        variables::leave(&mut rustc);
         for (name, _) in std::env::vars_os() {
             // Left by a cargo that started us.
             if is_of_make(&name) || (is_cargos(&name) && name != "CARGO_HOME") {

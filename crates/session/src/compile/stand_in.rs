@@ -1,6 +1,6 @@
 //! This program under the names of cargo, rustup and the wrapper of rustc.
 
-use super::{cell, environment, metadata, recorder, tools, versions};
+use super::{cell, metadata, recorder, tools, variables, versions};
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -24,8 +24,8 @@ impl StandIn {
     pub fn of_this_process(program: &OsStr) -> Option<StandIn> {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         match Path::new(program).file_name()?.to_str()? {
-            "cargo" if is_set(environment::HOME_VARIABLE) => Some(StandIn::Cargo),
-            "rustup" if is_set(environment::HOME_VARIABLE) => Some(StandIn::Rustup),
+            "cargo" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Cargo),
+            "rustup" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Rustup),
             recorder::NAME if is_set(recorder::FILE_VARIABLE) => Some(StandIn::Recorder),
             _ => None,
         }
@@ -42,7 +42,7 @@ impl StandIn {
 }
 
 fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
-    if let Some(session) = environment::session() {
+    if let Some(session) = variables::session() {
         versions::keep(&session);
     }
     if let Some(build) = cell::Build::asked(arguments) {
@@ -62,7 +62,7 @@ fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
 /// the session's toolchain, with or without rustup.
 fn rustup(arguments: &[OsString]) -> Result<ExitCode> {
     let program = match arguments {
-        [which, tool] if which == "which" && tool == "cargo" => environment::program("cargo"),
+        [which, tool] if which == "which" && tool == "cargo" => variables::program("cargo"),
         [which, tool] if which == "which" && tool == "rustc" => tools::session_rustc(),
         _ => None,
     };

@@ -1,13 +1,10 @@
 //! The real cargo and rustc of a session, called without what leads evcxr to us.
 
-use super::environment;
+use super::variables::{self, CARGO_VARIABLE};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use taper_host::toolchain::RUSTC_VARIABLE;
-
-/// Names cargo to the processes of a session, as [`RUSTC_VARIABLE`] names rustc.
-pub const CARGO_VARIABLE: &str = "TAPER_CARGO";
 
 /// The session's cargo.
 pub fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
@@ -38,7 +35,7 @@ pub fn command<'a>(
 ) -> Command {
     let mut command = Command::new(program);
     command.args(arguments);
-    environment::leave(&mut command);
+    variables::leave(&mut command);
     command
 }
 

@@ -78,7 +78,7 @@ fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     if !on_path("mold") && on_path("lld") {
         flags += " -Clink-arg=-fuse-ld=lld";
     }
-    let mut command = process::guarded(&toolchain::get()?.cargo)?;
+    let mut command = process::supervised(&toolchain::get()?.cargo)?;
     workspace::leave(&mut command);
     command
         .arg(subcommand)
@@ -244,7 +244,7 @@ fn count_units(work: &Path) -> Result<usize> {
 /// Lets evcxr itself use the work directory: what it finds missing is compiled now. It needs an
 /// environment of its own, hence another process.
 fn warm(key: &Key, work: &Path) -> Result<()> {
-    let output = process::guarded(process::program()?)?
+    let output = process::supervised(process::program()?)?
         .arg(WARM_ARGUMENT)
         .args([work, &key.taper])
         .args(&key.features)

@@ -70,7 +70,7 @@ impl Image {
             Condition::Ready => Ok(()),
             _ => {
                 let folder = folder_of(key)?;
-                checks::before_building(&folder, build::has_begun(&folder))
+                Ok(checks::before_building(&folder, build::has_begun(&folder))?)
             }
         }
     }

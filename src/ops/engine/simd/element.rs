@@ -1,25 +1,26 @@
-//! Numbers, and their functions in a form that the compiler can make vectors of.
+//! The element types of the kernels, with functions in a form that the compiler can vectorise.
 
 use candle_core::cpu::erf::erf_f64;
 use candle_core::{CpuStorage, Result, WithDType, bail};
 
-/// What the kernels compute with: `f32` and `f64`.
+/// A type that the kernels compute with: `f32` or `f64`.
 pub(in crate::ops) trait Element:
     WithDType + Default + std::iter::Sum + std::ops::AddAssign + std::ops::Neg<Output = Self>
 {
     const ZERO: Self;
     const ONE: Self;
-    fn of(number: f64) -> Self;
-    /// `eˣ`, in a form that the compiler can vectorise for `f32`.
-    fn exponential(self) -> Self;
+    fn of(value: f64) -> Self;
+    /// Returns `eˣ`; for `f32` in a form that the compiler can vectorise.
+    fn exp(self) -> Self;
     fn tanh(self) -> Self;
     fn ln(self) -> Self;
-    /// The share of a normal distribution that lies below, `(1 + erf(x/√2)) / 2`.
-    fn normal_below(self) -> Self;
+    /// Returns the cumulative distribution function of the standard normal distribution,
+    /// `(1 + erf(x/√2)) / 2`.
+    fn normal_cdf(self) -> Self;
     fn sqrt(self) -> Self;
-    fn is_not_a_number(self) -> bool;
-    /// The numbers in a storage of this type.
-    fn numbers_mut(storage: &mut CpuStorage) -> Result<&mut [Self]>;
+    fn is_nan(self) -> bool;
+    /// Returns the elements of a storage of this type.
+    fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [Self]>;
 }
 
 impl Element for f32 {
@@ -27,17 +28,17 @@ impl Element for f32 {
     const ONE: f32 = 1.0;
 
     #[inline(always)]
-    fn of(number: f64) -> f32 {
-        number as f32
+    fn of(value: f64) -> f32 {
+        value as f32
     }
 
-    /// Two to a whole number, times a polynomial: within 2 units in the last place. From Cephes.
+    /// A power of two times a polynomial, exact to 2 units in the last place. From Cephes.
     #[inline(always)]
-    fn exponential(self) -> f32 {
-        // Above, the result is infinite; below, 0 within f32's normal numbers.
+    fn exp(self) -> f32 {
+        // Above this range the result is infinite; below, it is subnormal and set to 0.
         let x = if self > 88.8 { 88.8 } else { self };
         let x = if x < -87.3 { -87.3 } else { x };
-        // Adding and subtracting this rounds to a whole number.
+        // Adding and subtracting this constant rounds to an integer.
         const ROUND: f32 = 12_582_912.0;
         let shifted = x * std::f32::consts::LOG2_E + ROUND;
         let n = shifted - ROUND;
@@ -49,7 +50,7 @@ impl Element for f32 {
         p = p * r + 1.666_666_5e-1;
         p = p * r + 0.5;
         let e = p * r * r + r + 1.0;
-        // In two halves, because 2¹²⁸ is no f32 and e times it may be one.
+        // `power` is half of 2ⁿ, because 2¹²⁸ is out of f32's range where e · 2¹²⁸ may be in it.
         let power = f32::from_bits((((shifted.to_bits() as i32) << 23) + (126 << 23)) as u32);
         let value = e * power * 2.0;
         let value = if self < -87.3 { 0.0 } else { value };
@@ -60,7 +61,7 @@ impl Element for f32 {
         }
     }
 
-    /// A polynomial near 0, where the other form loses digits. From Cephes.
+    /// A polynomial near 0, where the form with `exp` loses digits. From Cephes.
     #[inline(always)]
     fn tanh(self) -> f32 {
         let z = self * self;
@@ -70,7 +71,7 @@ impl Element for f32 {
         p = p * z + 1.333_144_2e-1;
         p = p * z - 3.333_328e-1;
         let near = p * z * self + self;
-        let far = 1.0 - 2.0 / ((2.0 * self.abs()).exponential() + 1.0);
+        let far = 1.0 - 2.0 / (Element::exp(2.0 * self.abs()) + 1.0);
         let far = if self < 0.0 { -far } else { far };
         if self.abs() < 0.625 { near } else { far }
     }
@@ -79,10 +80,10 @@ impl Element for f32 {
         f32::ln(self)
     }
 
-    /// The error function within 3e-9, by polynomials through Chebyshev's points: of its square near
-    /// 0; beyond, of `t` for what is left of 1.
+    /// From the error function, approximated to 3e-9 by polynomials interpolated at Chebyshev nodes: in
+    /// the square of `x` near 0; further out in `t`, for the complement (1 minus the function).
     #[inline(always)]
-    fn normal_below(self) -> f32 {
+    fn normal_cdf(self) -> f32 {
         let x = self * std::f32::consts::FRAC_1_SQRT_2;
         let square = x * x;
         let mut p = 7.875_875e-5;
@@ -102,7 +103,7 @@ impl Element for f32 {
         q = q * t + 2.269_573_2e-1;
         q = q * t + 2.255_981_6e-1;
         q = q * t + 1.274_694_3e-6;
-        let tail = 0.5 * (-square).exponential() * q;
+        let tail = 0.5 * Element::exp(-square) * q;
         let far = if self < 0.0 { tail } else { 1.0 - tail };
         if square < 1.0 { near } else { far }
     }
@@ -113,14 +114,14 @@ impl Element for f32 {
     }
 
     #[inline(always)]
-    fn is_not_a_number(self) -> bool {
-        self.is_nan()
+    fn is_nan(self) -> bool {
+        f32::is_nan(self)
     }
 
-    fn numbers_mut(storage: &mut CpuStorage) -> Result<&mut [f32]> {
+    fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [f32]> {
         match storage {
-            CpuStorage::F32(numbers) => Ok(numbers),
-            _ => bail!("a kernel was given numbers of another type"),
+            CpuStorage::F32(values) => Ok(values),
+            _ => bail!("kernel: expected a storage of f32"),
         }
     }
 }
@@ -130,11 +131,11 @@ impl Element for f64 {
     const ONE: f64 = 1.0;
 
     #[inline(always)]
-    fn of(number: f64) -> f64 {
-        number
+    fn of(value: f64) -> f64 {
+        value
     }
 
-    fn exponential(self) -> f64 {
+    fn exp(self) -> f64 {
         f64::exp(self)
     }
 
@@ -146,7 +147,7 @@ impl Element for f64 {
         f64::ln(self)
     }
 
-    fn normal_below(self) -> f64 {
+    fn normal_cdf(self) -> f64 {
         0.5 * (1.0 + erf_f64(self * std::f64::consts::FRAC_1_SQRT_2))
     }
 
@@ -156,14 +157,14 @@ impl Element for f64 {
     }
 
     #[inline(always)]
-    fn is_not_a_number(self) -> bool {
-        self.is_nan()
+    fn is_nan(self) -> bool {
+        f64::is_nan(self)
     }
 
-    fn numbers_mut(storage: &mut CpuStorage) -> Result<&mut [f64]> {
+    fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [f64]> {
         match storage {
-            CpuStorage::F64(numbers) => Ok(numbers),
-            _ => bail!("a kernel was given numbers of another type"),
+            CpuStorage::F64(values) => Ok(values),
+            _ => bail!("kernel: expected a storage of f64"),
         }
     }
 }
@@ -176,7 +177,7 @@ mod tests {
     fn functions_are_exact_to_a_few_units_in_the_last_place() {
         for i in -200_000..200_000 {
             let x = i as f32 * 0.000_5;
-            let (got, want) = (x.exponential(), f64::from(x).exp());
+            let (got, want) = (Element::exp(x), f64::from(x).exp());
             let off = (f64::from(got) - want).abs();
             assert!(
                 off <= want * 3e-7 + 2e-38 || got.is_infinite() && want > f64::from(f32::MAX),
@@ -188,16 +189,16 @@ mod tests {
         }
         for i in -150_000..150_000 {
             let x = i as f32 * 0.000_1;
-            let (got, want) = (x.normal_below(), f64::from(x).normal_below());
+            let (got, want) = (x.normal_cdf(), f64::from(x).normal_cdf());
             let off = (f64::from(got) - want).abs();
             assert!(off <= 1.2e-7, "{x}: {want}, not {got}");
         }
-        assert_eq!(f32::INFINITY.normal_below(), 1.0);
-        assert_eq!(f32::NEG_INFINITY.normal_below(), 0.0);
-        assert!(f32::NAN.normal_below().is_nan());
-        assert_eq!(f32::NEG_INFINITY.exponential(), 0.0);
-        assert_eq!(f32::INFINITY.exponential(), f32::INFINITY);
-        assert!(f32::NAN.exponential().is_nan() && Element::tanh(f32::NAN).is_nan());
+        assert_eq!(f32::INFINITY.normal_cdf(), 1.0);
+        assert_eq!(f32::NEG_INFINITY.normal_cdf(), 0.0);
+        assert!(f32::NAN.normal_cdf().is_nan());
+        assert_eq!(Element::exp(f32::NEG_INFINITY), 0.0);
+        assert_eq!(Element::exp(f32::INFINITY), f32::INFINITY);
+        assert!(Element::exp(f32::NAN).is_nan() && Element::tanh(f32::NAN).is_nan());
         assert_eq!(Element::tanh(f32::INFINITY), 1.0);
     }
 }

@@ -1,0 +1,71 @@
+//! `taper run`: the arguments.
+
+use super::evaluator;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use taper_notebook::{Destination, RunOptions};
+
+/// Execute notebooks from a fresh start, cell by cell.
+///
+/// Stops a notebook at its first failing cell, prints the cell, its line and the error, and exits
+/// with 1. Without --inplace or --output nothing is written. A notebook that fails or is
+/// interrupted is not written either: its file stays as it was, byte for byte.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Arguments {
+    /// The notebooks.
+    #[arg(required = true, value_name = "NOTEBOOK")]
+    pub(crate) notebooks: Vec<PathBuf>,
+
+    /// Write the outputs into the notebooks.
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) inplace: bool,
+
+    /// Write the notebook with its outputs to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the outputs beside the notebook, as those of a GPU of this name: the book shows both.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["inplace", "output"])]
+    pub(crate) machine: Option<String>,
+
+    /// How many notebooks to run at the same time (each takes about a gigabyte).
+    #[arg(short, long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: u16,
+
+    /// Continue after a cell that fails, write its error as its output, and exit with 0.
+    #[arg(long)]
+    pub(crate) allow_errors: bool,
+
+    /// Do not run the cells: take their outputs from this log of an exported program.
+    #[arg(long, value_name = "LOG")]
+    pub(crate) outputs: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let start = evaluator(arguments.outputs.as_deref())?;
+    let options = RunOptions {
+        destination: destination(arguments),
+        allow_errors: arguments.allow_errors,
+        from_log: arguments.outputs.is_some(),
+    };
+    let jobs = arguments.jobs.into();
+    Ok(taper_notebook::run(
+        &arguments.notebooks,
+        &options,
+        jobs,
+        &*start,
+    )?)
+}
+
+fn destination(arguments: &Arguments) -> Destination {
+    if let Some(machine) = &arguments.machine {
+        Destination::Machine(machine.clone())
+    } else if let Some(file) = &arguments.output {
+        Destination::File(file.clone())
+    } else if arguments.inplace {
+        Destination::Inplace
+    } else {
+        Destination::None
+    }
+}

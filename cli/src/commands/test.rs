@@ -1,0 +1,38 @@
+//! `taper test`: the arguments.
+
+use super::evaluator;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Execute notebooks and compare with the outputs stored in them.
+///
+/// Floating-point numbers may differ by a relative 1e-5 or an absolute 1e-8, integers not at all; the
+/// metadata {"taper": {"rtol": …, "atol": …}} of a notebook or a cell sets other tolerances. Of images
+/// only their presence counts. Cell tags: skip-execution, raises-exception, nbval-ignore-output,
+/// nbval-skip; or a comment line: // NBVAL_IGNORE_OUTPUT.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Arguments {
+    /// Notebooks, and folders in which to look for them.
+    #[arg(default_value = "notebooks", value_name = "NOTEBOOK|FOLDER")]
+    pub(crate) notebooks: Vec<PathBuf>,
+
+    /// How many notebooks to run at the same time (each takes about a gigabyte).
+    #[arg(short, long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: u16,
+
+    /// Do not run the cells: take their outputs from this log of an exported program.
+    #[arg(long, value_name = "LOG")]
+    pub(crate) outputs: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let start = evaluator(arguments.outputs.as_deref())?;
+    let (jobs, from_log) = (arguments.jobs.into(), arguments.outputs.is_some());
+    Ok(taper_notebook::test(
+        &arguments.notebooks,
+        from_log,
+        jobs,
+        &*start,
+    )?)
+}

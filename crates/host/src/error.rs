@@ -1,0 +1,252 @@
+//! What can go wrong on a machine, and what to do about it.
+
+use crate::version::Version;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Names the packages of the common systems that hold a C compiler.
+pub const NO_C_COMPILER: &str = "No C compiler was found. Install one, then run the same command again: \
+    `sudo apt install build-essential` (Debian, Ubuntu), `sudo dnf install gcc` (Fedora), \
+    `xcode-select --install` (macOS).";
+
+/// Names the command that installs the newest compiler.
+pub const OLD_COMPILER: &str =
+    "This Rust is too old. Run `rustup update stable`, then the same command again.";
+
+/// Why something that Taper needs of the machine is not available. A message names the next step where
+/// there is one, and leaves the cause to [`source`](std::error::Error::source): see [`describe`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Neither the platform nor a variable names a cache folder.
+    #[error("this system has no cache folder: set TAPER_CACHE to a folder of yours")]
+    NoCacheFolder,
+    /// A folder could not be created.
+    #[error(
+        "cannot create the folder {folder}: choose a folder in which you may write (TAPER_CACHE names Taper's cache)"
+    )]
+    CreateFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A file or folder could not be used.
+    #[error("cannot {operation} {path}")]
+    File {
+        /// What was tried, as a verb: `open`.
+        operation: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A program could not be started.
+    #[error("cannot start {program}")]
+    Start {
+        /// Its name or path.
+        program: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A program ended with an error.
+    #[error("`{command}` failed:\n{output}")]
+    Failed {
+        /// The program with its arguments.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
+    /// The free space of a disk is less than what a build needs.
+    #[error(
+        "The disk is nearly full: {:.1} GB are free in {folder}, about {:.0} GB are needed. \
+         Free some space, or set TAPER_CACHE to a folder on another disk.",
+        *free as f64 / 1e9, *needed as f64 / 1e9
+    )]
+    DiskNearlyFull {
+        /// A folder on that disk.
+        folder: PathBuf,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that a whole build needs.
+        needed: u64,
+    },
+
+    /// There is no Rust compiler.
+    #[error("Rust was not found: install it from https://rustup.rs, then open a new terminal")]
+    NoCompiler,
+    /// There is a Rust compiler, and no cargo.
+    #[error("cargo was not found beside rustc: install Rust from https://rustup.rs")]
+    NoCargo,
+    /// The Rust compiler is older than the oldest that works.
+    #[error("{OLD_COMPILER} (found {found}, needed {}.{})", needed.0, needed.1)]
+    OldCompiler {
+        /// Its release.
+        found: String,
+        /// The oldest release that works.
+        needed: Version,
+    },
+    /// A line is missing in what `rustc -vV` prints.
+    #[error("`rustc -vV` prints no line that begins with `{0}`")]
+    NoVersionLine(&'static str),
+    /// The source of Rust's library is not installed.
+    #[error("Rust's library source is not installed. Run `rustup component add rust-src`.")]
+    NoLibrarySource,
+    /// The source of Rust's library is missing, and rustup too, which could install it.
+    #[error(
+        "Rust's library source is missing and there is no rustup. Install your system's package for it \
+         (`rust-src`), or Rust itself from https://rustup.rs."
+    )]
+    NoRustup,
+    /// rustup could not install the source of Rust's library.
+    #[error(
+        "Rust's library source could not be installed. Run `rustup component add rust-src` yourself; it said:\n{0}"
+    )]
+    InstallLibrarySource(String),
+    /// There is no C compiler.
+    #[error("{NO_C_COMPILER}")]
+    NoCCompiler,
+    /// There is no C++ compiler.
+    #[error(
+        "No C++ compiler was found, which CUDA's compiler needs. Install one, then run the same command again: \
+         `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora). With --cpu, \
+         Taper does without the GPU."
+    )]
+    NoCppCompiler,
+
+    /// No Python is new enough.
+    #[error(
+        "Python {}.{} or newer is needed for JupyterLab{}. Install it (`sudo apt install python3 python3-venv`, \
+         `brew install python`), or name one with the variable PYTHON.",
+        needed.0, needed.1, found.as_ref().map(|found| format!(" (found {found})")).unwrap_or_default()
+    )]
+    NoPython {
+        /// The first that is too old, with its version.
+        found: Option<String>,
+        /// The oldest version that works.
+        needed: Version,
+    },
+    /// Packages could not be installed.
+    #[error("{advice}\n{output}")]
+    Install {
+        /// What failed and what to do.
+        advice: &'static str,
+        /// What the installer printed.
+        output: String,
+    },
+    /// A new environment is not complete.
+    #[error("the Python environment {0} is not complete although it was just created")]
+    IncompleteEnvironment(PathBuf),
+
+    /// No CUDA toolkit fits this machine.
+    #[error("Taper cannot be built for CUDA")]
+    NoCuda(#[from] NoToolkit),
+    /// A text does not name a compute capability.
+    #[error("{0:?} is not a compute capability; write one like 8.6")]
+    Capability(String),
+    /// cargo could not list the packages on which the crate `taper` depends.
+    #[error(
+        "cargo could not list Taper's dependencies; check the connection, then run the same command again"
+    )]
+    ListPackages(#[source] cargo_metadata::Error),
+    /// The bindings to one of CUDA's libraries declare none of its functions.
+    #[error("{file} declares no function of lib{library}")]
+    NoBindings {
+        /// The source of the bindings.
+        file: PathBuf,
+        /// The library, as the linker names it.
+        library: &'static str,
+    },
+    /// The libraries with which `taper` is linked in place of CUDA's did not compile.
+    #[error("the shim libraries for CUDA did not compile:\n{0}")]
+    CompileShims(String),
+
+    /// The arguments of a supervising process are not a process id and a program.
+    #[error("expected the parent's process id and a program")]
+    SupervisorArguments,
+    /// The process that started a supervising process has ended.
+    #[error("the process that started this one has ended")]
+    ParentEnded,
+}
+
+/// Why no CUDA toolkit can be used on this machine. Without a full stop, since it ends a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoToolkit {
+    /// The platform is not supported.
+    #[error("CUDA is supported on x86-64 Linux alone")]
+    Platform,
+    /// CUDA 13 does not support the GPU any more.
+    #[error(
+        "{names} has compute capability {capability}, which CUDA 13 does not support any more. Install a CUDA \
+         toolkit 12.x that your driver supports (it supports up to {}.{}), then run `cargo taper setup` again",
+        cuda.0, cuda.1
+    )]
+    OldGpu {
+        /// The names of all GPUs.
+        names: String,
+        /// The compute capability of the oldest.
+        capability: String,
+        /// The newest CUDA that the driver supports.
+        cuda: Version,
+    },
+    /// The driver does not support CUDA 13.
+    #[error(
+        "the NVIDIA driver {driver} is too old: it runs CUDA up to {major}.{minor}, and 13.0 is needed. Update the \
+         driver to 580 or newer, or install the CUDA toolkit {major}.{minor}, then run `cargo taper setup` again",
+        major = cuda.0, minor = cuda.1
+    )]
+    OldDriver {
+        /// The driver's version.
+        driver: String,
+        /// The newest CUDA that the driver supports.
+        cuda: Version,
+    },
+}
+
+/// Describes an error with all its causes, in one line: `cannot open /a: Permission denied`.
+pub fn describe(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
+}
+
+/// Adds the operation and its object to the system's answer.
+pub(crate) trait Context<T> {
+    /// Says on which file or folder what was tried, as a verb.
+    fn on_file(self, operation: &'static str, path: &Path) -> Result<T>;
+    /// Says which program was to start.
+    fn starting(self, program: impl Into<PathBuf>) -> Result<T>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn on_file(self, operation: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::File {
+            operation,
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    fn starting(self, program: impl Into<PathBuf>) -> Result<T> {
+        self.map_err(|source| Error::Start {
+            program: program.into(),
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_names_the_operation_and_every_cause() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = Err::<(), _>(denied).on_file("open", Path::new("/a"));
+        let described = describe(&error.expect_err("it was denied"));
+        assert_eq!(described, "cannot open /a: permission denied");
+    }
+}

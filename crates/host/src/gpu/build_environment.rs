@@ -1,0 +1,125 @@
+//! A folder that looks like a CUDA toolkit to Candle's build scripts, and the variables that lead them
+//! there: our `nvcc` ([`NVCC`]), the real headers, and libraries that are linked in place of the real ones
+//! ([`super::shims`]).
+
+use super::shims;
+use super::smi::Capability;
+use super::toolkit::Toolkit;
+use crate::cache;
+use crate::checks;
+use crate::digest;
+use crate::error::{Context, Error, Result};
+use crate::lock::Lock;
+use crate::progress::Progress;
+use cargo_metadata::MetadataCommand;
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// The script that is called in place of the toolkit's compiler.
+const NVCC: &str = include_str!("nvcc.sh");
+/// Written when the folder is complete.
+const COMPLETE: &str = "complete";
+/// The variables in which build scripts look for the toolkit's folder.
+const FOLDER_VARIABLES: [&str; 5] = [
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "CUDNN_LIB",
+];
+
+/// Creates the folder for a toolkit, and returns the variables; `checkout` is the folder with Taper's
+/// sources.
+pub(super) fn prepare(
+    toolkit: &Toolkit,
+    capability: Capability,
+    checkout: &Path,
+    progress: &mut dyn Progress,
+) -> Result<BTreeMap<String, String>> {
+    checks::cpp_compiler()?;
+    let bindings = bindings(checkout)?;
+    let all = cache::folder()?.join("cuda");
+    cache::make(&all)?;
+    let folder = all.join(name(toolkit, bindings.as_deref()));
+    if !folder.join(COMPLETE).exists() {
+        let _lock = Lock::exclusive(&all, progress)?;
+        write(&folder, toolkit, bindings.as_deref())?;
+    }
+    Ok(variables(&folder, toolkit, capability))
+}
+
+/// Returns a name that changes with the toolkit, the bindings and what this crate writes.
+fn name(toolkit: &Toolkit, bindings: Option<&Path>) -> String {
+    let bindings = bindings.map(Path::to_string_lossy).unwrap_or_default();
+    digest::name_of(&[
+        &toolkit.describe(),
+        &bindings,
+        NVCC,
+        include_str!("shim.c"),
+        include_str!("shims.rs"),
+    ])
+}
+
+fn write(folder: &Path, toolkit: &Toolkit, bindings: Option<&Path>) -> Result<()> {
+    // What an interrupted set-up left may be incomplete in any way.
+    cache::remove(folder)?;
+    cache::make(&folder.join("bin"))?;
+    let include = folder.join("include");
+    symlink(toolkit.root.join("include"), &include).on_file("create", &include)?;
+    let nvcc = folder.join("bin/nvcc");
+    let (first, rest) = NVCC.split_once('\n').unwrap_or_default();
+    let real = format!("NVCC_OF_TOOLKIT='{}/bin/nvcc'", toolkit.root.display());
+    cache::write_atomically(&nvcc, format!("{first}\n{real}\n{rest}").as_bytes())?;
+    std::fs::set_permissions(&nvcc, Permissions::from_mode(0o755))
+        .on_file("make executable", &nvcc)?;
+    if let Some(bindings) = bindings {
+        shims::write(bindings, toolkit, &folder.join("lib"))?;
+    }
+    cache::write_atomically(&folder.join(COMPLETE), b"")
+}
+
+/// Returns all variables that the build scripts read, so that none of the user's own leads elsewhere.
+fn variables(folder: &Path, toolkit: &Toolkit, capability: Capability) -> BTreeMap<String, String> {
+    let root = folder.to_string_lossy();
+    let (major, minor) = toolkit.version;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let others = [
+        ("NVCC", format!("{root}/bin/nvcc")),
+        ("CUDA_COMPUTE_CAP", capability.number()),
+        ("CUDARC_CUDA_VERSION", format!("{major}0{minor}0")),
+        // The default is half of the cores.
+        ("CUDAFORGE_THREADS", threads.to_string()),
+    ];
+    let folders = FOLDER_VARIABLES.map(|name| (name, root.to_string()));
+    let all = others.into_iter().chain(folders);
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Returns the source of the crate `cudarc` in the version that the project has locked; `None` if it
+/// has none. Since cargo downloads it only with the feature `cuda`, it is asked for a crate of our own
+/// that has this feature, like the image's.
+fn bindings(checkout: &Path) -> Result<Option<PathBuf>> {
+    let cache = cache::folder()?;
+    let folder = tempfile::tempdir_in(&cache).on_file("write", &cache)?;
+    let folder = folder.path();
+    let taper = toml::Value::String(checkout.to_string_lossy().into_owned());
+    let manifest = format!(
+        "[package]\nname = \"bindings\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
+         [dependencies]\ntaper = {{ path = {taper}, features = [\"cuda\"] }}\n[workspace]\n"
+    );
+    cache::write_atomically(&folder.join("Cargo.toml"), manifest.as_bytes())?;
+    cache::write_atomically(&folder.join("lib.rs"), b"")?;
+    let lock = checkout.join("Cargo.lock");
+    std::fs::copy(&lock, folder.join("Cargo.lock")).on_file("copy", &lock)?;
+    let metadata = MetadataCommand::new()
+        .cargo_path("cargo")
+        .current_dir(folder)
+        .exec()
+        .map_err(Error::ListPackages)?;
+    let mut packages = metadata.packages.iter();
+    let cudarc = packages.find(|package| package.name.as_str() == "cudarc");
+    let manifest = cudarc.and_then(|package| package.manifest_path.parent());
+    Ok(manifest.map(|folder| folder.join("src").into()))
+}

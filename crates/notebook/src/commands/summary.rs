@@ -1,0 +1,51 @@
+//! The result of a notebook, and the exit code of all.
+
+use crate::signals;
+use serde::{Deserialize, Serialize};
+use std::process::ExitCode;
+
+/// The result of one notebook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Summary {
+    pub(super) verdict: Verdict,
+    pub(super) cells_compared: usize,
+}
+
+/// Whether a notebook passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Verdict {
+    Passed,
+    Failed,
+    Skipped,
+    /// By this signal.
+    Interrupted(i32),
+}
+
+impl Verdict {
+    /// Returns the verdict of a run that a signal has ended.
+    pub(super) fn interrupted() -> Verdict {
+        Verdict::Interrupted(signals::received().unwrap_or(libc::SIGINT))
+    }
+}
+
+impl From<Verdict> for Summary {
+    fn from(verdict: Verdict) -> Self {
+        Summary {
+            verdict,
+            cells_compared: 0,
+        }
+    }
+}
+
+/// Returns the exit code of all notebooks together: 0, 1 after a failure, or 128 and the signal.
+pub(super) fn exit_code(summaries: &[Summary]) -> ExitCode {
+    let interrupted = summaries.iter().find_map(|summary| match summary.verdict {
+        Verdict::Interrupted(signal) => Some(signal),
+        _ => None,
+    });
+    if let Some(signal) = interrupted.or(signals::received()) {
+        return ExitCode::from(128 + signal as u8);
+    }
+    let failed = |summary: &Summary| summary.verdict == Verdict::Failed;
+    ExitCode::from(u8::from(summaries.iter().any(failed)))
+}

@@ -1,0 +1,78 @@
+//! What a worker process is to do, as its command line.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The first argument of the program that makes it a worker process.
+pub const WORKER_ARGUMENT: &str = "__notebook";
+
+/// The command and its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Task {
+    Run { inplace: bool, allow_errors: bool },
+    Test,
+}
+
+/// A task for one notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Assignment {
+    pub(super) task: Task,
+    pub(super) notebook: PathBuf,
+    /// The file to which the worker writes its summary.
+    pub(super) summary: PathBuf,
+}
+
+impl Assignment {
+    /// Returns the arguments of the program, the first one included.
+    pub(super) fn to_arguments(&self) -> Vec<OsString> {
+        let task = serde_json::to_string(&self.task).expect("a task has only string keys");
+        vec![
+            WORKER_ARGUMENT.into(),
+            task.into(),
+            self.notebook.clone().into(),
+            self.summary.clone().into(),
+        ]
+    }
+
+    /// Parses what [`Self::to_arguments`] returned, without the first argument.
+    pub(super) fn from_arguments(arguments: &[OsString]) -> Result<Assignment> {
+        let [task, notebook, summary] = arguments else {
+            return Err(Error::WorkerArguments);
+        };
+        Ok(Assignment {
+            task: serde_json::from_slice(task.as_encoded_bytes())
+                .map_err(|_| Error::WorkerArguments)?,
+            notebook: notebook.into(),
+            summary: summary.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assignment_survives_the_command_line() {
+        for task in [
+            Task::Test,
+            Task::Run {
+                inplace: true,
+                allow_errors: false,
+            },
+        ] {
+            let assignment = Assignment {
+                task,
+                notebook: "--odd name.ipynb".into(),
+                summary: "/tmp/summary".into(),
+            };
+            let arguments = assignment.to_arguments();
+            assert_eq!(arguments[0], WORKER_ARGUMENT);
+            let parsed = Assignment::from_arguments(&arguments[1..]).expect("our arguments");
+            assert_eq!(parsed, assignment);
+            assert!(Assignment::from_arguments(&arguments).is_err());
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Compares the outputs of a run with those stored in the notebook.
+
+mod diff;
+mod numbers;
+pub(crate) mod outputs;
+pub(crate) mod text;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Why a file cannot be run as a notebook, and what to do about it.
+
+use std::io;
+
+/// A notebook that cannot be run: one line with the problem, one with the next step.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {problem}\n  {}", .problem.advice(.name))]
+pub struct NotebookError {
+    /// The file as it was named on the command line.
+    pub name: String,
+    /// What is wrong with the file.
+    pub problem: Problem,
+}
+
+/// What is wrong with a notebook file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// No file has this name.
+    #[error("there is no such file")]
+    Missing,
+    /// The name is that of a folder.
+    #[error("is a folder, not a notebook")]
+    Folder,
+    /// The name is that of a pipe or a device, which may have no end.
+    #[error("is a pipe or a device, not a notebook")]
+    SpecialFile,
+    /// The file exists but reading it fails.
+    #[error("cannot be read: {0}")]
+    Unreadable(io::Error),
+    /// The file is not UTF-8 from this byte on.
+    #[error("is not text in UTF-8 (byte {offset}), so it is not a notebook")]
+    NotUtf8 {
+        /// The first byte that is not UTF-8.
+        offset: usize,
+    },
+    /// The text is not JSON.
+    #[error("is not JSON: {error}")]
+    NotJson {
+        /// What the parser expected, with line and column.
+        error: serde_json::Error,
+        /// Whether the text holds the markers of a merge conflict.
+        merge_conflict: bool,
+    },
+    /// The JSON is not that of a notebook.
+    #[error("is JSON but not a notebook: it has no `{lacks}`")]
+    NotANotebook {
+        /// The key that every notebook has.
+        lacks: &'static str,
+    },
+    /// The format is older than 4.
+    #[error("is a notebook in format {version}, from before Jupyter")]
+    TooOld {
+        /// The major version of the format.
+        version: i64,
+    },
+    /// The format is newer than 4.5.
+    #[error("is a notebook in format {major}.{minor}; Taper reads up to 4.5")]
+    TooNew {
+        /// The major version of the format.
+        major: i64,
+        /// The minor version of the format.
+        minor: i64,
+    },
+    /// The document violates the notebook format.
+    #[error("is not a valid notebook: {0}")]
+    Invalid(InvalidDocument),
+    /// The notebook is written in another language.
+    #[error("is for the kernel `{kernel}` ({language}), not for Rust")]
+    OtherKernel {
+        /// The kernel's name as JupyterLab shows it.
+        kernel: String,
+        /// The language of the cells.
+        language: String,
+    },
+    /// The metadata `taper` holds no usable tolerance.
+    #[error("its metadata `taper` cannot be read: `{key}` is {value}")]
+    BadTolerance {
+        /// `taper`, `rtol` or `atol`.
+        key: &'static str,
+        /// The value found.
+        value: serde_json::Value,
+    },
+}
+
+/// How a document violates the notebook format.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidDocument {
+    /// A value has the wrong type, or a key is missing.
+    #[error("{0}")]
+    Json(serde_json::Error),
+    /// A rule of the format that no type expresses.
+    #[error("{0}")]
+    Rule(String),
+    /// The version that the parser found is not the one that was checked before.
+    #[error("it is not in format 4.5")]
+    Version,
+}
+
+impl From<nbformat::NotebookError> for InvalidDocument {
+    fn from(error: nbformat::NotebookError) -> Self {
+        match error {
+            nbformat::NotebookError::JsonError(error) => InvalidDocument::Json(error),
+            nbformat::NotebookError::ValidationError(rule) => InvalidDocument::Rule(rule),
+            nbformat::NotebookError::UnsupportedVersion(..) => InvalidDocument::Version,
+        }
+    }
+}
+
+const RESTORE: &str =
+    "Restore it from version control or a checkpoint (File > Revert Notebook to Checkpoint).";
+
+impl Problem {
+    /// Returns the next step for the user of the notebook `name`.
+    fn advice(&self, name: &str) -> String {
+        let advice = match self {
+            Problem::Missing => "Check the path; it is relative to the current directory.",
+            Problem::Folder => {
+                let folder = name.trim_end_matches('/');
+                return format!("Name the notebooks in it: {folder}/*.ipynb");
+            }
+            Problem::SpecialFile => "Save its content to a file, and name that.",
+            Problem::Unreadable(_) => "Check its permissions.",
+            Problem::NotJson {
+                merge_conflict: true,
+                ..
+            } => {
+                "It holds a merge conflict: resolve it (`nbdime mergetool` helps) or check out one side."
+            }
+            Problem::NotUtf8 { .. } | Problem::NotJson { .. } => RESTORE,
+            Problem::NotANotebook { .. } => "Name a file that Jupyter has saved.",
+            Problem::TooOld { .. } => {
+                return format!("Convert it: jupyter nbconvert --to notebook --inplace {name}");
+            }
+            Problem::TooNew { .. } => "Update Taper, or save it from a JupyterLab that writes 4.5.",
+            Problem::Invalid(_) => {
+                "Open it in JupyterLab and save it: Jupyter repairs what it can."
+            }
+            Problem::OtherKernel { .. } => {
+                "Choose the kernel \"Rust (Taper)\" in JupyterLab and save it, or run it with `jupyter execute`."
+            }
+            Problem::BadTolerance { .. } => {
+                "Write it as {\"taper\": {\"rtol\": 1e-3, \"atol\": 1e-6}}."
+            }
+        };
+        advice.to_owned()
+    }
+}

@@ -1,0 +1,11 @@
+//! A notebook file: reading it, what its metadata asks for, and writing it as Python's nbformat would.
+
+pub(crate) mod error;
+pub(crate) mod layout;
+pub(crate) mod notebook;
+pub(crate) mod tags;
+pub(crate) mod tolerance;
+pub(crate) mod write;
+
+#[cfg(test)]
+mod tests;

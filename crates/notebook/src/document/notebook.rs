@@ -1,0 +1,291 @@
+//! Reads a notebook file: its code cells, and the document around them, which must not change.
+//!
+//! `nbformat` parses and validates it. The document is kept beside the parsed cells as plain JSON,
+//! because `nbformat`'s types cannot hold everything that Jupyter allows (attachments of a raw cell,
+//! outputs of an unknown kind, foreign fields), and all of that must survive a run.
+
+use super::error::{InvalidDocument, NotebookError, Problem};
+use super::tags::Tags;
+use super::tolerance::Tolerance;
+use jupyter_protocol::media::{Media, MediaType};
+use nbformat::v4;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+/// A notebook, parsed.
+#[derive(Debug)]
+pub struct Notebook {
+    /// The file as it was named on the command line.
+    pub(crate) name: String,
+    /// The code cells, in order.
+    pub(crate) cells: Vec<CodeCell>,
+    /// What was converted to format 4.5 while reading, if anything.
+    pub(crate) upgraded: Option<String>,
+    /// The whole file in format 4.5, as JSON.
+    pub document: Value,
+    /// The bytes of the file.
+    pub(crate) original: Vec<u8>,
+}
+
+/// One code cell.
+#[derive(Debug)]
+pub(crate) struct CodeCell {
+    /// The index among all cells of the document.
+    pub(crate) position: usize,
+    pub(crate) id: String,
+    pub(crate) source: String,
+    pub(crate) tags: Tags,
+    pub(crate) tolerance: Tolerance,
+    /// The outputs in the file; an error where one of them is not a valid output.
+    pub(crate) stored: Result<Vec<v4::Output>, InvalidOutputs>,
+}
+
+/// Why the outputs in the file cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidOutputs {
+    #[error("`outputs` is not a list")]
+    NotAList,
+    #[error("output {number} is not valid: {error}")]
+    Output {
+        number: usize,
+        error: serde_json::Error,
+    },
+}
+
+impl Notebook {
+    /// Reads the notebook in the file `path`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or is not a notebook for Rust.
+    pub fn load(path: &Path) -> Result<Notebook, NotebookError> {
+        let name = path.display().to_string();
+        match read_file(path) {
+            Ok(bytes) => Notebook::read(&name, bytes),
+            Err(problem) => Err(NotebookError { name, problem }),
+        }
+    }
+
+    /// Reads a notebook from the bytes of its file; `name` is what errors call it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are not a notebook for Rust.
+    pub fn read(name: &str, bytes: Vec<u8>) -> Result<Notebook, NotebookError> {
+        Notebook::parse(name, bytes).map_err(|problem| NotebookError {
+            name: name.to_owned(),
+            problem,
+        })
+    }
+
+    fn parse(name: &str, original: Vec<u8>) -> Result<Notebook, Problem> {
+        let text = std::str::from_utf8(&original).map_err(|error| Problem::NotUtf8 {
+            offset: error.valid_up_to(),
+        })?;
+        let mut document = parse_json(text)?;
+        check_format(&document)?;
+        check_kernel(&document["metadata"])?;
+        let upgraded = upgrade(&mut document);
+        let cells = code_cells(&mut document)?;
+        Ok(Notebook {
+            name: name.to_string(),
+            cells,
+            upgraded,
+            document,
+            original,
+        })
+    }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
+    let problem = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::Missing,
+        _ => Problem::Unreadable(error),
+    };
+    // Before the file is opened: opening a pipe waits for its writer.
+    let kind = std::fs::metadata(path).map_err(problem)?.file_type();
+    if kind.is_dir() {
+        return Err(Problem::Folder);
+    }
+    if !kind.is_file() {
+        return Err(Problem::SpecialFile);
+    }
+    std::fs::read(path).map_err(problem)
+}
+
+fn parse_json(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(text).map_err(|error| Problem::NotJson {
+        error,
+        merge_conflict: text.lines().any(|line| line.starts_with("<<<<<<<")),
+    })
+}
+
+/// Checks the version first, because everything else depends on it.
+fn check_format(document: &Value) -> Result<(), Problem> {
+    let number = |key| document.get(key).and_then(Value::as_i64);
+    let major = number("nbformat").ok_or(Problem::NotANotebook { lacks: "nbformat" })?;
+    let minor = number("nbformat_minor").unwrap_or(0);
+    match (major, minor) {
+        (..=3, _) => Err(Problem::TooOld { version: major }),
+        (4, ..=5) if document.get("cells").is_some_and(Value::is_array) => Ok(()),
+        (4, ..=5) => Err(Problem::NotANotebook { lacks: "cells" }),
+        _ => Err(Problem::TooNew { major, minor }),
+    }
+}
+
+/// Refuses a notebook that names another language; a notebook without a language is accepted.
+fn check_kernel(metadata: &Value) -> Result<(), Problem> {
+    let text = |pointer: &str| metadata.pointer(pointer).and_then(Value::as_str);
+    let kernel = text("/kernelspec/name");
+    let language = text("/kernelspec/language").or(text("/language_info/name"));
+    let is_rust = match (language, kernel) {
+        (Some(language), _) => language.eq_ignore_ascii_case("rust"),
+        (None, Some(kernel)) => ["rust", "taper", "evcxr"]
+            .iter()
+            .any(|known| kernel.to_ascii_lowercase().contains(known)),
+        (None, None) => true,
+    };
+    if is_rust {
+        return Ok(());
+    }
+    Err(Problem::OtherKernel {
+        kernel: text("/kernelspec/display_name")
+            .or(kernel)
+            .unwrap_or("unknown")
+            .to_string(),
+        language: language.unwrap_or("another language").to_string(),
+    })
+}
+
+/// Converts the document to format 4.5; returns what was changed, if anything.
+fn upgrade(document: &mut Value) -> Option<String> {
+    let minor = document["nbformat_minor"].as_i64().unwrap_or(0);
+    let fresh = name_cells(document["cells"].as_array_mut()?);
+    document["nbformat_minor"] = json!(5);
+    let ids = match fresh {
+        0 => String::new(),
+        1 => "1 cell got an id".to_string(),
+        n => format!("{n} cells got an id"),
+    };
+    match (minor, fresh) {
+        (5, 0) => None,
+        (5, _) => Some(ids),
+        (_, 0) => Some(format!("format 4.{minor} became 4.5")),
+        _ => Some(format!("format 4.{minor} became 4.5, {ids}")),
+    }
+}
+
+/// Adds an id to each cell without one. The id is derived from the cell's position, so that two
+/// people who upgrade the same file get the same ids and no merge conflict.
+fn name_cells(cells: &mut [Value]) -> usize {
+    let id = |cell: &Value| Some(cell.get("id")?.as_str()?.to_string()).filter(|id| !id.is_empty());
+    let mut taken: HashSet<String> = cells.iter().filter_map(id).collect();
+    let mut fresh = 0;
+    for (position, cell) in cells.iter_mut().enumerate() {
+        if id(cell).is_some() || !cell.is_object() {
+            continue;
+        }
+        let mut name = format!("cell-{}", position + 1);
+        while !taken.insert(name.clone()) {
+            name.push('x');
+        }
+        cell["id"] = json!(name);
+        fresh += 1;
+    }
+    fresh
+}
+
+/// Parses the document with `nbformat`. Outputs are parsed one by one afterwards: `nbformat` drops
+/// unknown ones with a warning, whereas `taper run` keeps them and `taper test` reports them.
+fn code_cells(document: &mut Value) -> Result<Vec<CodeCell>, Problem> {
+    let outputs = replace_outputs(document, Vec::new());
+    let text = document.to_string();
+    replace_outputs(document, outputs.clone());
+
+    let parsed = nbformat::parse_notebook(&text).map_err(|error| Problem::Invalid(error.into()))?;
+    let nbformat::Notebook::V4(parsed) = parsed else {
+        return Err(Problem::Invalid(InvalidDocument::Version));
+    };
+    let of_notebook = parsed.metadata.additional.get("taper");
+    let of_notebook = Tolerance::read(of_notebook, Tolerance::default())?;
+    let mut cells = Vec::new();
+    for (position, (cell, outputs)) in parsed.cells.iter().zip(outputs).enumerate() {
+        let v4::Cell::Code {
+            id,
+            metadata,
+            source,
+            ..
+        } = cell
+        else {
+            continue;
+        };
+        let source = source.concat();
+        cells.push(CodeCell {
+            position,
+            id: id.to_string(),
+            tags: Tags::read(metadata.tags.as_deref().unwrap_or_default(), &source),
+            tolerance: Tolerance::read(metadata.additional.get("taper"), of_notebook)?,
+            stored: read_outputs(outputs.unwrap_or_default()),
+            source,
+        });
+    }
+    Ok(cells)
+}
+
+/// Replaces each cell's outputs (by an empty list where `new` has none) and returns the old ones.
+fn replace_outputs(document: &mut Value, new: Vec<Option<Value>>) -> Vec<Option<Value>> {
+    let mut new = new.into_iter();
+    let cells = document["cells"]
+        .as_array_mut()
+        .map(Vec::as_mut_slice)
+        .unwrap_or_default();
+    cells
+        .iter_mut()
+        .map(|cell| {
+            let new = new.next().flatten().unwrap_or_else(|| json!([]));
+            cell.get_mut("outputs")
+                .map(|outputs| std::mem::replace(outputs, new))
+        })
+        .collect()
+}
+
+fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>, InvalidOutputs> {
+    let Value::Array(outputs) = outputs else {
+        return Err(InvalidOutputs::NotAList);
+    };
+    (1..)
+        .zip(outputs)
+        .map(|(number, output)| {
+            read_output(output).map_err(|error| InvalidOutputs::Output { number, error })
+        })
+        .collect()
+}
+
+/// Parses one output. Its data stays plain JSON, because typed media would lose fields of some
+/// kinds. Tools that clean notebooks leave a count of `null`, which `nbformat` refuses.
+fn read_output(mut output: Value) -> Result<v4::Output, serde_json::Error> {
+    let mut data = Map::new();
+    if let Value::Object(fields) = &mut output {
+        if let Some(Value::Object(bundle)) = fields.get_mut("data") {
+            data = std::mem::take(bundle);
+            fields.entry("metadata").or_insert_with(|| json!({}));
+        }
+        if fields.get("execution_count").is_some_and(Value::is_null) {
+            fields.insert("execution_count".into(), json!(0));
+        }
+    }
+    let mut output = serde_json::from_value(output)?;
+    match &mut output {
+        v4::Output::DisplayData(display) => display.data = media(data),
+        v4::Output::ExecuteResult(result) => result.data = media(data),
+        v4::Output::Stream { .. } | v4::Output::Error(_) => {}
+    }
+    Ok(output)
+}
+
+/// Converts a MIME bundle to `nbformat`'s type, with each value untouched.
+pub(crate) fn media(bundle: Map<String, Value>) -> Media {
+    Media::new(bundle.into_iter().map(MediaType::Other).collect())
+}

@@ -1,0 +1,84 @@
+//! A cell's tags and comments that control its execution, as nbclient and nbval define them.
+
+/// How a cell is executed and compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tags {
+    /// `skip-execution` (nbclient): is never run.
+    pub(crate) skip: bool,
+    /// `nbval-skip`, `NBVAL_SKIP`: is not run by a test.
+    pub(crate) skip_in_test: bool,
+    /// `raises-exception` (nbclient), `nbval-raises-exception`, `NBVAL_RAISES_EXCEPTION`: is expected
+    /// to fail.
+    pub(crate) raises: bool,
+    /// `nbval-ignore-output`, `NBVAL_IGNORE_OUTPUT`: is run, and its outputs are not compared.
+    pub(crate) ignore_output: bool,
+}
+
+impl Tags {
+    /// Reads a cell's tags, then nbval's comments, each alone on its line: `// NBVAL_SKIP` and so on.
+    /// A later one overrides an earlier one.
+    pub(crate) fn read(tags: &[String], source: &str) -> Tags {
+        let comments = source
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("//"))
+            .map(str::trim)
+            .filter(|comment| comment.starts_with("NBVAL_"));
+        let mut read = Tags::default();
+        for tag in tags
+            .iter()
+            .map(|tag| normal(tag))
+            .chain(comments.map(normal))
+        {
+            match tag.as_str() {
+                "skip-execution" => read.skip = true,
+                "nbval-skip" => read.skip_in_test = true,
+                "raises-exception" | "nbval-raises-exception" => read.raises = true,
+                "nbval-ignore-output" => read.ignore_output = true,
+                "nbval-check-output" => read.ignore_output = false,
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+/// Converts `NBVAL_SKIP` to `nbval-skip`, which means the same.
+fn normal(tag: &str) -> String {
+    if tag.starts_with("NBVAL_") {
+        tag.to_ascii_lowercase().replace('_', "-")
+    } else {
+        tag.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(names: &[&str], source: &str) -> Tags {
+        let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+        Tags::read(&names, source)
+    }
+
+    #[test]
+    fn tags_of_nbclient_and_nbval() {
+        assert_eq!(tags(&[], "let x = 1;"), Tags::default());
+        assert!(tags(&["other", "skip-execution"], "").skip);
+        assert!(tags(&["nbval-skip"], "").skip_in_test);
+        assert!(tags(&["raises-exception"], "").raises);
+        assert!(tags(&["nbval-raises-exception"], "").raises);
+        assert!(tags(&["nbval-ignore-output"], "").ignore_output);
+        assert!(tags(&["NBVAL_IGNORE_OUTPUT"], "").ignore_output);
+        assert_eq!(tags(&["nbval-check-output"], ""), Tags::default());
+    }
+
+    #[test]
+    fn comments_of_nbval() {
+        assert!(tags(&[], "// NBVAL_IGNORE_OUTPUT\nprint 1").ignore_output);
+        assert!(tags(&[], "//NBVAL_SKIP").skip_in_test);
+        assert!(tags(&[], "  // NBVAL_RAISES_EXCEPTION").raises);
+        assert!(!tags(&["nbval-ignore-output"], "// NBVAL_CHECK_OUTPUT").ignore_output);
+        let unchanged = tags(&[], "// about NBVAL_SKIP\nlet s = \"NBVAL_SKIP\";");
+        assert_eq!(unchanged, Tags::default());
+    }
+}

@@ -1,0 +1,95 @@
+//! The tolerance within which a number in an output equals the stored one.
+
+use super::error::Problem;
+use serde_json::Value;
+
+/// The largest accepted difference: `|now - stored| <= atol + rtol * |stored|`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Tolerance {
+    pub(crate) rtol: f64,
+    pub(crate) atol: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Tolerance {
+            rtol: 1e-5,
+            atol: 1e-8,
+        }
+    }
+}
+
+impl Tolerance {
+    pub(crate) const EXACT: Tolerance = Tolerance {
+        rtol: 0.0,
+        atol: 0.0,
+    };
+
+    /// Reads the metadata key `taper`; a value that is missing there is taken from `outer`.
+    pub(crate) fn read(taper: Option<&Value>, outer: Tolerance) -> Result<Tolerance, Problem> {
+        let read = |key, outer: f64| match taper.and_then(|taper| taper.get(key)) {
+            None => Ok(outer),
+            Some(value) => value
+                .as_f64()
+                .filter(|number| *number >= 0.0)
+                .ok_or_else(|| Problem::BadTolerance {
+                    key,
+                    value: value.clone(),
+                }),
+        };
+        if let Some(taper) = taper.filter(|taper| !taper.is_object()) {
+            return Err(Problem::BadTolerance {
+                key: "taper",
+                value: taper.clone(),
+            });
+        }
+        Ok(Tolerance {
+            rtol: read("rtol", outer.rtol)?,
+            atol: read("atol", outer.atol)?,
+        })
+    }
+
+    /// Returns whether `now` is close enough to `stored`. NaN equals NaN here, and an infinity equals
+    /// only itself.
+    pub(crate) fn allows(self, stored: f64, now: f64) -> bool {
+        if stored == now || (stored.is_nan() && now.is_nan()) {
+            return true;
+        }
+        let difference = (now - stored).abs();
+        difference.is_finite() && difference <= self.atol + self.rtol * stored.abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_missing_tolerance_is_inherited_and_a_wrong_one_is_refused() {
+        let outer = Tolerance {
+            rtol: 1e-3,
+            atol: 1e-6,
+        };
+        let read = |value: Value| Tolerance::read(Some(&value), outer).ok();
+        assert_eq!(Tolerance::read(None, outer).ok(), Some(outer));
+        assert_eq!(read(json!({})), Some(outer));
+        assert_eq!(
+            read(json!({"rtol": 0.5})),
+            Some(Tolerance {
+                rtol: 0.5,
+                atol: 1e-6
+            })
+        );
+        assert_eq!(
+            read(json!({"atol": 1})),
+            Some(Tolerance {
+                rtol: 1e-3,
+                atol: 1.0
+            })
+        );
+        assert!(read(json!({"rtol": "1e-3"})).is_none());
+        assert!(read(json!({"rtol": -1})).is_none());
+        assert!(read(json!(3)).is_none());
+    }
+}

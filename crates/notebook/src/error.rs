@@ -1,0 +1,129 @@
+//! The errors of this crate.
+
+use crate::document::error::NotebookError;
+use std::error::Error as StdError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of any type, such as that of an evaluator that does not start.
+pub type AnyError = Box<dyn StdError + Send + Sync>;
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// Why a command could not do its work. The sources say more: print the whole chain.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be run as a notebook.
+    #[error(transparent)]
+    Notebook(#[from] NotebookError),
+    /// An operation on a file or folder fails.
+    #[error("cannot {operation} {}", .path.display())]
+    File {
+        /// A verb: `read`, `write`, `copy`.
+        operation: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The evaluator of the cells does not start.
+    #[error("the kernel does not start")]
+    Evaluator(#[source] AnyError),
+    /// The process of a notebook cannot be run.
+    #[error("{notebook}: its process cannot be run")]
+    Worker {
+        /// The notebook as it was named on the command line.
+        notebook: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The arguments of a worker process are not those that its parent writes.
+    #[error("expected the arguments of a worker process")]
+    WorkerArguments,
+    /// An option for one notebook is used with several.
+    #[error("{option} takes {takes}; {advice}")]
+    OneNotebook {
+        /// The option as the user types it.
+        option: &'static str,
+        /// What it takes of one notebook.
+        takes: &'static str,
+        /// What to do instead.
+        advice: &'static str,
+    },
+    /// A file of outputs of another machine cannot be parsed.
+    #[error(
+        "{}: expected the outputs of another machine: {error}\n\
+         Write it again with `taper run --machine`, or remove it", .path.display()
+    )]
+    MachineOutputs {
+        /// The file beside the notebook.
+        path: PathBuf,
+        /// What the parser expected.
+        error: serde_json::Error,
+    },
+    /// A file holds no output of an exported program.
+    #[error(
+        "{log} is not the log of an exported notebook\n\
+         Make one with `cargo run --release > {log}` in the folder that `taper export` made"
+    )]
+    NotALog {
+        /// The file.
+        log: String,
+    },
+    /// The folder of an export holds other files.
+    #[error(
+        "{} holds files that `taper export` has not written\nName a new or an empty folder",
+        .folder.display()
+    )]
+    NotAnExport {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder from which `taper` is exported is not a clone of it.
+    #[error("{} is not a clone of Taper", .folder.display())]
+    NotAClone {
+        /// The folder.
+        folder: PathBuf,
+        /// Why its manifest cannot be read.
+        source: io::Error,
+    },
+    /// A cell's `:dep` line is not a dependency.
+    #[error("`:dep {name} = {value}` is not a dependency of Cargo's")]
+    Dependency {
+        /// The name of the package.
+        name: String,
+        /// The text after the `=`.
+        value: String,
+        /// What the parser expected.
+        source: Box<toml::de::Error>,
+    },
+    /// A manifest or a configuration file is not TOML.
+    #[error("cannot parse {name}")]
+    Toml {
+        /// The file.
+        name: String,
+        /// What the parser expected.
+        source: Box<toml::de::Error>,
+    },
+}
+
+impl Error {
+    /// Returns the function that adds operation and path to an [`io::Error`].
+    pub(crate) fn file(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |source| Error::File {
+            operation,
+            path,
+            source,
+        }
+    }
+}
+
+/// Returns an error and all its sources as `a: b: c`.
+pub(crate) fn chain(error: &dyn StdError) -> String {
+    let sources = std::iter::successors(error.source(), |&error| error.source());
+    sources.fold(error.to_string(), |text, source| {
+        format!("{text}: {source}")
+    })
+}

@@ -1,0 +1,206 @@
+//! Runs the cells of a notebook in order and stores their outputs in its document.
+
+use super::outputs::Outputs;
+use crate::document::layout::name_kernel;
+use crate::document::notebook::{CodeCell, Notebook};
+use nbformat::v4::Output;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use taper_evaluator::evaluator::{Evaluator, Front};
+use taper_evaluator::event::{CellError, Event};
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// `taper run`: the outputs are kept.
+    Run { allow_errors: bool },
+    /// `taper test`: the outputs are compared with the stored ones.
+    Test,
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    /// One entry for each code cell.
+    pub(crate) cells: Vec<CellRun>,
+    pub(crate) end: End,
+    pub(crate) took: Duration,
+}
+
+/// How the run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// After the last cell.
+    Finished,
+    /// After the first cell that failed: its index among the code cells.
+    Failed(usize),
+    /// Because of a signal.
+    Interrupted,
+}
+
+/// The result of one cell.
+#[derive(Debug)]
+pub(crate) enum CellRun {
+    /// Not run, because of its tags or because the run ended before it.
+    Untouched,
+    /// Only white space.
+    Empty,
+    Ran(Ran),
+}
+
+/// A cell that was run.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) execution_count: usize,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) error: Option<CellError>,
+    /// Whether the error, or its absence, contradicts the cell's tags.
+    pub(crate) unexpected: bool,
+}
+
+impl Execution {
+    /// Returns the result for a notebook in which no cell is to be run.
+    pub(crate) fn empty(notebook: &Notebook) -> Execution {
+        let purpose = Purpose::Run { allow_errors: true };
+        let cells = gather(notebook, purpose, Vec::new(), Vec::new(), End::Finished);
+        Execution {
+            cells,
+            end: End::Finished,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Iterates over the cells that were run, with their indices among the code cells.
+    pub(crate) fn ran(&self) -> impl Iterator<Item = (usize, &Ran)> {
+        self.cells
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cell)| match cell {
+                CellRun::Ran(ran) => Some((index, ran)),
+                CellRun::Untouched | CellRun::Empty => None,
+            })
+    }
+}
+
+/// Returns whether a run for this purpose executes the cell.
+pub(crate) fn is_wanted(cell: &CodeCell, purpose: Purpose) -> bool {
+    let skipped = cell.tags.skip || (purpose == Purpose::Test && cell.tags.skip_in_test);
+    !skipped && !is_empty(cell)
+}
+
+fn is_empty(cell: &CodeCell) -> bool {
+    cell.source.trim().is_empty()
+}
+
+/// Runs the cells until one fails or `stop` returns true; calls `progress` before each cell with its
+/// index.
+pub(crate) fn execute(
+    notebook: &Notebook,
+    evaluator: &mut dyn Evaluator,
+    purpose: Purpose,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(usize),
+) -> Execution {
+    let started = Instant::now();
+    let mut outputs = Outputs::default();
+    let mut errors = Vec::new();
+    let mut end = End::Finished;
+    let wanted = notebook
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| is_wanted(cell, purpose));
+    for (index, cell) in wanted {
+        if stop() {
+            end = End::Interrupted;
+            break;
+        }
+        progress(index);
+        outputs.begin_cell(errors.len() + 1);
+        let error = evaluator
+            .execute(&cell.source, &mut Recorder(&mut outputs))
+            .err();
+        let failed = error.is_some() && !cell.tags.raises;
+        errors.push((index, error));
+        if stop() {
+            end = End::Interrupted;
+            break;
+        }
+        if failed && purpose != (Purpose::Run { allow_errors: true }) {
+            end = End::Failed(index);
+            break;
+        }
+    }
+    let cells = gather(notebook, purpose, errors, outputs.finish(), end);
+    Execution {
+        cells,
+        end,
+        took: started.elapsed(),
+    }
+}
+
+/// Joins errors and outputs: outputs are final only after the last cell.
+fn gather(
+    notebook: &Notebook,
+    purpose: Purpose,
+    errors: Vec<(usize, Option<CellError>)>,
+    outputs: Vec<Vec<Output>>,
+    end: End,
+) -> Vec<CellRun> {
+    let mut cells: Vec<CellRun> = notebook
+        .cells
+        .iter()
+        .map(|cell| match end {
+            End::Finished if is_empty(cell) && !cell.tags.skip => CellRun::Empty,
+            _ => CellRun::Untouched,
+        })
+        .collect();
+    for (number, ((index, error), outputs)) in errors.into_iter().zip(outputs).enumerate() {
+        let raises = notebook.cells[index].tags.raises;
+        let unexpected = match purpose {
+            Purpose::Test => error.is_some() != raises,
+            // As in Jupyter: the tag allows an error but does not require one.
+            Purpose::Run { .. } => error.is_some() && !raises,
+        };
+        cells[index] = CellRun::Ran(Ran {
+            execution_count: number + 1,
+            outputs,
+            error,
+            unexpected,
+        });
+    }
+    cells
+}
+
+/// Keeps the outputs; a request for input fails, because the run is not interactive.
+struct Recorder<'a>(&'a mut Outputs);
+
+impl Front for Recorder<'_> {
+    fn event(&mut self, event: Event) {
+        self.0.event(event);
+    }
+
+    fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
+        None
+    }
+}
+
+/// Stores the outputs of a run in the notebook's document and removes stale ones.
+pub(crate) fn store(notebook: &mut Notebook, execution: &Execution) {
+    for (cell, run) in notebook.cells.iter().zip(&execution.cells) {
+        let (count, outputs) = match run {
+            CellRun::Untouched => continue,
+            CellRun::Empty => (Value::Null, json!([])),
+            CellRun::Ran(ran) => (json!(ran.execution_count), json!(ran.outputs)),
+        };
+        let stored = &mut notebook.document["cells"][cell.position];
+        stored["execution_count"] = count;
+        stored["outputs"] = outputs;
+        if let Some(metadata) = stored["metadata"].as_object_mut() {
+            // The times at which JupyterLab and a classic extension ran the cell.
+            metadata.remove("execution");
+            metadata.remove("ExecuteTime");
+        }
+    }
+    name_kernel(&mut notebook.document);
+}

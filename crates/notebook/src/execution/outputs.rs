@@ -1,0 +1,351 @@
+//! The outputs of a notebook while it runs, as Jupyter would keep them.
+
+use crate::document::notebook::media;
+use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
+use taper_evaluator::event::Event;
+
+/// The outputs of all cells: an update of a display changes every output with its id, in any cell.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    cells: Vec<CellOutputs>,
+}
+
+#[derive(Debug, Default)]
+struct CellOutputs {
+    execution_count: usize,
+    shown: Vec<Shown>,
+    /// A clear that waits for the next output, so that a figure is replaced without flicker.
+    clear_waits: bool,
+}
+
+#[derive(Debug)]
+struct Shown {
+    output: Output,
+    display_id: Option<String>,
+}
+
+impl Outputs {
+    /// Begins the next cell, to which the following events belong.
+    pub(crate) fn begin_cell(&mut self, execution_count: usize) {
+        self.cells.push(CellOutputs {
+            execution_count,
+            ..CellOutputs::default()
+        });
+    }
+
+    /// Adds one event of the current cell.
+    pub(crate) fn event(&mut self, event: Event) {
+        if let Event::UpdateDisplay {
+            data,
+            metadata,
+            display_id,
+        } = event
+        {
+            self.update(
+                &display_id,
+                &DisplayData {
+                    data: media(data),
+                    metadata,
+                },
+            );
+        } else if let Some(cell) = self.cells.last_mut() {
+            cell.event(event);
+        }
+    }
+
+    /// Returns the final outputs, one list for each cell begun.
+    pub(crate) fn finish(self) -> Vec<Vec<Output>> {
+        self.cells
+            .into_iter()
+            .map(|cell| {
+                cell.shown
+                    .into_iter()
+                    .map(|shown| settle(shown.output))
+                    .collect()
+            })
+            .collect()
+    }
+
+    fn update(&mut self, id: &str, new: &DisplayData) {
+        let all = self.cells.iter_mut().flat_map(|cell| &mut cell.shown);
+        for shown in all.filter(|shown| shown.display_id.as_deref() == Some(id)) {
+            if let Output::DisplayData(display) = &mut shown.output {
+                *display = new.clone();
+            }
+        }
+    }
+}
+
+impl CellOutputs {
+    fn event(&mut self, event: Event) {
+        let (output, display_id) = match event {
+            Event::Clear { wait } => {
+                self.clear_waits = wait;
+                if !wait {
+                    self.shown.clear();
+                }
+                return;
+            }
+            Event::UpdateDisplay { .. } => return,
+            Event::Text { stream, text } => (
+                Output::Stream {
+                    name: stream.name().into(),
+                    text: MultilineString(text),
+                },
+                None,
+            ),
+            Event::Display {
+                data,
+                metadata,
+                display_id,
+            } => (
+                Output::DisplayData(DisplayData {
+                    data: media(data),
+                    metadata,
+                }),
+                display_id,
+            ),
+            Event::Result { data, metadata } => {
+                let execution_count = self.execution_count.into();
+                let data = media(data);
+                (
+                    Output::ExecuteResult(ExecuteResult {
+                        execution_count,
+                        data,
+                        metadata,
+                    }),
+                    None,
+                )
+            }
+            Event::Error(error) => {
+                let (ename, evalue) = (error.name, error.message);
+                (
+                    Output::Error(ErrorOutput {
+                        ename,
+                        evalue,
+                        traceback: error.traceback,
+                    }),
+                    None,
+                )
+            }
+        };
+        self.show(Shown { output, display_id });
+    }
+
+    fn show(&mut self, shown: Shown) {
+        if std::mem::take(&mut self.clear_waits) {
+            self.shown.clear();
+        }
+        let last = self.shown.last_mut().map(|last| &mut last.output);
+        match (last, &shown.output) {
+            (
+                Some(Output::Stream { name: old, text }),
+                Output::Stream {
+                    name: new,
+                    text: more,
+                },
+            ) if old == new => text.0.push_str(&more.0),
+            _ => self.shown.push(shown),
+        }
+    }
+}
+
+/// Removes the text that a carriage return has overwritten, as JupyterLab does when it saves.
+fn settle(output: Output) -> Output {
+    match output {
+        Output::Stream { name, text } if text.0.contains('\r') => {
+            let lines = text.0.split_inclusive('\n').map(overwrite).collect();
+            Output::Stream {
+                name,
+                text: MultilineString(lines),
+            }
+        }
+        other => other,
+    }
+}
+
+fn overwrite(line: &str) -> String {
+    let (line, end) = match line.strip_suffix('\n') {
+        Some(line) => (line.trim_end_matches('\r'), "\n"),
+        None => (line, ""),
+    };
+    let mut seen: Vec<char> = Vec::new();
+    for part in line.split('\r') {
+        let part: Vec<char> = part.chars().collect();
+        let kept = seen.split_off(part.len().min(seen.len()));
+        seen = part.into_iter().chain(kept).collect();
+    }
+    seen.into_iter().collect::<String>() + end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value, json};
+    use taper_evaluator::event::{CellError, Stream};
+
+    fn text(stream: Stream, text: &str) -> Event {
+        Event::Text {
+            stream,
+            text: text.into(),
+        }
+    }
+
+    fn out(line: &str) -> Event {
+        text(Stream::Stdout, line)
+    }
+
+    fn plain(text: &str) -> Map<String, Value> {
+        Map::from_iter([("text/plain".to_string(), json!(text))])
+    }
+
+    fn display(content: &str, id: Option<&str>) -> Event {
+        let (data, display_id) = (plain(content), id.map(String::from));
+        Event::Display {
+            data,
+            metadata: Map::new(),
+            display_id,
+        }
+    }
+
+    fn update(content: &str, id: &str) -> Event {
+        let (data, display_id) = (plain(content), id.to_string());
+        Event::UpdateDisplay {
+            data,
+            metadata: Map::new(),
+            display_id,
+        }
+    }
+
+    /// The outputs after cells with these events, as the JSON of a notebook.
+    fn after(cells: Vec<Vec<Event>>) -> Vec<Value> {
+        let mut outputs = Outputs::default();
+        for (index, events) in cells.into_iter().enumerate() {
+            outputs.begin_cell(index + 1);
+            events.into_iter().for_each(|event| outputs.event(event));
+        }
+        outputs
+            .finish()
+            .iter()
+            .map(|cell| serde_json::to_value(cell).unwrap())
+            .collect()
+    }
+
+    fn stdout(lines: &[&str]) -> Value {
+        json!({"output_type": "stream", "name": "stdout", "text": lines})
+    }
+
+    fn shown(lines: &[&str]) -> Value {
+        json!({"output_type": "display_data", "metadata": {}, "data": {"text/plain": lines}})
+    }
+
+    #[test]
+    fn streams_are_joined_while_nothing_comes_between() {
+        let cell = vec![
+            out("a"),
+            out("b\nc"),
+            text(Stream::Stderr, "e\n"),
+            out("d"),
+            display("x", None),
+            out("f"),
+        ];
+        let stderr = json!({"output_type": "stream", "name": "stderr", "text": ["e\n"]});
+        let expected = json!([
+            stdout(&["ab\n", "c"]),
+            stderr,
+            stdout(&["d"]),
+            shown(&["x"]),
+            stdout(&["f"])
+        ]);
+        assert_eq!(after(vec![cell]), [expected]);
+    }
+
+    #[test]
+    fn every_kind_of_output() {
+        let error = CellError {
+            name: "Panic".into(),
+            message: "boom".into(),
+            traceback: vec!["at 1".into(), "boom".into()],
+            location: None,
+        };
+        let result = Event::Result {
+            data: plain("5"),
+            metadata: Map::new(),
+        };
+        let cells = after(vec![vec![], vec![result, Event::Error(error)]]);
+        assert_eq!(cells[0], json!([]));
+        assert_eq!(
+            cells[1],
+            json!([
+                {"output_type": "execute_result", "execution_count": 2, "metadata": {},
+                 "data": {"text/plain": ["5"]}},
+                {"output_type": "error", "ename": "Panic", "evalue": "boom",
+                 "traceback": ["at 1", "boom"]},
+            ])
+        );
+    }
+
+    #[test]
+    fn an_update_changes_all_displays_with_its_id() {
+        let cells = after(vec![
+            vec![
+                display("old", Some("board")),
+                display("other", Some("b")),
+                display("x", None),
+            ],
+            vec![
+                display("old", Some("board")),
+                update("new", "board"),
+                update("y", "nobody"),
+            ],
+        ]);
+        assert_eq!(
+            cells[0],
+            json!([shown(&["new"]), shown(&["other"]), shown(&["x"])])
+        );
+        assert_eq!(cells[1], json!([shown(&["new"])]));
+    }
+
+    #[test]
+    fn clearing() {
+        let now = || Event::Clear { wait: false };
+        let wait = || Event::Clear { wait: true };
+        let cells = after(vec![
+            vec![out("old"), now()],
+            vec![out("old"), now(), out("new")],
+            vec![out("old"), wait(), out("new"), out("er")],
+            vec![out("kept"), wait()],
+            vec![out("next cell")],
+            vec![out("old"), wait(), now(), out("a"), display("b", None)],
+            vec![display("old", Some("i")), wait(), update("still", "i")],
+        ]);
+        assert_eq!(cells[0], json!([]));
+        assert_eq!(cells[1], json!([stdout(&["new"])]));
+        assert_eq!(cells[2], json!([stdout(&["newer"])]));
+        assert_eq!(
+            cells[3],
+            json!([stdout(&["kept"])]),
+            "a waiting clear without an output"
+        );
+        assert_eq!(cells[4], json!([stdout(&["next cell"])]));
+        assert_eq!(cells[5], json!([stdout(&["a"]), shown(&["b"])]));
+        assert_eq!(
+            cells[6],
+            json!([shown(&["still"])]),
+            "an update is not a new output"
+        );
+    }
+
+    #[test]
+    fn carriage_returns_overwrite() {
+        let bar = vec![
+            out("10%\r"),
+            out("50%\r100%"),
+            out("\nlong line\rshort\r\nend\r"),
+        ];
+        assert_eq!(
+            after(vec![bar]),
+            [json!([stdout(&["100%\n", "shortline\n", "end"])])]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! The outputs of a chapter on another machine, in a file beside the notebook: `09-gpus.gpu.json`
+//! holds the outputs of `09-gpus.ipynb` on a GPU. The notebook keeps its own outputs, with which tests
+//! compare; the book shows both.
+
+use crate::digest::source_digest;
+use crate::document::layout::layout;
+use crate::document::notebook::Notebook;
+use crate::error::{Error, Result};
+use crate::execution::execute::Execution;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The outputs of a run on another machine.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MachineOutputs {
+    /// The machine's name, the title of its tab in the book: `NVIDIA H200`.
+    pub machine: String,
+    /// By the id of the cell.
+    cells: BTreeMap<String, CellOutputs>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CellOutputs {
+    /// The digest of the source that ran: outputs of an older source are not shown.
+    digest: String,
+    outputs: Vec<Value>,
+}
+
+impl MachineOutputs {
+    /// Returns the path of the file beside this notebook.
+    pub(crate) fn path(notebook: &Path) -> PathBuf {
+        notebook.with_extension("gpu.json")
+    }
+
+    /// Reads the file beside this notebook, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file exists but cannot be read or parsed.
+    pub fn beside(notebook: &Path) -> Result<Option<MachineOutputs>> {
+        let path = MachineOutputs::path(notebook);
+        match std::fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map(Some)
+                .map_err(|error| Error::MachineOutputs { path, error }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file("read", &path)(error)),
+        }
+    }
+
+    /// Collects the outputs of a run, which are already in the notebook's document.
+    pub(crate) fn new(notebook: &Notebook, execution: &Execution, machine: &str) -> MachineOutputs {
+        let document: Value =
+            serde_json::from_str(&layout(notebook)).expect("a notebook is written as JSON");
+        let cells = execution.ran().map(|(index, _)| {
+            let cell = &notebook.cells[index];
+            let stored = &document["cells"][cell.position]["outputs"];
+            let outputs = CellOutputs {
+                digest: source_digest(&cell.source),
+                outputs: stored.as_array().cloned().unwrap_or_default(),
+            };
+            (cell.id.clone(), outputs)
+        });
+        MachineOutputs {
+            machine: machine.to_owned(),
+            cells: cells.collect(),
+        }
+    }
+
+    /// Returns the text of the file, with a line for each line of output, which keeps diffs readable.
+    pub(crate) fn layout(&self) -> String {
+        let text = serde_json::to_string_pretty(self).expect("JSON values are written to memory");
+        text + "\n"
+    }
+
+    /// Returns the outputs of a cell, if its source is still the one that ran.
+    pub fn outputs(&self, id: &str, source: &str) -> Option<&[Value]> {
+        let cell = self.cells.get(id)?;
+        (cell.digest == source_digest(source)).then_some(&cell.outputs)
+    }
+}

@@ -1,0 +1,74 @@
+//! The attributes of the derive.
+
+use syn::ext::IdentExt;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, Expr, Field, Result, Token};
+
+/// What the derive does with a field.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Treatment {
+    Visit,
+    /// `#[parameters(flatten)]`
+    Flatten,
+    /// `#[parameters(skip)]`
+    Skip,
+}
+
+/// Returns what a field's attributes ask for.
+pub(crate) fn treatment(field: &Field) -> Result<Treatment> {
+    let mut treatment = Treatment::Visit;
+    for attribute in &field.attrs {
+        if attribute.path().is_ident("describe") {
+            let message = "`#[describe(…)]` stands above the struct, not above a field";
+            return Err(Error::new_spanned(attribute, message));
+        }
+        if attribute.path().is_ident("parameters") {
+            attribute.parse_nested_meta(|meta| {
+                treatment = match &meta.path {
+                    path if path.is_ident("skip") => Treatment::Skip,
+                    path if path.is_ident("flatten") => Treatment::Flatten,
+                    _ => {
+                        return Err(meta
+                            .error("expected `#[parameters(skip)]` or `#[parameters(flatten)]`"));
+                    }
+                };
+                Ok(())
+            })?;
+        }
+    }
+    Ok(treatment)
+}
+
+/// A setting that describes a model.
+pub(crate) struct Setting {
+    /// Its name, or its index if it has none.
+    pub(crate) name: String,
+    pub(crate) value: Expr,
+}
+
+/// Returns the settings of `#[describe(…)]`, if the struct has it.
+pub(crate) fn settings(attributes: &[Attribute]) -> Result<Option<Vec<Setting>>> {
+    let Some(attribute) = attributes.iter().find(|a| a.path().is_ident("describe")) else {
+        return Ok(None);
+    };
+    let list = attribute.parse_args_with(Punctuated::<Expr, Token![,]>::parse_terminated)?;
+    list.into_iter()
+        .enumerate()
+        .map(|(i, item)| setting(i, item))
+        .collect::<Result<_>>()
+        .map(Some)
+}
+
+fn setting(index: usize, item: Expr) -> Result<Setting> {
+    let Expr::Assign(assign) = item else {
+        let name = index.to_string();
+        return Ok(Setting { name, value: item });
+    };
+    match &*assign.left {
+        Expr::Path(name) if name.path.get_ident().is_some() => Ok(Setting {
+            name: name.path.require_ident()?.unraw().to_string(),
+            value: *assign.right,
+        }),
+        other => Err(Error::new_spanned(other, "expected the name of a setting")),
+    }
+}

@@ -1,0 +1,182 @@
+//! Models moved to a device, and copied there.
+
+use crate::nn::Parameter;
+use crate::nn::visitor::VisitorMut;
+use crate::tensor::TensorExt;
+use candle_core::{Device, Result, Tensor, TensorId, Var};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+
+// The visitors are boxed so that a notebook's cell, which compiles these calls for its model, need not
+// compile how a visitor is dropped.
+
+/// Returns a visitor that moves what it visits to the device.
+pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
+    Box::new(Mover {
+        device: device.clone(),
+        tensors: HashMap::new(),
+    })
+}
+
+/// Returns a visitor that replaces what it visits by copies on the device, so that a shallow copy shares
+/// nothing with its model.
+pub(super) fn copier(device: &Device) -> Box<dyn VisitorMut> {
+    Box::new(Copier {
+        device: device.clone(),
+        parameters: HashMap::new(),
+        tensors: HashMap::new(),
+    })
+}
+
+/// Moves tensors, each once: what a model shares stays shared.
+struct Mover {
+    device: Device,
+    tensors: HashMap<TensorId, Tensor>,
+}
+
+impl VisitorMut for Mover {
+    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
+        parameter.move_to(&self.device)
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        if tensor.device().same_device(&self.device) {
+            return Ok(tensor.clone());
+        }
+        once(&mut self.tensors, tensor.id(), || {
+            copied(tensor, &self.device)
+        })
+    }
+}
+
+/// Copies tensors, each once: what a model shares its copy shares too.
+struct Copier {
+    device: Device,
+    /// The copies, by the address of the parameter that was copied.
+    parameters: HashMap<usize, Parameter>,
+    tensors: HashMap<TensorId, Tensor>,
+}
+
+impl VisitorMut for Copier {
+    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
+        let copy = || parameter.copy_to(&self.device);
+        *parameter = once(&mut self.parameters, parameter.address(), copy)?;
+        Ok(())
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        once(&mut self.tensors, tensor.id(), || {
+            copied(tensor, &self.device)
+        })
+    }
+}
+
+/// Returns a copy in memory of its own, which is a variable if the tensor is one.
+fn copied(tensor: &Tensor, device: &Device) -> Result<Tensor> {
+    let copy = tensor.detach().copy_to(device)?;
+    match tensor.is_variable() {
+        true => Ok(Var::from_tensor(&copy)?.as_tensor().clone()),
+        false => Ok(copy),
+    }
+}
+
+/// Returns what was made for this key, now or before.
+fn once<K: Eq + Hash, V: Clone>(
+    made: &mut HashMap<K, V>,
+    key: K,
+    make: impl FnOnce() -> Result<V>,
+) -> Result<V> {
+    match made.entry(key) {
+        Entry::Occupied(there) => Ok(there.get().clone()),
+        Entry::Vacant(place) => Ok(place.insert(make()?).clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::nn::*;
+    use crate::tensor::{ones, zeros};
+    use candle_core::{Device, Result, Tensor};
+
+    const CPU: Device = Device::Cpu;
+
+    #[derive(taper_macros::Parameters)]
+    struct Tied {
+        first: Parameter,
+        net: Sequential,
+        layers: Vec<Box<dyn Layer>>,
+        pair: (Option<Linear>, [Parameter; 1]),
+        norm: BatchNorm1d,
+        mode: Mode,
+        name: &'static str,
+        #[parameters(skip)]
+        notes: std::collections::VecDeque<i32>,
+    }
+
+    fn tied() -> Result<Tied> {
+        let first = Parameter::new(&ones(2, &CPU)?)?;
+        let mut model = Tied {
+            net: crate::seq![LazyLinear::new(2), Dropout::new(0.5)?],
+            layers: vec![Box::new(Linear::new(2, 2)?)],
+            pair: (Some(Linear::new(1, 1)?), [first.clone()]),
+            norm: BatchNorm1d::new(2)?,
+            first,
+            mode: Mode::new(),
+            name: "tied",
+            notes: [1, 2].into(),
+        };
+        model.eval();
+        model.norm.forward(&zeros((2, 2), &CPU)?)?;
+        Ok(model)
+    }
+
+    #[test]
+    fn a_copy_shares_nothing_with_the_model_and_keeps_its_ties() -> Result<()> {
+        let model = tied()?;
+        let copy = model.replicate(&CPU)?;
+        let names = |m: &Tied| state_of(m).into_iter().map(|e| e.name).collect::<Vec<_>>();
+        assert_eq!(names(&copy), names(&model));
+        assert!(!copy.mode.is_training() && copy.name == "tied" && copy.notes == [1, 2]);
+
+        copy.first.set(&zeros(2, &CPU)?)?;
+        let elements = |p: &Parameter| p.tensor()?.to_vec1::<f32>();
+        assert_eq!(
+            elements(&copy.pair.1[0])?,
+            [0.0, 0.0],
+            "tied in the copy as well"
+        );
+        assert_eq!(elements(&model.first)?, [1.0, 1.0]);
+
+        copy.net.forward(&ones((1, 3), &CPU)?)?;
+        assert!(!model.parameter("net.0.weight")?.is_initialized());
+        Ok(())
+    }
+
+    #[test]
+    fn to_device_moves_every_part_of_a_model() -> Result<()> {
+        let Ok(gpu) = crate::device::gpu(0) else {
+            println!("skipped: there is no GPU");
+            return Ok(());
+        };
+        let mut model = tied()?;
+        let x: Tensor = ones((1, 2), &CPU)?;
+        model.to_device(&gpu)?;
+        for entry in state_of(&model)
+            .iter()
+            .filter(|e| e.parameter.is_initialized())
+        {
+            assert!(
+                entry.parameter.device()?.same_device(&gpu),
+                "{}",
+                entry.name
+            );
+        }
+        let message = model.norm.forward(&x).unwrap_err().to_string();
+        assert!(message.contains("but its input is on cpu\n"), "{message}");
+        let (y_hat, y) = (zeros((1, 2), &gpu)?, Tensor::new(&[0i64], &CPU)?);
+        let message = cross_entropy(&y_hat, &y).unwrap_err().to_string();
+        assert!(message.contains("but targets are on cpu\n"), "{message}");
+        Ok(())
+    }
+}

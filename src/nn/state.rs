@@ -1,0 +1,68 @@
+//! The list of a model's tensors.
+
+use crate::nn::visitor::Visitor;
+use crate::nn::{Buffer, Parameter, Parameters};
+
+/// One tensor of a model's state, with its dotted name.
+#[derive(Clone)]
+pub(crate) struct StateEntry {
+    pub(crate) name: String,
+    pub(crate) parameter: Parameter,
+    /// Whether an optimiser changes it; a [`Buffer`] is changed by its layer.
+    pub(crate) trained: bool,
+}
+
+/// Returns the parameters and buffers of a model, each once.
+pub(crate) fn state_of(model: &(impl Parameters + ?Sized)) -> Vec<StateEntry> {
+    list(&|visitor| model.visit(visitor))
+}
+
+/// Returns the number of elements of all parameters that have values.
+pub(super) fn count(state: &[StateEntry]) -> usize {
+    let trained = state.iter().filter(|entry| entry.trained);
+    let shapes = trained.filter_map(|entry| entry.parameter.shape().ok());
+    shapes.map(|shape| shape.elem_count()).sum()
+}
+
+fn list(visit: &dyn Fn(&mut dyn Visitor)) -> Vec<StateEntry> {
+    let mut state = State::default();
+    visit(&mut state);
+    state.found
+}
+
+#[derive(Default)]
+struct State {
+    path: Vec<String>,
+    found: Vec<StateEntry>,
+}
+
+impl Visitor for State {
+    fn enter(&mut self, name: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) {
+        self.add(parameter, true);
+    }
+
+    fn buffer(&mut self, buffer: &Buffer) {
+        self.add(buffer.parameter(), false);
+    }
+}
+
+impl State {
+    /// Lists a parameter, unless it is listed already under another name.
+    fn add(&mut self, parameter: &Parameter, trained: bool) {
+        if !self.found.iter().any(|e| e.parameter.is_same(parameter)) {
+            self.found.push(StateEntry {
+                name: self.path.join("."),
+                parameter: parameter.clone(),
+                trained,
+            });
+        }
+    }
+}

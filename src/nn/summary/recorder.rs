@@ -1,0 +1,69 @@
+//! Records the layers that a forward pass calls.
+//!
+//! This is the ambient state of `nn`, and all of it. A summary has to see layers that a model's own
+//! `forward` calls in whatever way it likes, and `forward` has no argument through which to pass a
+//! recorder. So the recorder is a variable of the thread, set for the length of one forward pass, and
+//! each layer reports its output with [`seen`].
+
+use crate::nn::{Layer, Parameters, state, state_of};
+use candle_core::{Result, Tensor};
+use std::cell::RefCell;
+
+thread_local! {
+    /// The rows of the forward pass that is being recorded on this thread, if one is.
+    static ROWS: RefCell<Option<Vec<Row>>> = const { RefCell::new(None) };
+}
+
+/// A line of a summary.
+#[derive(Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) layer: String,
+    pub(super) output: Vec<usize>,
+    pub(super) parameters: usize,
+}
+
+impl Row {
+    pub(super) fn of(layer: &(impl Parameters + ?Sized), output: &Tensor) -> Self {
+        let description = layer.describe();
+        let name = description.split('(').next().unwrap_or_default();
+        Self {
+            layer: name.to_owned(),
+            output: output.dims().to_vec(),
+            parameters: state::count(&state_of(layer)),
+        }
+    }
+}
+
+/// Returns the model's output, and the layers that reported theirs on the way.
+pub(super) fn record(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
+    ROWS.set(Some(Vec::new()));
+    let output = input.and_then(|input| model.forward(&input));
+    (output, ROWS.take().unwrap_or_default())
+}
+
+/// Returns whether a forward pass is being recorded: its input is made up, so layers must not update
+/// their statistics.
+pub(in crate::nn) fn is_recording() -> bool {
+    ROWS.with_borrow(Option::is_some)
+}
+
+/// Reports a layer's output to the summary, if one is being made, and returns it.
+pub(crate) fn seen(layer: &(impl Parameters + ?Sized), output: Tensor) -> Result<Tensor> {
+    ROWS.with_borrow_mut(|rows| {
+        if let Some(rows) = rows {
+            rows.push(Row::of(layer, &output));
+        }
+    });
+    Ok(output)
+}
+
+/// Runs a layer, and reports its output unless the layer, or a part of it, has reported one.
+pub(in crate::nn) fn watched(layer: &dyn Layer, input: &Tensor) -> Result<Tensor> {
+    let count = || ROWS.with_borrow(|rows| rows.as_ref().map(Vec::len));
+    let before = count();
+    let output = layer.forward(input)?;
+    match before.is_some() && before == count() {
+        true => seen(layer, output),
+        false => Ok(output),
+    }
+}

@@ -1,0 +1,171 @@
+//! The sums of a convolution.
+//!
+//! A task computes a chunk of output rows of one image and group: it copies the input rows that it needs
+//! into scratch memory, then computes tiles of sums, which never leave the registers.
+
+use super::geometry::Geometry;
+use super::layout::{RowLayout, Run};
+use crate::ops::engine::scratch::with_scratch;
+use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{microkernel, split_evenly};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// Returns the convolution of `x` with `weight`, whose dimensions are (group, out, in, row, column).
+pub(super) fn convolve<T: Element>(
+    geometry: &Geometry,
+    x: &[T],
+    weight: &[T],
+    bias: Option<&[T]>,
+) -> Vec<T> {
+    let layout = RowLayout::new(geometry);
+    let weights = PackedWeights::new(geometry, weight);
+    let planes = geometry.batch * geometry.groups;
+    let (elements, tasks) = (planes * geometry.to.elements(), planes * layout.chunks);
+    let work = |task: usize, y: SharedSlice<MaybeUninit<T>>| {
+        let (plane, index) = (task / layout.chunks, task % layout.chunks);
+        let group = plane % geometry.groups;
+        let chunk = Chunk {
+            geometry,
+            layout: &layout,
+            rows: layout.rows_of(index),
+            weights: &weights,
+            group,
+            bias: bias.map(|bias| &bias[group * geometry.to.channels..][..geometry.to.channels]),
+            first: plane * geometry.to.elements(),
+        };
+        let x = &x[plane * geometry.from.elements()..][..geometry.from.elements()];
+        // SAFETY: `y` is the whole output. A task writes the rows of its chunk in its image and group, and
+        // no other task does.
+        unsafe { chunk.convolve(x, y) };
+    };
+    // SAFETY: the chunks cover all rows of all images and groups, and `convolve` initialises its rows.
+    unsafe { vec_filled_by(elements, |y| for_each_task(tasks, |task| work(task, y))) }
+}
+
+/// Some output rows of one image and group.
+struct Chunk<'a, T> {
+    geometry: &'a Geometry,
+    layout: &'a RowLayout,
+    rows: Range<usize>,
+    weights: &'a PackedWeights<T>,
+    group: usize,
+    bias: Option<&'a [T]>,
+    /// The index of the image and group in the output.
+    first: usize,
+}
+
+impl<T: Element> Chunk<'_, T> {
+    /// Initialises the rows in all channels of the group.
+    ///
+    /// # Safety
+    /// `y` is the whole output, and no other thread accesses these rows.
+    unsafe fn convolve(&self, x: &[T], y: SharedSlice<MaybeUninit<T>>) {
+        let (most, columns) = microkernel::tile_shape::<T>();
+        let (layout, to) = (self.layout, self.geometry.to);
+        let length = layout.length(self.rows.len(), to.width);
+        with_scratch(layout.elements() + columns, |scratch: &mut [T]| {
+            layout.fill(self.geometry, x, self.rows.start, scratch);
+            with_scratch(most * columns, |sums: &mut [T]| {
+                let mut runs = Vec::new();
+                for start in (0..length).step_by(columns) {
+                    let end = (start + columns).min(length);
+                    layout.runs(start..end, to.width, &mut runs);
+                    let mut channel = 0;
+                    for (rows, weights) in self.weights.tiles(self.group) {
+                        // SAFETY: `weights` has a tile's weights for each offset. From the largest offset,
+                        // the scratch memory is valid for `length` elements and a tile's columns
+                        // more. `sums` is a full tile.
+                        unsafe {
+                            microkernel::weighted_sums(
+                                microkernel::TileSize::of::<T>(rows, end - start),
+                                microkernel::Weights {
+                                    start: weights.as_ptr(),
+                                    row_step: 1,
+                                    step: rows,
+                                },
+                                &layout.offsets,
+                                scratch.as_ptr().add(start),
+                                sums.as_mut_ptr(),
+                            );
+                        }
+                        for sums in sums.chunks_exact(columns).take(rows) {
+                            // SAFETY: the caller's promise is that of `store`.
+                            unsafe { self.store(channel, sums, &runs, y) };
+                            channel += 1;
+                        }
+                    }
+                }
+            });
+        });
+    }
+
+    /// Writes the sums of the positions that are outputs.
+    ///
+    /// # Safety
+    /// As for [`convolve`](Self::convolve).
+    #[inline(always)]
+    unsafe fn store(
+        &self,
+        channel: usize,
+        sums: &[T],
+        runs: &[Run],
+        y: SharedSlice<MaybeUninit<T>>,
+    ) {
+        let to = self.geometry.to;
+        let start = self.first + (channel * to.height + self.rows.start) * to.width;
+        let bias = self.bias.map_or(T::ZERO, |bias| bias[channel]);
+        for run in runs {
+            // SAFETY: a run lies in the chunk's rows of the channel, which only this task accesses.
+            let y = unsafe { y.part(start + run.to, run.count) };
+            for (y, sum) in y.iter_mut().zip(&sums[run.from..]) {
+                y.write(*sum + bias);
+            }
+        }
+    }
+}
+
+/// The weights in the order in which the tiles read them: for each element of the kernel, those of all
+/// rows (output channels) of a tile.
+struct PackedWeights<T> {
+    weights: Vec<T>,
+    /// The weights of a group.
+    group: usize,
+    /// The weights of an output channel.
+    kernel: usize,
+    /// The rows of each tile.
+    tiles: Vec<usize>,
+}
+
+impl<T: Element> PackedWeights<T> {
+    fn new(geometry: &Geometry, weights: &[T]) -> Self {
+        let kernel = geometry.from.channels * geometry.kernel[0] * geometry.kernel[1];
+        let tiles = split_evenly(geometry.to.channels, microkernel::tile_shape::<T>().0);
+        let mut packed = Vec::with_capacity(weights.len());
+        let mut rows = weights.chunks_exact(kernel);
+        for &count in tiles.iter().cycle().take(tiles.len() * geometry.groups) {
+            let rows: Vec<&[T]> = rows.by_ref().take(count).collect();
+            for k in 0..kernel {
+                packed.extend(rows.iter().map(|row| row[k]));
+            }
+        }
+        PackedWeights {
+            weights: packed,
+            group: geometry.to.channels * kernel,
+            kernel,
+            tiles,
+        }
+    }
+
+    /// Returns the rows and the weights of each tile.
+    fn tiles(&self, group: usize) -> impl Iterator<Item = (usize, &[T])> {
+        let mut weights = &self.weights[group * self.group..][..self.group];
+        self.tiles.iter().map(move |&rows| {
+            let (tile, rest) = weights.split_at(rows * self.kernel);
+            weights = rest;
+            (rows, tile)
+        })
+    }
+}

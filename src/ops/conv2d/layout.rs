@@ -1,0 +1,193 @@
+//! The layout of an image's rows in scratch memory.
+//!
+//! A chunk of output rows needs some input rows of all channels. They are copied, with their padding,
+//! one after the other with a fixed pitch. So each element of the kernel is one fixed offset for all
+//! outputs of the chunk. With a stride, rows and columns are sorted by their remainder (phase), so that
+//! neighbours in the output are neighbours in memory as well.
+
+use super::geometry::{Geometry, Size};
+use crate::ops::engine::simd::Element;
+use std::ops::Range;
+
+/// The elements in scratch memory that fit into the L2 cache beside other data.
+pub(super) const CACHE_ELEMENTS: usize = 1 << 16;
+/// The least number of parts into which work is split, if it is large enough.
+const PARTS: usize = 16;
+
+/// The layout of a chunk's input rows.
+pub(super) struct RowLayout {
+    /// The offset of each element of the kernel, by channel, row and column.
+    pub(super) offsets: Vec<usize>,
+    /// The distance from one row to the next.
+    pub(super) pitch: usize,
+    pub(super) chunks: usize,
+    /// The output rows of a chunk; the last chunk may have fewer.
+    pub(super) chunk_rows: usize,
+    height: usize,
+    /// The input rows of one phase.
+    rows: usize,
+    channels: usize,
+    stride: usize,
+    /// Whether the kernel reads the rows, or columns, of a phase.
+    used: [Vec<bool>; 2],
+}
+
+/// Contiguous outputs in a range of positions: `from` is the index in the range, `to` the index behind the
+/// beginning of the chunk's first output row.
+pub(super) struct Run {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) count: usize,
+}
+
+impl RowLayout {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let Geometry {
+            from,
+            to,
+            kernel,
+            dilation,
+            stride,
+            ..
+        } = geometry;
+        let halo = [0, 1].map(|i| (kernel[i] - 1) * dilation / stride);
+        let pitch = to.width + halo[1];
+        let line = from.channels * stride * stride * pitch;
+        let fitting = (CACHE_ELEMENTS / line).saturating_sub(halo[0]).max(4);
+        let fair = (to.height * geometry.batch * geometry.groups).div_ceil(PARTS);
+        let most = fitting.min(fair.max(4)).min(to.height);
+        let chunk_rows = to.height.div_ceil(to.height.div_ceil(most));
+        let used = kernel.map(|kernel| {
+            let reads = |phase: usize| (0..kernel).any(|k| k * dilation % stride == phase);
+            (0..*stride).map(reads).collect()
+        });
+        let mut layout = RowLayout {
+            offsets: Vec::new(),
+            pitch,
+            chunks: to.height.div_ceil(chunk_rows),
+            chunk_rows,
+            height: to.height,
+            rows: chunk_rows + halo[0],
+            channels: from.channels,
+            stride: *stride,
+            used,
+        };
+        for channel in 0..from.channels {
+            for row in (0..kernel[0]).map(|k| k * dilation) {
+                for column in (0..kernel[1]).map(|k| k * dilation) {
+                    let start = layout.start(channel, row % stride, column % stride);
+                    layout
+                        .offsets
+                        .push(start + row / stride * pitch + column / stride);
+                }
+            }
+        }
+        layout
+    }
+
+    /// Returns the index of the first row of a channel and a phase of rows and columns.
+    fn start(&self, channel: usize, row_phase: usize, column_phase: usize) -> usize {
+        let part = (channel * self.stride + row_phase) * self.stride + column_phase;
+        part * self.rows * self.pitch
+    }
+
+    pub(super) fn elements(&self) -> usize {
+        self.start(self.channels, 0, 0)
+    }
+
+    /// Returns the positions from the first output of some rows to the last, with those between the rows.
+    pub(super) fn length(&self, rows: usize, width: usize) -> usize {
+        (rows - 1) * self.pitch + width
+    }
+
+    /// Returns the output rows of a chunk.
+    pub(super) fn rows_of(&self, chunk: usize) -> Range<usize> {
+        chunk * self.chunk_rows..((chunk + 1) * self.chunk_rows).min(self.height)
+    }
+
+    /// Copies the input rows of the chunk whose first output row is `first`.
+    pub(super) fn fill<T: Element>(
+        &self,
+        geometry: &Geometry,
+        x: &[T],
+        first: usize,
+        scratch: &mut [T],
+    ) {
+        let Size { height, width, .. } = geometry.from;
+        for (channel, x) in x.chunks_exact(height * width).enumerate() {
+            for row_phase in (0..self.stride).filter(|phase| self.used[0][*phase]) {
+                for column_phase in (0..self.stride).filter(|phase| self.used[1][*phase]) {
+                    let start = self.start(channel, row_phase, column_phase);
+                    for i in 0..self.rows {
+                        let line =
+                            ((first + i) * self.stride + row_phase) as isize - geometry.padding[0];
+                        let row = &mut scratch[start + i * self.pitch..][..self.pitch];
+                        match source(line, geometry.input_dilation, height) {
+                            Some(line) => self.fill_row(
+                                geometry,
+                                &x[line * width..][..width],
+                                column_phase,
+                                row,
+                            ),
+                            None => row.fill(T::ZERO),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn fill_row<T: Element>(&self, geometry: &Geometry, x: &[T], phase: usize, row: &mut [T]) {
+        let (stride, padding) = (self.stride, geometry.padding[1]);
+        if geometry.input_dilation > 1 {
+            for (q, value) in row.iter_mut().enumerate() {
+                let column = source(q as isize - padding, geometry.input_dilation, x.len());
+                *value = column.map_or(T::ZERO, |column| x[column]);
+            }
+            return;
+        }
+        // The element at `q` is the image's column `q · stride + phase - padding`.
+        let shift = padding - phase as isize;
+        let ceiling = |columns: isize| (columns.max(0) as usize).div_ceil(stride);
+        let from = ceiling(shift).min(row.len());
+        let to = ceiling(x.len() as isize + shift).clamp(from, row.len());
+        row[..from].fill(T::ZERO);
+        row[to..].fill(T::ZERO);
+        if from == to {
+            return;
+        }
+        let x = &x[((from * stride) as isize - shift) as usize..];
+        match stride {
+            1 => row[from..to].copy_from_slice(&x[..to - from]),
+            _ => {
+                for (value, x) in row[from..to].iter_mut().zip(x.iter().step_by(stride)) {
+                    *value = *x;
+                }
+            }
+        }
+    }
+
+    /// Lists the outputs in a range of positions, for outputs of this width.
+    pub(super) fn runs(&self, positions: Range<usize>, width: usize, runs: &mut Vec<Run>) {
+        runs.clear();
+        let mut position = positions.start;
+        while position < positions.end {
+            let (row, column) = (position / self.pitch, position % self.pitch);
+            if column < width {
+                runs.push(Run {
+                    from: position - positions.start,
+                    to: row * width + column,
+                    count: (width - column).min(positions.end - position),
+                });
+            }
+            position = (row + 1) * self.pitch;
+        }
+    }
+}
+
+/// Returns the row or column of the image at a position of the dilated image; `None` where that is 0.
+fn source(position: isize, dilation: usize, size: usize) -> Option<usize> {
+    let position = usize::try_from(position).ok()?;
+    let index = position / dilation;
+    (position.is_multiple_of(dilation) && index < size).then_some(index)
+}

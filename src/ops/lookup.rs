@@ -1,0 +1,71 @@
+//! Indices of classes and tokens: an error for those out of range, or NaN where an error would make
+//! a GPU wait.
+
+use crate::error::explain;
+use candle_core::{DType, Result, Tensor};
+use std::fmt::Display;
+
+/// Checks on the CPU that all indices are in `0..count`. On other devices reading them would make
+/// every step wait for the device; there [`or_nan`] replaces the check.
+pub(super) fn check_indices(
+    caller: &dyn Display,
+    what: &str,
+    indices: &Tensor,
+    count: usize,
+    remedy: &str,
+) -> Result<()> {
+    if !indices.device().is_cpu() || indices.elem_count() == 0 {
+        return Ok(());
+    }
+    let values: Vec<i64> = indices.to_dtype(DType::I64)?.flatten_all()?.to_vec1()?;
+    let Some(wrong) = values
+        .iter()
+        .find(|value| !(0..count as i64).contains(value))
+    else {
+        return Ok(());
+    };
+    let last = count - 1;
+    Err(explain(
+        format!("{caller}: {what} {wrong} is out of range: there are {count}, from 0 to {last}"),
+        format!("Use {what} indices from 0 to {last}, or {remedy}"),
+    ))
+}
+
+/// Returns what `look_up` finds for the indices in `0..count`, one row for each, and NaN for the
+/// others. A GPU needs this: after a kernel has met an index out of range, CUDA refuses all work until
+/// the program restarts.
+pub(super) fn or_nan(
+    indices: &Tensor,
+    count: usize,
+    look_up: impl FnOnce(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    // Compared as 64 bits: cut to 32, an index that is far too large may look valid.
+    let indices = indices.to_dtype(DType::I64)?;
+    let valid = (indices.ge(0i64)? * indices.lt(count as i64)?)?; // (indices,)
+    let safe = valid
+        .where_cond(&indices, &indices.zeros_like()?)?
+        .to_dtype(DType::U32)?;
+    let found = look_up(&safe)?; // (indices, …)
+    let mut shape = vec![1; found.rank()];
+    shape[0] = valid.elem_count();
+    let valid = valid.reshape(shape)?.broadcast_as(found.shape())?;
+    let nan = Tensor::full(f32::NAN, (), found.device())?.to_dtype(found.dtype())?;
+    valid.where_cond(&found, &nan.broadcast_as(found.shape())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::tensor;
+    use candle_core::Device;
+
+    #[test]
+    fn without_a_check_indices_out_of_range_give_nan() {
+        let weight = tensor(&[[1.0, 2.0], [3.0, 4.0]], &Device::Cpu).unwrap();
+        let indices = tensor(&[1, 2, 0], &Device::Cpu).unwrap();
+        let rows = or_nan(&indices, 2, |indices| weight.index_select(indices, 0)).unwrap();
+        let rows = rows.to_vec2::<f32>().unwrap();
+        assert_eq!((&rows[0], &rows[2]), (&vec![3.0, 4.0], &vec![1.0, 2.0]));
+        assert!(rows[1].iter().all(|x| x.is_nan()));
+    }
+}

@@ -1,0 +1,75 @@
+//! Checks that targets fit the predictions.
+
+use crate::device::DeviceExt;
+use crate::error::explain;
+use candle_core::{Result, Tensor};
+
+/// Checks that predictions and targets have the same shape, type and device.
+pub(super) fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    if y_hat.dims() != y.dims() {
+        return Err(explain(
+            format!(
+                "{loss}: predictions of shape {:?} do not fit targets of shape {:?}",
+                y_hat.dims(),
+                y.dims()
+            ),
+            format!("Bring them to one shape: y.reshape({:?})?", y_hat.dims()),
+        ));
+    }
+    if y_hat.dtype() != y.dtype() {
+        let (p, t) = (y_hat.dtype(), y.dtype().as_str());
+        return Err(explain(
+            format!(
+                "{loss}: predictions are {}, but targets are {t}",
+                p.as_str()
+            ),
+            format!("Convert the targets: y.to_dtype(DType::{p:?})?"),
+        ));
+    }
+    same_device(loss, y_hat, y)
+}
+
+/// Checks that predictions and targets are on the same device.
+pub(crate) fn same_device(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    match y_hat.device().same_device(y.device()) {
+        true => Ok(()),
+        false => Err(explain(
+            format!(
+                "{loss}: predictions are on {}, but targets are on {}",
+                y_hat.device().label(),
+                y.device().label()
+            ),
+            "Move the targets: y.to_device(y_hat.device())?",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ops::loss::{bce_with_logits, huber_loss, l1_loss, mse_loss};
+    use crate::tensor::{tensor, zeros};
+    use candle_core::Device;
+
+    #[test]
+    fn targets_that_do_not_fit_are_an_error() {
+        let (a, b) = (
+            zeros((2, 1), &Device::Cpu).unwrap(),
+            zeros(2, &Device::Cpu).unwrap(),
+        );
+        for result in [
+            mse_loss(&a, &b),
+            l1_loss(&a, &b),
+            huber_loss(&a, &b, 1.0),
+            bce_with_logits(&a, &b),
+        ] {
+            let message = result.unwrap_err().to_string();
+            assert!(
+                message.contains("[2, 1] do not fit targets of shape [2]"),
+                "{message}"
+            );
+        }
+        let integers = tensor(&[1, 2], &Device::Cpu).unwrap();
+        let message = mse_loss(&b, &integers).unwrap_err().to_string();
+        assert!(message.contains("targets are i64"), "{message}");
+    }
+}

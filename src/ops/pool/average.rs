@@ -1,0 +1,144 @@
+//! The kernel of average pooling.
+//!
+//! An output row first sums its input rows, column by column, then neighbouring columns: both loops run
+//! over contiguous elements.
+
+use super::plane::{Plane, Pool2dSpec, zeroed};
+use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::shared_slice::SharedSlice;
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{CpuView, vec_by_chunks};
+use candle_core::{Result, Tensor};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+pub(super) fn avg_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
+    let input = x.contiguous()?;
+    let view = CpuView::of(&input)?;
+    let values = view.as_slice::<T>()?;
+    let planes = values.len() / plane.elements();
+    let count = plane.out_elements();
+    let mut y = vec![T::ZERO; planes * count];
+    let outs = SharedSlice::new(&mut y);
+    for_each_task(planes, |i| {
+        // SAFETY: each task has its own plane, and the planes do not overlap.
+        let y = unsafe { outs.part(i * count, count) };
+        avg_pool_plane(
+            plane,
+            &values[i * plane.elements()..][..plane.elements()],
+            y,
+        );
+    });
+    drop(view);
+    record(&[x], y, plane.output_shape(x)?, || Back::<T> {
+        plane,
+        x: x.dims().to_vec(),
+        element: PhantomData,
+    })
+}
+
+fn avg_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T]) {
+    let padding = plane.spec.padding;
+    let mut sums = vec![T::ZERO; plane.padded_width()];
+    for (row, y) in y.chunks_exact_mut(plane.out_width).enumerate() {
+        let sums_inside = &mut sums[padding..padding + plane.width];
+        sums_inside.fill(T::ZERO);
+        for row in plane.rows(row) {
+            add(&x[row * plane.width..][..plane.width], sums_inside);
+        }
+        means_of_columns(plane.spec, &sums, y);
+    }
+}
+
+multiversion! {
+    fn add<T: Element>(x: &[T], sums: &mut [T]) {
+        for (sum, x) in sums.iter_mut().zip(x) {
+            *sum += *x;
+        }
+    }
+}
+
+multiversion! {
+    fn means_of_columns<T: Element>(spec: Pool2dSpec, sums: &[T], y: &mut [T]) {
+        match spec.stride {
+            1 => means_of_columns_by::<T, 1>(spec, sums, y),
+            2 => means_of_columns_by::<T, 2>(spec, sums, y),
+            _ => means_of_columns_by::<T, 0>(spec, sums, y),
+        }
+    }
+}
+
+#[inline(always)]
+fn means_of_columns_by<T: Element, const STRIDE: usize>(spec: Pool2dSpec, sums: &[T], y: &mut [T]) {
+    let stride = if STRIDE == 0 { spec.stride } else { STRIDE };
+    let scale = T::ONE / T::of((spec.kernel * spec.kernel) as f64);
+    let span = (y.len() - 1) * stride + 1;
+    y.fill(T::ZERO);
+    for k in 0..spec.kernel {
+        let sums = &sums[k..][..span];
+        for (i, y) in y.iter_mut().enumerate() {
+            *y += sums[i * stride];
+        }
+    }
+    for y in y.iter_mut() {
+        *y *= scale;
+    }
+}
+
+struct Back<T> {
+    plane: Plane,
+    x: Vec<usize>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        _: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let view = CpuView::of(gradient)?;
+        let g = view.as_slice::<T>()?;
+        let plane = self.plane;
+        let count = self.x.iter().product();
+        // SAFETY: a chunk is a plane, which `zeroed` initialises.
+        let of_x = unsafe {
+            vec_by_chunks(
+                count,
+                plane.elements(),
+                |first, out: &mut [MaybeUninit<T>]| {
+                    let from = first / plane.elements() * plane.out_elements();
+                    spread_gradient(plane, &g[from..from + plane.out_elements()], zeroed(out));
+                },
+            )
+        };
+        let of_x = Tensor::from_vec(of_x, self.x.as_slice(), gradient.device())?;
+        Ok([Some(of_x), None, None])
+    }
+}
+
+/// Adds to each element of a patch its share of the patch's gradient.
+fn spread_gradient<T: Element>(plane: Plane, gradient: &[T], out: &mut [T]) {
+    let Pool2dSpec {
+        kernel,
+        stride,
+        padding,
+    } = plane.spec;
+    let scale = T::ONE / T::of((kernel * kernel) as f64);
+    let mut line = vec![T::ZERO; plane.padded_width()];
+    for (row, gradient) in gradient.chunks_exact(plane.out_width).enumerate() {
+        line.fill(T::ZERO);
+        for (g, first) in gradient.iter().zip((0..).step_by(stride)) {
+            let g = *g * scale;
+            for element in &mut line[first..first + kernel] {
+                *element += g;
+            }
+        }
+        for row in plane.rows(row) {
+            let out = &mut out[row * plane.width..][..plane.width];
+            add(&line[padding..padding + plane.width], out);
+        }
+    }
+}
