@@ -1,4 +1,4 @@
-//! Makes our `write` (see `relay/order.rs` of the crate `taper-session`) the one that cells call.
+//! Exports our `write` (see `relay/order.rs` of the crate `taper-session`), so that cells call it.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -4,7 +4,8 @@ mod common;
 
 use common::browser::{free_port, has_chromium};
 use common::python::{cache, python};
-use common::{Said, notebook_of, root, run_within, taper};
+use common::{Said, notebook_of, root, run_within, signal_group, taper};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -335,9 +336,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let group = libc::pid_t::try_from(self.process.id()).expect("process numbers are small");
-        // SAFETY: the child leads its own group and is not collected yet.
-        unsafe { libc::kill(-group, libc::SIGKILL) };
+        signal_group(&self.process, Signal::KILL);
         let _ = self.process.wait();
     }
 }

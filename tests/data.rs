@@ -18,14 +18,14 @@ const LIMIT: Duration = Duration::from_secs(120);
 const TRAIN: &str = "fashion_mnist/train-00000-of-00001.parquet";
 const TEST: &str = "fashion_mnist/test-00000-of-00001.parquet";
 
-/// As many pictures as the real set has, of ten kinds.
+/// Returns a parquet file with as many images as the real set, of ten kinds.
 fn full(count: usize) -> Vec<u8> {
     let kinds: Vec<_> = (0..10u8)
         .map(|class| Some(png([1, 28, 28], &[class * 20; 784])))
         .collect();
-    let pictures: Vec<_> = (0..count).map(|i| kinds[i % 10].clone()).collect();
+    let images: Vec<_> = (0..count).map(|i| kinds[i % 10].clone()).collect();
     let labels: Vec<i64> = (0..count as i64).map(|i| i % 10).collect();
-    parquet_file("image", &pictures, &labels)
+    parquet_file("image", &images, &labels)
 }
 
 fn hub() -> FakeHub {
@@ -73,23 +73,23 @@ fn list(folder: &Path) -> String {
 }
 
 #[test]
-fn a_set_is_listed_downloaded_and_then_there() {
+fn a_downloaded_set_is_listed_as_ready() {
     let (hub, folder) = (hub(), TempDir::new().unwrap());
     let before = list(folder.path());
     let line =
-        "fashion-mnist -      36 MB  60,000 + 10,000 pictures: clothes and shoes, 28 x 28, grey\n";
+        "fashion-mnist -      36 MB  60,000 + 10,000 images: clothes and shoes, 28 x 28, grey\n";
     assert!(before.contains(line), "{before}");
     let said = run_within(LIMIT, get(folder.path(), &hub.endpoint));
     assert_complete(folder.path(), &said);
     let after = list(folder.path());
-    assert!(after.contains("fashion-mnist there "), "{after}");
+    assert!(after.contains("fashion-mnist ready "), "{after}");
     // There is nothing more to do, so no hub is needed.
     let said = run_within(LIMIT, get(folder.path(), "http://127.0.0.1:9"));
     assert_complete(folder.path(), &said);
 }
 
 #[test]
-fn killed_in_the_middle_it_goes_on_where_it_was() {
+fn a_killed_download_is_resumed() {
     let (hub, folder) = (hub(), TempDir::new().unwrap());
     hub.fail([Fault::Stall(20_000)]);
     let mut first = get(folder.path(), &hub.endpoint)
@@ -111,7 +111,7 @@ fn killed_in_the_middle_it_goes_on_where_it_was() {
 }
 
 #[test]
-fn of_two_at_once_one_waits() {
+fn one_of_two_processes_waits() {
     let (hub, folder) = (hub(), TempDir::new().unwrap());
     let both = [(); 2].map(|()| get(folder.path(), &hub.endpoint));
     let both = std::thread::scope(|scope| {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::browser::{free_port, has_chromium};
-use common::{notebook_of, python::python, root, run_within, taper};
+use common::{notebook_of, python::python, root, run_within, signal_group, taper};
+use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -149,7 +150,7 @@ impl Lab {
     /// Being asked to end, everything does, the kernel too: nobody holds the output any more.
     fn ends_when_asked(mut self) {
         let patience = Instant::now() + TO_END;
-        self.signal(libc::SIGTERM);
+        signal_group(&self.process, Signal::TERM);
         loop {
             let left = patience.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
@@ -159,17 +160,11 @@ impl Lab {
             }
         }
     }
-
-    fn signal(&self, signal: libc::c_int) {
-        let group = libc::pid_t::try_from(self.process.id()).expect("process numbers are small");
-        // SAFETY: the child leads its own group and is not collected yet.
-        unsafe { libc::kill(-group, signal) };
-    }
 }
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        self.signal(libc::SIGTERM);
+        signal_group(&self.process, Signal::TERM);
         let _ = self.process.wait();
     }
 }

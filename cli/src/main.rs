@@ -2,6 +2,7 @@
 
 mod commands;
 mod data;
+mod program_name;
 mod setup;
 
 use clap::Parser;
@@ -9,7 +10,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use taper_kernel::spare;
 
-/// rust-analyzer allocates without end; this makes every cell quicker.
+/// rust-analyzer allocates all the time; this allocator makes every cell faster.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -25,24 +26,24 @@ enum Taper {
     Run(commands::run::Arguments),
     /// Execute notebooks and compare with the outputs stored in them
     Test(commands::test::Arguments),
-    /// Data sets that are downloaded: which there are, and getting one
+    /// List the data sets that can be downloaded, or download one
     Data(commands::data::Arguments),
-    /// Make notebooks a plain cargo project
+    /// Export notebooks as a plain cargo project
     Export(commands::export::Arguments),
-    /// Build or show the book, whose pages are the notebooks
+    /// Build or serve the book, whose pages are the notebooks
     Book(commands::book::Arguments),
-    /// What mdBook calls to make pages of notebooks
+    /// Render notebooks as pages, for mdBook
     Mdbook(commands::mdbook::Arguments),
     /// Run a command that compiles for NVIDIA GPUs, such as cargo
     Cuda(commands::cuda::Arguments),
-    /// Say what is there and what to do about what is not
+    /// Check the installation, and name the next step for what is missing
     Doctor,
-    /// Check Taper on an NVIDIA GPU, and write a report
+    /// Check Taper on an NVIDIA GPU and write a report
     GpuCheck(commands::gpu_check::Arguments),
-    /// A session behind two pipes: cells in, events out, both as lines of JSON
+    /// Run a session behind two pipes: cells in, events out, both as lines of JSON
     #[command(hide = true)]
     Events,
-    /// The kernel, as Jupyter starts it
+    /// Run the kernel, as Jupyter starts it
     Kernel(commands::kernel::Arguments),
 }
 
@@ -54,7 +55,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Some of our processes are this program under another name or first argument.
+/// Runs what the name and the first argument of this process ask for: some of our processes are this
+/// program under another name.
 fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     if let Some(ended) = taper_session::hook(arguments) {
         return ended;

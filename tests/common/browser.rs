@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::Command;
 
 /// Whether there is a Chromium; says that the test is skipped where there is none.
-pub fn has_chromium() -> bool {
+pub(crate) fn has_chromium() -> bool {
     let named = std::env::var("CHROMIUM").ok();
     let names = named.as_deref().map_or(
         vec!["chromium", "chromium-browser", "google-chrome"],
@@ -29,7 +29,7 @@ pub fn has_chromium() -> bool {
 }
 
 /// A port on which nobody listens.
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     listener.expect("a free port").port()
 }

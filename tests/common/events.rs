@@ -15,31 +15,31 @@ const FOR_A_CELL: Duration = Duration::from_secs(120);
 
 /// The one session of a test file. Cells of several tests run in it, one test at a time; each test
 /// defines the variables it uses, since another may have ended the process in which they live.
-pub struct Events {
+pub(crate) struct Events {
     process: Child,
     requests: ChildStdin,
     answers: Receiver<Value>,
 }
 
 /// What a cell did, adjacent texts of one stream joined.
-pub type Ran = Vec<Value>;
+pub(crate) type Ran = Vec<Value>;
 
 static SHARED: Mutex<Option<Events>> = Mutex::new(None);
 
 /// Has the session to itself. A test that fails in mid-cell throws it away.
-pub struct Borrowed {
+pub(crate) struct Borrowed {
     session: Option<Events>,
     place: MutexGuard<'static, Option<Events>>,
 }
 
-pub fn session() -> Borrowed {
+pub(crate) fn session() -> Borrowed {
     let mut place = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let session = Some(place.take().unwrap_or_else(Events::start));
     Borrowed { session, place }
 }
 
 /// A session that no other test sees, for one that would spoil the shared one.
-pub fn own_session() -> Events {
+pub(crate) fn own_session() -> Events {
     Events::start()
 }
 
@@ -53,17 +53,17 @@ impl Drop for Borrowed {
 
 impl Borrowed {
     /// Runs a cell and gives its events.
-    pub fn run(&mut self, code: &str) -> Ran {
+    pub(crate) fn run(&mut self, code: &str) -> Ran {
         self.run_with(json!({ "code": code }), |_| {})
     }
 
     /// Runs the cell of a whole request; `seen` hears of each event when it arrives.
-    pub fn run_with(&mut self, request: Value, seen: impl FnMut(&Value)) -> Ran {
+    pub(crate) fn run_with(&mut self, request: Value, seen: impl FnMut(&Value)) -> Ran {
         self.session().run(&request, seen)
     }
 
     /// The most memory that the process of the session has ever held, in megabytes.
-    pub fn peak_memory(&mut self) -> f64 {
+    pub(crate) fn peak_memory(&mut self) -> f64 {
         let file = format!("/proc/{}/status", self.session().process.id());
         let status = std::fs::read_to_string(file).expect("the session lives");
         let line = status
@@ -116,7 +116,7 @@ impl Events {
     }
 
     /// Runs the cell of a request; `seen` hears of each event when it arrives.
-    pub fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
+    pub(crate) fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
         self.send(request);
         let deadline = Instant::now() + FOR_A_CELL;
         let mut ran = Ran::new();
@@ -169,11 +169,11 @@ fn add(ran: &mut Ran, mut event: Value) {
     ran.push(event);
 }
 
-pub fn words(value: &Value) -> &str {
+pub(crate) fn words(value: &Value) -> &str {
     value.as_str().expect("it is text")
 }
 
-pub fn without_colours(line: &str) -> String {
+pub(crate) fn without_colours(line: &str) -> String {
     let mut parts = line.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |plain, part| {
@@ -182,33 +182,33 @@ pub fn without_colours(line: &str) -> String {
 }
 
 /// Text on standard output.
-pub fn out(text: &str) -> Value {
+pub(crate) fn out(text: &str) -> Value {
     json!({ "event": "text", "stream": "stdout", "text": text })
 }
 
 /// Text on standard error.
-pub fn err(text: &str) -> Value {
+pub(crate) fn err(text: &str) -> Value {
     json!({ "event": "text", "stream": "stderr", "text": text })
 }
 
 /// Something shown with `display`.
-pub fn display(data: Value) -> Value {
+pub(crate) fn display(data: Value) -> Value {
     json!({ "event": "display", "data": data, "metadata": {}, "display_id": null })
 }
 
 /// The value of the cell in one text.
-pub fn value(text: &str) -> Value {
+pub(crate) fn value(text: &str) -> Value {
     result(json!({ "text/plain": text }))
 }
 
 /// The value of the cell.
-pub fn result(data: Value) -> Value {
+pub(crate) fn result(data: Value) -> Value {
     json!({ "event": "result", "data": data, "metadata": {} })
 }
 
 /// An error; `line` and `column` are 0 where they are not known. `quote` is what the traceback
 /// shows below name and message.
-pub fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
+pub(crate) fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
     let summary = format!("{name}: {message}");
     let traceback: Vec<&str> = summary.lines().chain(quote.iter().copied()).collect();
     let location = (line > 0).then(|| json!({ "line": line, "column": null }));
@@ -216,7 +216,11 @@ pub fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
 }
 
 /// A compile error, and all that the student reads.
-pub fn compile_error(message: &str, (line, column): (usize, usize), traceback: &str) -> Value {
+pub(crate) fn compile_error(
+    message: &str,
+    (line, column): (usize, usize),
+    traceback: &str,
+) -> Value {
     let location = json!({ "line": line, "column": column });
     let traceback: Vec<&str> = traceback.lines().collect();
     json!({

@@ -15,7 +15,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// What happens to one transfer of a file.
-pub enum Fault {
+pub(crate) enum Fault {
     /// The connection closes after so many bytes.
     Cut(usize),
     /// Nothing more comes after so many bytes.
@@ -26,8 +26,8 @@ pub enum Fault {
 }
 
 /// Answers until the test ends.
-pub struct FakeHub {
-    pub endpoint: String,
+pub(crate) struct FakeHub {
+    pub(crate) endpoint: String,
     state: Arc<State>,
 }
 
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl FakeHub {
-    pub fn start<const N: usize>(files: [(&str, Vec<u8>); N]) -> Self {
+    pub(crate) fn start<const N: usize>(files: [(&str, Vec<u8>); N]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("it is bound").port();
         let files = files.map(|(path, content)| (path.to_owned(), content));
@@ -66,15 +66,15 @@ impl FakeHub {
     }
 
     /// The next transfers go wrong, one after the other.
-    pub fn fail<const N: usize>(&self, faults: [Fault; N]) {
+    pub(crate) fn fail<const N: usize>(&self, faults: [Fault; N]) {
         self.state.faults.lock().unwrap().extend(faults);
     }
 
-    pub fn tell_checksum(&self, checksum: Option<&str>) {
+    pub(crate) fn tell_checksum(&self, checksum: Option<&str>) {
         *self.state.checksum.lock().unwrap() = checksum.map(str::to_owned);
     }
 
-    pub fn transfers(&self) -> Vec<(String, usize)> {
+    pub(crate) fn transfers(&self) -> Vec<(String, usize)> {
         self.state.transfers.lock().unwrap().clone()
     }
 }
@@ -177,7 +177,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A PNG of these bytes, which are grey or red, green and blue for each pixel.
-pub fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
+pub(crate) fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     encoder.set_color(if channels == 1 {
@@ -193,7 +193,7 @@ pub fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
 
 /// A parquet file as the hub has it: a group of bytes and path, and a label, a thousand in a row
 /// group. Pictures may be missing.
-pub fn parquet_file(column: &str, pictures: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
+pub(crate) fn parquet_file(column: &str, images: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
     let schema = format!(
         "message schema {{ optional group {column} {{ optional binary bytes; optional binary path (STRING); }} \
          optional int64 label; }}"
@@ -204,10 +204,10 @@ pub fn parquet_file(column: &str, pictures: &[Option<Vec<u8>>], labels: &[i64]) 
         .build();
     let mut writer =
         SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("it is written");
-    for (pictures, labels) in pictures.chunks(1000).zip(labels.chunks(1000)) {
+    for (images, labels) in images.chunks(1000).zip(labels.chunks(1000)) {
         let mut group = writer.next_row_group().expect("it is written");
-        let paths: Vec<_> = pictures.iter().map(|_| Some(b"a.png".to_vec())).collect();
-        write_bytes(&mut group, pictures);
+        let paths: Vec<_> = images.iter().map(|_| Some(b"a.png".to_vec())).collect();
+        write_bytes(&mut group, images);
         write_bytes(&mut group, &paths);
         let mut labels_writer = group
             .next_column()

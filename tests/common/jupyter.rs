@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// The first set-up of all builds the warm image.
 const TO_SET_UP: Duration = Duration::from_secs(900);
 
-pub struct Jupyter {
+pub(crate) struct Jupyter {
     folder: TempDir,
     _turn: MutexGuard<'static, ()>,
 }
@@ -21,7 +21,7 @@ pub struct Jupyter {
 impl Jupyter {
     /// Registers the kernel as `taper setup --jupyter` does. One test after the other has it: a
     /// kernel needs half a gigabyte.
-    pub fn with_our_kernel() -> Jupyter {
+    pub(crate) fn with_our_kernel() -> Jupyter {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let jupyter = Jupyter {
@@ -36,21 +36,21 @@ impl Jupyter {
     }
 
     /// Calls a script of `tests/python`.
-    pub fn script(&self, name: &str) -> Command {
+    pub(crate) fn script(&self, name: &str) -> Command {
         let mut command = Command::new(python());
         command.arg(Path::new("tests/python").join(name));
         self.sees(command)
     }
 
     /// Calls `jupyter`.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(python().with_file_name("jupyter"));
         command.args(arguments);
         self.sees(command)
     }
 
     /// A folder of one's own.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 

@@ -1,13 +1,14 @@
-//! What the tests that cross rooms share: the real program, under a time limit.
+//! Helpers of the tests of the command: they start the real program, with a time limit.
 
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
-pub mod browser;
-pub mod events;
-pub mod jupyter;
-pub mod python;
+pub(crate) mod browser;
+pub(crate) mod events;
+pub(crate) mod jupyter;
+pub(crate) mod python;
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -18,16 +19,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The folder of the repository.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent()
-        .expect("the package lies in the repository")
+        .expect("the package is in the repository")
         .to_owned()
 }
 
 /// A call of the program `taper` in the repository's folder, as from a terminal: without the
 /// libraries that cargo shows to the programs it starts.
-pub fn taper(arguments: &[&str]) -> Command {
+pub(crate) fn taper(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
     command
         .args(arguments)
@@ -38,7 +39,7 @@ pub fn taper(arguments: &[&str]) -> Command {
 }
 
 /// A notebook for our kernel with these code cells.
-pub fn notebook_of(cells: &[&str]) -> Value {
+pub(crate) fn notebook_of(cells: &[&str]) -> Value {
     let cells = (1..).zip(cells).map(|(number, source)| {
         json!({
             "cell_type": "code", "id": format!("cell-{number}"), "metadata": {},
@@ -54,22 +55,22 @@ pub fn notebook_of(cells: &[&str]) -> Value {
 
 /// How a program ended, and what it said.
 #[derive(Debug)]
-pub struct Said {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Said {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Said {
     /// Both streams, for messages of failed assertions.
-    pub fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         format!("{}\n{}\n{}", self.status, self.stdout, self.stderr)
     }
 }
 
 /// Runs a program to its end. When the time is over, it and all that it started are killed, and
 /// the test fails with what it had said until then.
-pub fn run_within(limit: Duration, mut command: Command) -> Said {
+pub(crate) fn run_within(limit: Duration, mut command: Command) -> Said {
     let name = format!("{command:?}");
     // A spare would stay behind; the tests of the standby say what they want.
     if !command.get_envs().any(|(name, _)| name == "TAPER_STANDBY") {
@@ -86,7 +87,7 @@ pub fn run_within(limit: Duration, mut command: Command) -> Said {
     let stderr = read(child.stderr.take().expect("it is piped"));
     let ended = wait_within(limit, &child);
     if !ended {
-        kill_group(&child);
+        signal_group(&child, Signal::KILL);
     }
     let status = child.wait().expect("a child can be waited for");
     let said = Said {
@@ -106,28 +107,20 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// Whether the child ends in time; it is not collected.
+/// Returns whether the child ends in time. It stays for `Child::wait`.
 fn wait_within(limit: Duration, child: &Child) -> bool {
     let (sender, ended) = mpsc::channel();
-    let pid = child.id();
+    let child = Pid::from_child(child);
     std::thread::spawn(move || {
-        // SAFETY: zeros are a valid siginfo_t; WNOWAIT leaves the child for `Child::wait`.
-        unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            libc::waitid(
-                libc::P_PID,
-                pid,
-                &raw mut info,
-                libc::WEXITED | libc::WNOWAIT,
-            );
-        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = waitid(WaitId::Pid(child), options);
         let _ = sender.send(());
     });
     ended.recv_timeout(limit).is_ok()
 }
 
-fn kill_group(child: &Child) {
-    let group = libc::pid_t::try_from(child.id()).expect("process numbers are small");
-    // SAFETY: the child leads its own group and is not collected yet.
-    unsafe { libc::kill(-group, libc::SIGKILL) };
+/// Sends a signal to the processes of a child that leads its own group and is not collected yet.
+pub(crate) fn signal_group(child: &Child, signal: Signal) {
+    // They may have ended already.
+    let _ = kill_process_group(Pid::from_child(child), signal);
 }

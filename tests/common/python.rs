@@ -15,7 +15,7 @@ const REQUIREMENTS: [&str; 2] = [
 const TO_INSTALL: Duration = Duration::from_secs(600);
 
 /// The environment's `python`. It is made once for each list of packages, in Taper's cache.
-pub fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     // Tests run side by side, and one of them makes it.
     static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = folder();
@@ -42,7 +42,7 @@ fn folder() -> PathBuf {
 }
 
 /// Taper's cache.
-pub fn cache() -> PathBuf {
+pub(crate) fn cache() -> PathBuf {
     match std::env::var_os("TAPER_CACHE") {
         Some(cache) => PathBuf::from(cache),
         None => dirs::cache_dir()

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// A cache of one's own, and what lies beside it.
-pub struct Place {
+pub(crate) struct Place {
     folder: PathBuf,
     python: Option<PathBuf>,
     _temporary: Option<TempDir>,
@@ -20,7 +20,7 @@ pub struct Place {
 
 impl Place {
     /// Nothing is set up; JupyterLab is a stand-in.
-    pub fn empty() -> Place {
+    pub(crate) fn empty() -> Place {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         Place {
             folder: folder.path().to_owned(),
@@ -30,7 +30,7 @@ impl Place {
     }
 
     /// Nothing is set up; JupyterLab is the real one.
-    pub fn with_real_python() -> Place {
+    pub(crate) fn with_real_python() -> Place {
         Place {
             python: None,
             ..Place::empty()
@@ -38,7 +38,7 @@ impl Place {
     }
 
     /// Everything is set up.
-    pub fn ready() -> Place {
+    pub(crate) fn ready() -> Place {
         static READY: LazyLock<Place> = LazyLock::new(|| {
             let place = Place {
                 folder: fresh("set-up"),
@@ -61,34 +61,34 @@ impl Place {
         place
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.folder
     }
 
-    pub fn cache(&self) -> PathBuf {
+    pub(crate) fn cache(&self) -> PathBuf {
         self.path().join("cache")
     }
 
     /// The work directory of the one image.
-    pub fn image(&self) -> Option<PathBuf> {
+    pub(crate) fn image(&self) -> Option<PathBuf> {
         let mut images = fs::read_dir(self.cache().join("images")).ok()?;
         Some(images.next()?.ok()?.path().join("work"))
     }
 
     /// A file below the image's work directory whose name begins and ends like this.
-    pub fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
+    pub(crate) fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
         find(&self.image()?, &|name| {
             name.starts_with(begin) && name.ends_with(end)
         })
     }
 
     /// The folders of sessions that run, or did not clear up.
-    pub fn sessions(&self) -> usize {
+    pub(crate) fn sessions(&self) -> usize {
         fs::read_dir(self.cache().join("sessions")).map_or(0, Iterator::count)
     }
 
     /// A notebook with this one code cell.
-    pub fn notebook(&self, code: &str) -> PathBuf {
+    pub(crate) fn notebook(&self, code: &str) -> PathBuf {
         let cell = serde_json::json!({
             "cell_type": "code", "id": "only", "execution_count": null, "metadata": {},
             "outputs": [], "source": code,
@@ -103,7 +103,7 @@ impl Place {
     }
 
     /// A call of the real command; nothing of the `cargo test` around us reaches it.
-    pub fn taper<const N: usize>(&self, arguments: [&str; N]) -> Call {
+    pub(crate) fn taper<const N: usize>(&self, arguments: [&str; N]) -> Call {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
@@ -144,13 +144,13 @@ impl Place {
     }
 
     /// `taper run` with a notebook of one cell.
-    pub fn run_cell(&self, code: &str) -> Said {
+    pub(crate) fn run_cell(&self, code: &str) -> Said {
         let notebook = self.notebook(code);
         self.taper(["run", &notebook.to_string_lossy()]).run()
     }
 
     /// The processes that work in this place, as the system lists them. All inherit the cache's name.
-    pub fn processes(&self) -> Vec<String> {
+    pub(crate) fn processes(&self) -> Vec<String> {
         let cache = format!("TAPER_CACHE={}", self.cache().display());
         let listed = Command::new("ps")
             .args(["axeww", "-o", "pid=,command="])
@@ -170,7 +170,7 @@ impl Place {
     }
 
     /// Waits until nobody works here any more.
-    pub fn becomes_quiet(&self) {
+    pub(crate) fn becomes_quiet(&self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while !self.processes().is_empty() {
             assert!(
@@ -184,28 +184,28 @@ impl Place {
 }
 
 /// A call that has not begun.
-pub struct Call {
+pub(crate) struct Call {
     command: Command,
     output: tempfile::TempPath,
 }
 
 impl Call {
-    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Call {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Call {
         self.command.env(name, value);
         self
     }
 
     /// Without a variable.
-    pub fn without(mut self, name: &str) -> Call {
+    pub(crate) fn without(mut self, name: &str) -> Call {
         self.command.env_remove(name);
         self
     }
 
-    pub fn run(self) -> Said {
+    pub(crate) fn run(self) -> Said {
         self.start().ends()
     }
 
-    pub fn start(mut self) -> Running {
+    pub(crate) fn start(mut self) -> Running {
         let output = File::create(&self.output).expect("the output's file");
         let errors = output.try_clone().expect("the output's file");
         let command = self
@@ -221,29 +221,29 @@ impl Call {
 }
 
 /// A call that has begun.
-pub struct Running {
-    pub child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     output: tempfile::TempPath,
 }
 
 impl Running {
     /// What it has printed so far, on both streams.
-    pub fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
     }
 
-    pub fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_some()
     }
 
     /// Ends this process alone, at once; whom it started is left.
-    pub fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().expect("it is our child");
         self.child.wait().expect("it is our child");
     }
 
     /// Waits until this is so; `false` if the command ended before.
-    pub fn until(&mut self, mut is_so: impl FnMut(&Running) -> bool) -> bool {
+    pub(crate) fn until(&mut self, mut is_so: impl FnMut(&Running) -> bool) -> bool {
         let patience = Instant::now() + LIMIT;
         while !is_so(self) {
             if self.has_ended() {
@@ -259,7 +259,7 @@ impl Running {
         true
     }
 
-    pub fn ends(mut self) -> Said {
+    pub(crate) fn ends(mut self) -> Said {
         self.until(|_| false);
         let status = self.child.wait().expect("it is our child");
         Said {
@@ -271,27 +271,27 @@ impl Running {
 
 /// How a call ended and what it printed, on both streams.
 #[derive(Debug)]
-pub struct Said {
-    pub status: ExitStatus,
-    pub text: String,
+pub(crate) struct Said {
+    pub(crate) status: ExitStatus,
+    pub(crate) text: String,
 }
 
 impl Said {
     #[track_caller]
-    pub fn succeeds(self) -> Said {
+    pub(crate) fn succeeds(self) -> Said {
         assert!(self.status.success(), "{}:\n{}", self.status, self.text);
         self
     }
 
     #[track_caller]
-    pub fn fails(self) -> Said {
+    pub(crate) fn fails(self) -> Said {
         assert_eq!(self.status.code(), Some(1), "it said:\n{}", self.text);
         self
     }
 
     /// Prints this, not necessarily in one line.
     #[track_caller]
-    pub fn says(self, words: &str) -> Said {
+    pub(crate) fn says(self, words: &str) -> Said {
         assert!(
             self.text.contains(words),
             "expected `{words}` in:\n{}",
@@ -302,7 +302,7 @@ impl Said {
 }
 
 /// The first file below `folder` with such a name. What vanishes meanwhile is passed over.
-pub fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
+pub(crate) fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
     for entry in fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -330,14 +330,14 @@ fn without_a_driver() -> std::ffi::OsString {
 }
 
 /// The PATH with a folder before all others.
-pub fn with_first(folder: &Path) -> std::ffi::OsString {
+pub(crate) fn with_first(folder: &Path) -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let first = std::iter::once(folder.to_owned());
     std::env::join_paths(first.chain(std::env::split_paths(&path))).expect("a PATH")
 }
 
 /// A folder with links to all programs on the PATH, but for some.
-pub fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> PathBuf {
+pub(crate) fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> PathBuf {
     let folder = folder.join("programs");
     fs::create_dir_all(&folder).expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -352,7 +352,7 @@ pub fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> Pa
 }
 
 /// Writes an executable script.
-pub fn script(file: &Path, text: &str) {
+pub(crate) fn script(file: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     fs::write(file, text).expect("the script is written");
@@ -360,7 +360,7 @@ pub fn script(file: &Path, text: &str) {
 }
 
 /// An empty folder that all tests share and that the next run of the tests clears.
-pub fn fresh(name: &str) -> PathBuf {
+pub(crate) fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder).expect("what the last run left is cleared");

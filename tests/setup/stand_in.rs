@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The stand-in for the clone. It has what the process that runs the cells looks for.
-pub fn home() -> &'static Path {
+pub(crate) fn home() -> &'static Path {
     static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = fresh("stand-in");
         write_home(&folder);
@@ -55,7 +55,7 @@ cuda = []
 const LIBRARY: &str = r#"
 use std::io::Write;
 
-pub fn interrupted() -> bool {
+pub(crate) fn interrupted() -> bool {
     false
 }
 
@@ -70,26 +70,26 @@ extern "C" fn taper_flush() {
     let _ = std::io::stdout().flush();
 }
 
-pub mod prelude {
-    pub use std::fmt::Error;
+pub(crate) mod prelude {
+    pub(crate) use std::fmt::Error;
 
-    pub struct Cpu;
+    pub(crate) struct Cpu;
 
-    pub fn cpu() -> Cpu {
+    pub(crate) fn cpu() -> Cpu {
         Cpu
     }
 
     /// For which device this was compiled.
-    pub fn built_for() -> &'static str {
+    pub(crate) fn built_for() -> &'static str {
         if cfg!(feature = "cuda") { "cuda" } else { "cpu" }
     }
 
-    pub fn gpu(_index: usize) -> Result<Cpu, NoGpu> {
+    pub(crate) fn gpu(_index: usize) -> Result<Cpu, NoGpu> {
         Err(NoGpu)
     }
 
     #[derive(Debug)]
-    pub struct NoGpu;
+    pub(crate) struct NoGpu;
 
     impl std::fmt::Display for NoGpu {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -98,27 +98,27 @@ pub mod prelude {
     }
 
     /// What a product of matrices is made of, for a cell that never gets that far.
-    pub struct Matrix;
+    pub(crate) struct Matrix;
 
-    pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
+    pub(crate) fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
         Ok(Matrix)
     }
 
     impl Matrix {
-        pub fn matmul(&self, _other: &Matrix) -> Result<Matrix, NoGpu> {
+        pub(crate) fn matmul(&self, _other: &Matrix) -> Result<Matrix, NoGpu> {
             Ok(Matrix)
         }
 
-        pub fn sum_all(&self) -> Result<Matrix, NoGpu> {
+        pub(crate) fn sum_all(&self) -> Result<Matrix, NoGpu> {
             Ok(Matrix)
         }
 
-        pub fn to_scalar<T: Default>(&self) -> Result<T, NoGpu> {
+        pub(crate) fn to_scalar<T: Default>(&self) -> Result<T, NoGpu> {
             Ok(T::default())
         }
     }
 
-    pub fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
+    pub(crate) fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
         Ok(vec![0.0; size])
     }
 }
@@ -134,7 +134,7 @@ proc-macro = true
 "#;
 
 const MACROS: &str = "#[proc_macro]
-pub fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
+pub(crate) fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
     proc_macro::TokenStream::new()
 }
 ";

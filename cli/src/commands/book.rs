@@ -9,7 +9,7 @@ use taper_host::checkout;
 use taper_host::progress::Console;
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     what: What,
 }
@@ -22,7 +22,7 @@ enum What {
         #[arg(long, value_name = "FOLDER")]
         dest_dir: Option<PathBuf>,
     },
-    /// Show the book in the browser; a notebook that is saved appears by itself
+    /// Serve the book on this machine; pages follow when a notebook is saved
     Serve {
         /// The port on which the book is served
         #[arg(long, default_value_t = 3000)]
@@ -33,16 +33,16 @@ enum What {
     },
 }
 
-/// Becomes mdBook, so that Ctrl-C and other signals reach it and nobody else.
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+/// Becomes mdBook, so that Ctrl-C and other signals reach it directly.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = checkout::folder().join("book");
     if !folder.join("book.toml").exists() {
         bail!(
-            "There is no book in {}: start this command from a whole clone.",
+            "There is no book in {}: run this command from a complete clone of Taper.",
             folder.display()
         );
     }
-    // Asked first: a newer build may take this one's place on disk while mdBook is installed.
+    // Asked first: a newer build may replace this program on disk while mdBook is installed.
     let taper = std::env::current_exe().context("finding this program")?;
     let mut progress = Console::new();
     let program = mdbook::ensure(&mut progress)?;
@@ -58,9 +58,9 @@ fn complete(command: &mut Command, what: &What, folder: PathBuf) -> Result<()> {
     match what {
         What::Build { dest_dir } => {
             command.arg("build").arg(folder);
-            if let Some(place) = dest_dir {
-                // mdBook takes it from the book's folder, the person from where he is.
-                command.arg("--dest-dir").arg(std::path::absolute(place)?);
+            if let Some(folder) = dest_dir {
+                // Relative to the current folder; mdBook would take it relative to the book's.
+                command.arg("--dest-dir").arg(std::path::absolute(folder)?);
             }
         }
         What::Serve { port, open } => {

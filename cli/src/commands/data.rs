@@ -8,26 +8,26 @@ use std::process::ExitCode;
 use taper_host::progress::{Console, Progress};
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Name the data sets, their size, and whether they are there
+    /// List the data sets, their sizes, and which are downloaded
     List,
-    /// Download a data set, unless it is there already
+    /// Download a data set, unless it is complete already
     Get {
         #[arg(value_parser = PossibleValuesParser::new(ALL.iter().map(|set| set.name)))]
         name: String,
-        /// A folder with the files as their authors publish them, instead of a download
+        /// Read the files as their authors publish them from this folder, instead of downloading
         #[arg(long, value_name = "FOLDER")]
         from: Option<PathBuf>,
     },
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = store::folder()?;
     match &arguments.action {
         Action::List => list(&folder),
@@ -41,17 +41,17 @@ fn list(folder: &Path) {
         println!("{}", describe(set, store::is_there(set, folder)));
     }
     println!(
-        "\nThey lie in {}. To get one: cargo taper data get NAME",
+        "\nThey are stored in {}. To download one: cargo taper data get NAME",
         folder.display()
     );
     println!("Digits, Shapes, Leaves and SyntheticRegression come with Taper.");
 }
 
-fn describe(set: &DataSet, there: bool) -> String {
+fn describe(set: &DataSet, complete: bool) -> String {
     let [train, test] = set.parts.each_ref().map(|part| part.count / 1000);
-    let state = if there { "there" } else { "-" };
+    let state = if complete { "ready" } else { "-" };
     format!(
-        "{:13} {state:5} {:3} MB  {train},000 + {test},000 pictures: {}",
+        "{:13} {state:5} {:3} MB  {train},000 + {test},000 images: {}",
         set.name, set.megabytes, set.about
     )
 }

@@ -1,10 +1,12 @@
-//! `taper doctor`
+//! `taper doctor`: checks what Taper needs on this machine.
 
+mod finding;
 mod gpu;
 
 use crate::data::{ALL, store};
 use crate::setup::{jupyter::Jupyter, kernelspec};
 use anyhow::Result;
+use finding::{Finding, SET_UP, State};
 use std::process::ExitCode;
 use taper_host::progress::Console;
 use taper_host::python::interpreter;
@@ -12,25 +14,8 @@ use taper_host::{cache, checks, toolchain};
 use taper_session::image::{Condition, Image};
 use taper_session::image_key;
 
-/// The next step for most of what is missing.
-pub(super) const SET_UP: &str = "run `cargo taper setup`";
-
-/// One thing that Taper needs or can use.
-pub(super) struct Finding {
-    pub(super) name: &'static str,
-    pub(super) state: State,
-}
-
-pub(super) enum State {
-    Good(String),
-    /// Not there; works without.
-    Absent(String),
-    /// What is wrong, and what to do.
-    Bad(String),
-}
-
-/// Prints what is there; fails if something that is needed is not.
-pub fn run() -> Result<ExitCode> {
+/// Prints a line for each check; fails if something that is needed is missing.
+pub(crate) fn run() -> Result<ExitCode> {
     let mut findings = vec![
         finding(
             "Rust",

@@ -1,4 +1,4 @@
-//! `taper events`: a session behind two pipes, for tests and for programs that want no Jupyter.
+//! `taper events`: runs a session behind two pipes, for tests and for programs without Jupyter.
 //!
 //! Each line of standard input is a request, `{"code": "…"}`; each line of standard output an event
 //! of the cell, then `{"event": "done", "ok": true}`. A request may ask for an interrupt some
@@ -25,7 +25,7 @@ struct Request {
     input: Option<String>,
 }
 
-pub fn run() -> Result<ExitCode> {
+pub(crate) fn run() -> Result<ExitCode> {
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() }?;
@@ -59,7 +59,7 @@ struct Pipe {
 
 impl Front for Pipe {
     fn event(&mut self, event: Event) {
-        // Who has closed the pipe wants no more events.
+        // If the reader has closed the pipe, it needs no more events.
         let _ = write(&event);
         if let (Event::Text { text, .. }, Some(wanted)) = (&event, &self.interrupt_at)
             && text.contains(wanted)

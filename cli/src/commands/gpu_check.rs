@@ -1,6 +1,6 @@
-//! `taper gpu-check`: everything that only a machine with an NVIDIA card can show, in one report.
+//! `taper gpu-check`: checks in one report what can only be checked on a machine with an NVIDIA card.
 
-use super::export;
+use crate::program_name::program_name;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,18 +21,18 @@ const CHAPTERS: [&str; 4] = [
     "12-several-devices",
 ];
 
-/// Check Taper on an NVIDIA GPU: tests, chapters, speed beside PyTorch.
+/// Check Taper on an NVIDIA GPU: tests, chapters, speed compared with PyTorch.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// Where the report goes, as Markdown
+pub(crate) struct Arguments {
+    /// The file for the report, in Markdown
     #[arg(long, value_name = "FILE", default_value = "gpu-report.md")]
-    pub report: PathBuf,
+    pub(crate) report: PathBuf,
     /// Leave out the comparison with PyTorch, which downloads 4 GB the first time
     #[arg(long)]
-    pub no_pytorch: bool,
+    pub(crate) no_pytorch: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut progress = Console::new();
     let driver = match smi::ask() {
         Answer::Works(driver) => driver,
@@ -41,20 +41,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
              install its driver, 580 or newer."
         ),
         Answer::NoCard => bail!("The NVIDIA driver sees no card, so nothing can be checked."),
-        Answer::Broken(said) => bail!("The NVIDIA driver does not work. It says: {said}"),
+        Answer::Broken(said) => bail!("The NVIDIA driver does not work. Its message: {said}"),
     };
     let settings = gpu::for_cuda(&checkout::folder(), &mut progress)?;
-    let mut report = Report::new(&driver, &settings, settings_file(&arguments.report)?)?;
+    let mut report = Report::new(&driver, &settings, report_file(&arguments.report)?)?;
     for step in steps(arguments)? {
-        report.take(step, &settings, &mut progress)?;
+        report.run(step, &settings, &mut progress)?;
     }
     let failed = report.failed;
     progress.line(&format!(
         "{}: {}",
         report.file.display(),
         match failed {
-            0 => "everything has passed".to_owned(),
-            _ => format!("{failed} of {} steps have failed", report.steps),
+            0 => "all steps passed".to_owned(),
+            _ => format!("{failed} of {} steps failed", report.steps),
         }
     ));
     Ok(match failed {
@@ -63,17 +63,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-fn settings_file(report: &Path) -> Result<PathBuf> {
+fn report_file(report: &Path) -> Result<PathBuf> {
     std::path::absolute(report).with_context(|| format!("the report {}", report.display()))
 }
 
-/// One command, whose output is a part of the report.
+/// One command, whose output becomes a section of the report.
 struct Step {
     title: String,
     command: Command,
     /// Whether what it prints is Markdown.
     is_markdown: bool,
-    /// The notebook, if it prints the log of an exported one.
+    /// The notebook, if the command is the program exported from it.
     notebook: Option<PathBuf>,
 }
 
@@ -110,13 +110,13 @@ fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
     steps.extend(chapters()?);
     if !arguments.no_pytorch {
         let parts = ["benches/training/run.py", "--device", "cuda", "--no-candle"];
-        let title = "Steps of training beside eager PyTorch on the same card";
+        let title = "Training steps compared with eager PyTorch on the same card";
         steps.push(step(title, Path::new("python3"), &parts, true));
     }
     Ok(steps)
 }
 
-/// Exports the chapters that there are, and runs each as a program.
+/// Exports the chapters that exist; returns a step for each program.
 fn chapters() -> Result<Vec<Step>> {
     let home = checkout::folder();
     let notebook = |name: &&str| home.join("notebooks").join(name).with_extension("ipynb");
@@ -134,7 +134,7 @@ fn chapters() -> Result<Vec<Step>> {
     }
     let steps = there.into_iter().map(|name| {
         let notebook = notebook(&name);
-        let program = export::name_of(&notebook)?;
+        let program = program_name(&notebook)?;
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--release", "--features", "cuda"])
@@ -153,12 +153,12 @@ fn chapters() -> Result<Vec<Step>> {
     steps.collect()
 }
 
-/// Where the exported chapters lie.
+/// Returns the folder of the exported chapters.
 fn folder() -> Result<PathBuf> {
     Ok(taper_host::cache::folder()?.join("gpu-check"))
 }
 
-/// What has been found out, written down after each step.
+/// The results, written to the file after each step.
 struct Report {
     file: PathBuf,
     text: String,
@@ -190,37 +190,38 @@ impl Report {
         })
     }
 
-    fn take(&mut self, step: Step, settings: &Settings, progress: &mut dyn Progress) -> Result<()> {
+    /// Runs a step and adds its section.
+    fn run(&mut self, step: Step, settings: &Settings, progress: &mut dyn Progress) -> Result<()> {
         progress.line(&format!("{} …", step.title));
         let start = Instant::now();
         let mut command = step.command;
-        // Its progress is for the person, its output for the report.
-        let output = command
+        // Its progress is for the user, its output for the report.
+        let finished = command
             .envs(&settings.environment)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()
             .with_context(|| format!("starting {command:?}"))?;
-        let mut passed = output.status.success();
+        let mut passed = finished.status.success();
         if let Some(notebook) = step.notebook.filter(|_| passed) {
-            passed = keep_outputs(&notebook, &output.stdout, &self.machine)?;
+            passed = keep_outputs(&notebook, &finished.stdout, &self.machine)?;
         }
         let took = duration(start.elapsed());
         let verdict = if passed { "passed" } else { "FAILED" };
         self.steps += 1;
         self.failed += usize::from(!passed);
-        let said = shown(&String::from_utf8_lossy(&output.stdout));
-        let said = match step.is_markdown {
-            // Its headings stand below ours.
-            true => said
+        let output = shown(&String::from_utf8_lossy(&finished.stdout));
+        let output = match step.is_markdown {
+            // Its headings become subheadings of ours.
+            true => output
                 .replace("\n## ", "\n### ")
                 .trim_start_matches("## ")
                 .to_owned(),
-            false => format!("```\n{said}\n```"),
+            false => format!("```\n{output}\n```"),
         };
         writeln!(
             self.text,
-            "## {}: {verdict} in {took}\n\n{said}\n",
+            "## {}: {verdict} in {took}\n\n{output}\n",
             step.title
         )?;
         std::fs::write(&self.file, &self.text)
@@ -228,7 +229,7 @@ impl Report {
     }
 }
 
-/// Puts what a chapter has shown on the card beside its notebook, for the book's tab.
+/// Saves a chapter's outputs on the card next to its notebook, for the book's tab.
 fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
     let file = folder()?.join("chapter.log");
     std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
@@ -236,11 +237,11 @@ fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
     run.arg("run").arg(notebook).arg("--outputs").arg(file);
     let status = run.args(["--machine", machine]).status();
     Ok(status
-        .context("putting the outputs beside the notebook")?
+        .context("saving the outputs next to the notebook")?
         .success())
 }
 
-/// The text of an output: of a chapter's pictures and pages only the beginning of the line.
+/// Returns the text of an output, its lines cut: those of a chapter's figures are very long.
 fn shown(output: &str) -> String {
     const WIDTH: usize = 160;
     let line = |line: &str| match line.char_indices().nth(WIDTH) {
@@ -256,15 +257,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_are_cut_between_letters() {
+    fn long_lines_are_cut_between_characters() {
         let line = "ä".repeat(200);
         let cut = shown(&format!("short\n{line}\n\n"));
         assert_eq!(cut, format!("short\n{}…", "ä".repeat(160)));
     }
 
-    /// Without a card, it must not look as if something had been checked.
     #[test]
-    fn a_report_counts_what_has_failed() {
+    fn a_report_counts_failed_steps() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut report = Report {
             file: folder.path().join("report.md"),
@@ -287,7 +287,7 @@ mod tests {
             };
             let settings = Settings::default();
             report
-                .take(step, &settings, &mut Console::new())
+                .run(step, &settings, &mut Console::new())
                 .expect("it runs");
         }
         assert_eq!((report.steps, report.failed), (2, 1));

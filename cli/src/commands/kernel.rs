@@ -1,4 +1,4 @@
-//! `taper kernel`: what the kernelspec starts.
+//! `taper kernel`: runs the kernel; the kernelspec names this command.
 
 use anyhow::Result;
 use std::path::PathBuf;
@@ -8,13 +8,13 @@ use taper_kernel::{serve, spare};
 use taper_session::workspace::Workspace;
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// The file in which Jupyter says where the kernel shall listen
+pub(crate) struct Arguments {
+    /// The file in which Jupyter names the ports on which the kernel listens
     #[arg(long, value_name = "FILE")]
-    pub connection_file: PathBuf,
+    pub(crate) connection_file: PathBuf,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(ended) = spare::adopt(&arguments.connection_file)? {
         return Ok(ended);
     }
@@ -27,7 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         spare::start_later();
         Ok(Box::new(session))
     })?;
-    // The session may be stuck in a cell; its processes end with this one.
+    // A cell may still be running; its processes end with this one.
     Workspace::remove(&folder);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `taper lab`
+//! `taper lab`: completes the set-up and becomes JupyterLab.
 
 use crate::setup;
 use anyhow::{Context, Result, bail};
@@ -11,22 +11,22 @@ use taper_host::progress::Console;
 use taper_kernel::spare;
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The notebook to open
-    pub notebook: Option<PathBuf>,
+    pub(crate) notebook: Option<PathBuf>,
     /// Do not open a browser; print the address instead
     #[arg(long)]
-    pub no_browser: bool,
+    pub(crate) no_browser: bool,
     /// The port on which JupyterLab listens (default: the first free one from 8888)
     #[arg(long)]
-    pub port: Option<u16>,
-    /// An existing `jupyter` to use instead of one of Taper's own
+    pub(crate) port: Option<u16>,
+    /// Use this `jupyter` instead of Taper's own
     #[arg(long, value_name = "PATH")]
-    pub jupyter: Option<PathBuf>,
+    pub(crate) jupyter: Option<PathBuf>,
 }
 
-/// Becomes JupyterLab, so that Ctrl-C and other signals reach it and nobody else.
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+/// Becomes JupyterLab, so that Ctrl-C and other signals reach it directly.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let notebook = arguments.notebook.as_deref().map(existing).transpose()?;
     if let Some(port) = arguments.port {
         is_free(port)?;
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         "--MultiKernelManager.default_kernel_name={}",
         setup::kernelspec::NAME
     ));
-    // What remains is the address to open, and what goes wrong.
+    // Only the address to open and problems are printed.
     lab.arg("--log-level=WARN");
     if arguments.no_browser {
         lab.arg("--no-browser");
@@ -50,14 +50,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         lab.arg(format!("--ServerApp.port={port}"))
             .arg("--ServerApp.port_retries=0");
     }
-    if is_root_user() {
+    if rustix::process::geteuid().is_root() {
         // Jupyter refuses to start otherwise; in a container there is often no other user.
         lab.arg("--allow-root");
     }
     if let Some(notebook) = &notebook {
         lab.arg(notebook);
     }
-    eprintln!("Starting JupyterLab; Ctrl-C ends it.");
+    eprintln!("Starting JupyterLab; Ctrl-C stops it.");
     let error = lab.exec();
     Err(error).with_context(|| format!("starting {}", jupyter.program.display()))
 }
@@ -68,15 +68,16 @@ fn existing(notebook: &Path) -> Result<PathBuf> {
         .with_context(|| format!("there is no notebook {}", notebook.display()))
 }
 
-/// The folder that JupyterLab shows: the clone, unless the notebook or the person is elsewhere.
+/// Returns the folder that JupyterLab shows: the clone, if the notebook (or else the current folder) is
+/// inside it.
 fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
     let home = checkout::folder();
     let here = std::env::current_dir()?;
-    let place = notebook.and_then(Path::parent).unwrap_or(&here);
-    Ok(if place.starts_with(&home) {
+    let folder = notebook.and_then(Path::parent).unwrap_or(&here);
+    Ok(if folder.starts_with(&home) {
         home
     } else {
-        place.to_owned()
+        folder.to_owned()
     })
 }
 
@@ -87,9 +88,4 @@ fn is_free(port: u16) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn is_root_user() -> bool {
-    // SAFETY: plain system call.
-    unsafe { libc::geteuid() == 0 }
 }

@@ -1,4 +1,4 @@
-//! `taper mdbook`: what mdBook calls, by book/book.toml.
+//! `taper mdbook`: preprocessor and renderer that mdBook calls, by book/book.toml.
 
 use anyhow::{Context, Result};
 use std::io::{Read, Write};
@@ -6,21 +6,21 @@ use std::process::ExitCode;
 use taper_book as book;
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     step: Option<Step>,
 }
 
-/// Without one: chapters in, pages out, both as mdBook's JSON.
+/// Without a step: chapters in, pages out, both as mdBook's JSON.
 #[derive(Debug, clap::Subcommand)]
 enum Step {
-    /// Whether pages can be made for this renderer of mdBook
+    /// Report whether the preprocessor supports this renderer of mdBook
     Supports { renderer: String },
-    /// Put pictures, notebooks and the documentation beside the pages
+    /// Write images, notebooks and the documentation next to the pages
     Render,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     match &arguments.step {
         Some(Step::Supports { renderer }) if renderer == "html" => {}
         Some(Step::Supports { .. }) => return Ok(ExitCode::FAILURE),
@@ -36,6 +36,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn input() -> Result<String> {
     let mut input = String::new();
     let read = std::io::stdin().read_to_string(&mut input);
-    read.context("reading what mdBook says")?;
+    read.context("reading the request of mdBook")?;
     Ok(input)
 }

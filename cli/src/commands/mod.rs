@@ -1,18 +1,18 @@
 //! One file per subcommand.
 
-pub mod book;
-pub mod cuda;
-pub mod data;
-pub mod doctor;
-pub mod events;
-pub mod export;
-pub mod gpu_check;
-pub mod kernel;
-pub mod lab;
-pub mod mdbook;
-pub mod run;
-pub mod setup;
-pub mod test;
+pub(crate) mod book;
+pub(crate) mod cuda;
+pub(crate) mod data;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod gpu_check;
+pub(crate) mod kernel;
+pub(crate) mod lab;
+pub(crate) mod mdbook;
+pub(crate) mod run;
+pub(crate) mod setup;
+pub(crate) mod test;
 
 use std::path::Path;
 use taper_notebook::{StartEvaluator, log_evaluator};
@@ -20,7 +20,7 @@ use taper_notebook::{StartEvaluator, log_evaluator};
 /// Returns what starts the evaluator of the cells: a session, or a log of an exported program.
 ///
 /// Call it before any thread is started.
-pub fn evaluator(log: Option<&Path>) -> anyhow::Result<Box<StartEvaluator>> {
+pub(crate) fn evaluator(log: Option<&Path>) -> anyhow::Result<Box<StartEvaluator>> {
     if let Some(log) = log {
         return Ok(log_evaluator(log, taper_session::error_of)?);
     }

@@ -11,38 +11,38 @@ use taper_notebook::{Destination, RunOptions};
 /// with 1. Without --inplace or --output nothing is written. A notebook that fails or is
 /// interrupted is not written either: its file stays as it was, byte for byte.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The notebooks.
     #[arg(required = true, value_name = "NOTEBOOK")]
-    pub notebooks: Vec<PathBuf>,
+    pub(crate) notebooks: Vec<PathBuf>,
 
     /// Write the outputs into the notebooks.
     #[arg(long, conflicts_with = "output")]
-    pub inplace: bool,
+    pub(crate) inplace: bool,
 
     /// Write the notebook with its outputs to this file.
     #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// Write the outputs beside the notebook, as those of a GPU of this name: the book shows both.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["inplace", "output"])]
-    pub machine: Option<String>,
+    pub(crate) machine: Option<String>,
 
     /// How many notebooks to run at the same time (each takes about a gigabyte).
     #[arg(short, long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: u16,
+    pub(crate) jobs: u16,
 
     /// Continue after a cell that fails, write its error as its output, and exit with 0.
     #[arg(long)]
-    pub allow_errors: bool,
+    pub(crate) allow_errors: bool,
 
     /// Do not run the cells: take their outputs from this log of an exported program.
     #[arg(long, value_name = "LOG")]
-    pub outputs: Option<PathBuf>,
+    pub(crate) outputs: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let start = evaluator(arguments.outputs.as_deref())?;
     let options = RunOptions {
         destination: destination(arguments),

@@ -1,4 +1,4 @@
-//! `taper setup`
+//! `taper setup`: decides on the device and sets up what is missing.
 
 use crate::setup;
 use anyhow::Result;
@@ -11,17 +11,17 @@ use taper_host::progress::{Console, Progress};
 use taper_session::image::{Condition, Image};
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// An existing `jupyter` to use instead of one of Taper's own
+pub(crate) struct Arguments {
+    /// Use this `jupyter` instead of Taper's own
     #[arg(long, value_name = "PATH")]
-    pub jupyter: Option<PathBuf>,
-    /// Build for the CPU, also where there is a GPU
+    pub(crate) jupyter: Option<PathBuf>,
+    /// Build for the CPU, even if there is a GPU
     #[arg(long, conflicts_with = "cuda")]
-    pub cpu: bool,
-    /// Build for NVIDIA GPUs, also where there is none; for cards of this compute capability and all
-    /// later ones (default: that of the cards here, else 7.5)
+    pub(crate) cpu: bool,
+    /// Build for NVIDIA GPUs of this compute capability and later ones, even if there is none here
+    /// (default: the capability of the cards here, else 7.5)
     #[arg(long, value_name = "CAPABILITY", num_args = 0..=1, require_equals = true)]
-    pub cuda: Option<Option<Capability>>,
+    pub(crate) cuda: Option<Option<Capability>>,
 }
 
 impl Arguments {
@@ -34,22 +34,22 @@ impl Arguments {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut progress = Console::new();
-    // Before anything long begins: what a compiler is needed for in any case.
+    // Before anything that takes long: compilers are needed in any case.
     checks::compiler()?;
     checks::c_compiler()?;
     gpu::decide(arguments.target(), &checkout::folder(), &mut progress)?;
-    // A set-up that is asked for looks closer than the start of a kernel.
+    // An explicit set-up checks more than the start of a kernel.
     if let Condition::Damaged(file) = Image::verify(&taper_session::image_key()?, &mut progress)? {
         progress.line(&format!(
-            "The compiled packages are damaged ({}): building them again.",
+            "The compiled packages are damaged ({}); building them again.",
             file.display()
         ));
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut progress)?;
     progress.line(&format!(
-        "Taper is ready: {} knows the kernel \"{}\". Next: cargo taper lab notebooks/01-welcome.ipynb",
+        "Taper is ready: {} offers the kernel \"{}\". Next: cargo taper lab notebooks/01-welcome.ipynb",
         jupyter.program.display(),
         setup::kernelspec::DISPLAY_NAME
     ));

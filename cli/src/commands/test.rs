@@ -11,22 +11,22 @@ use std::process::ExitCode;
 /// only their presence counts. Cell tags: skip-execution, raises-exception, nbval-ignore-output,
 /// nbval-skip; or a comment line: // NBVAL_IGNORE_OUTPUT.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Notebooks, and folders in which to look for them.
     #[arg(default_value = "notebooks", value_name = "NOTEBOOK|FOLDER")]
-    pub notebooks: Vec<PathBuf>,
+    pub(crate) notebooks: Vec<PathBuf>,
 
     /// How many notebooks to run at the same time (each takes about a gigabyte).
     #[arg(short, long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: u16,
+    pub(crate) jobs: u16,
 
     /// Do not run the cells: take their outputs from this log of an exported program.
     #[arg(long, value_name = "LOG")]
-    pub outputs: Option<PathBuf>,
+    pub(crate) outputs: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let start = evaluator(arguments.outputs.as_deref())?;
     let (jobs, from_log) = (arguments.jobs.into(), arguments.outputs.is_some());
     Ok(taper_notebook::test(

@@ -1,4 +1,5 @@
-//! The binary version of CIFAR-10: per example one byte for the class, then the picture's bytes.
+//! Reads the binary version of CIFAR-10: for each example one byte for the class, then the bytes of
+//! the image.
 
 use super::examples::{Examples, check_label};
 use super::sets::{DataSet, Part};
@@ -15,7 +16,7 @@ const TRAIN: [&str; 5] = [
 const TEST: [&str; 1] = ["test_batch.bin"];
 
 /// Reads the files of one part.
-pub fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples> {
+pub(crate) fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples> {
     let files: &[&str] = match part.name {
         "test" => &TEST,
         _ => &TRAIN,
@@ -28,18 +29,18 @@ pub fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples> {
     Ok(examples)
 }
 
-fn read_file(path: &Path, picture: usize, count: usize, into: &mut Examples) -> Result<()> {
+fn read_file(path: &Path, image: usize, count: usize, into: &mut Examples) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-    let expected = count * (1 + picture);
+    let expected = count * (1 + image);
     if bytes.len() != expected {
         bail!(
-            "{} has {} bytes, expected were {expected}: {count} examples of {}",
+            "{} has {} bytes, expected {expected}: {count} examples of {}",
             path.display(),
             bytes.len(),
-            1 + picture
+            1 + image
         );
     }
-    for (example, record) in bytes.chunks_exact(1 + picture).enumerate() {
+    for (example, record) in bytes.chunks_exact(1 + image).enumerate() {
         into.labels.push(check_label(path, example, record[0])?);
         into.images.extend_from_slice(&record[1..]);
     }

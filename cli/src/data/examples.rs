@@ -1,18 +1,18 @@
-//! What every reader gives.
+//! The examples that every reader returns.
 
 use super::sets::{CLASSES, DataSet};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Pictures, one behind the other in the order channel, row, column, and their classes.
+/// Images, one after the other in the order channel, row, column, and their classes.
 #[derive(Debug, Default, PartialEq)]
-pub struct Examples {
-    pub images: Vec<u8>,
-    pub labels: Vec<u8>,
+pub(crate) struct Examples {
+    pub(crate) images: Vec<u8>,
+    pub(crate) labels: Vec<u8>,
 }
 
 impl Examples {
-    pub fn with_capacity(set: &DataSet, count: usize) -> Self {
+    pub(crate) fn with_capacity(set: &DataSet, count: usize) -> Self {
         Examples {
             images: Vec::with_capacity(count * set.bytes()),
             labels: Vec::with_capacity(count),
@@ -20,8 +20,8 @@ impl Examples {
     }
 }
 
-/// Refuses a class that is none; `example` counts from 0.
-pub fn check_label(
+/// Returns a label as a class, or an error if it is not a valid class; `example` counts from 0.
+pub(crate) fn check_label(
     file: &Path,
     example: usize,
     label: impl TryInto<u8> + Copy + std::fmt::Display,

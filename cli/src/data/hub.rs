@@ -1,4 +1,4 @@
-//! Downloads from the Hugging Face hub, or from a server that speaks as it does.
+//! Downloads from the Hugging Face hub, or from a mirror of it.
 
 use super::sets::{Part, Repository};
 use anyhow::{Context, Result, bail};
@@ -15,38 +15,38 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Proxy};
 
 /// Overrides the hub's address, for a mirror.
-pub const ENDPOINT: &str = "HF_ENDPOINT";
+pub(crate) const ENDPOINT: &str = "HF_ENDPOINT";
 const HUGGING_FACE: &str = "https://huggingface.co";
 
-/// How often a download goes on by itself after the connection was cut.
+/// How often an interrupted download is resumed automatically.
 const RESUMES: usize = 5;
-/// The hub sends from a server of its choice.
+/// The hub redirects to the server that sends the file.
 const REDIRECTS: usize = 5;
 const MEGABYTE: u64 = 1_000_000;
 
-/// The hub, as it can be reached from here.
-pub struct Hub {
+/// The hub, with the settings of the connection.
+pub(crate) struct Hub {
     endpoint: String,
     agent: Agent,
 }
 
-/// Where a transfer ended.
+/// How a transfer ended.
 enum Ended {
     Complete,
-    /// The connection broke; what has come is on disk.
-    Cut(std::io::Error),
+    /// The connection was lost; what has arrived is on disk.
+    Interrupted(std::io::Error),
 }
 
 impl Hub {
-    /// As the environment says: `HF_ENDPOINT`, `HTTPS_PROXY` and its like, `SSL_CERT_FILE`.
-    pub fn from_environment() -> Result<Self> {
+    /// Reads the settings from `HF_ENDPOINT`, `HTTPS_PROXY` (and similar) and `SSL_CERT_FILE`.
+    pub(crate) fn from_environment() -> Result<Self> {
         let endpoint = std::env::var(ENDPOINT).ok().filter(|url| !url.is_empty());
         let endpoint = endpoint.unwrap_or_else(|| HUGGING_FACE.to_owned());
         Self::new(&endpoint, Proxy::try_from_env(), Duration::from_secs(30))
     }
 
-    /// A hub that is given up when it says nothing for as long as `patience`.
-    pub fn new(endpoint: &str, proxy: Option<Proxy>, patience: Duration) -> Result<Self> {
+    /// Creates a client whose requests fail when the hub sends nothing for `timeout`.
+    pub(crate) fn new(endpoint: &str, proxy: Option<Proxy>, timeout: Duration) -> Result<Self> {
         let tls = TlsConfig::builder()
             .root_certs(root_certificates()?)
             .build();
@@ -56,8 +56,8 @@ impl Hub {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .timeout_connect(Some(patience))
-            .timeout_per_read(Some(patience))
+            .timeout_connect(Some(timeout))
+            .timeout_per_read(Some(timeout))
             .user_agent(concat!("taper/", env!("CARGO_PKG_VERSION")))
             .build()
             .new_agent();
@@ -67,8 +67,8 @@ impl Hub {
         })
     }
 
-    /// Brings a file of the hub to `path`, beginning with what is there already.
-    pub fn download(
+    /// Downloads a file of the hub to `path`; resumes if a part of it is there already.
+    pub(crate) fn download(
         &self,
         repository: &Repository,
         part: &Part,
@@ -82,15 +82,15 @@ impl Hub {
         let mut checksum = part.sha256.map(str::to_owned);
         for resumes in 0.. {
             let before = size(path);
-            let (response, told) = self.ask(&url, before)?;
-            checksum = checksum.or(told);
+            let (response, sent) = self.request(&url, before)?;
+            checksum = checksum.or(sent);
             match self.receive(response, path, progress)? {
                 Ended::Complete => break,
-                Ended::Cut(error) if resumes == RESUMES || size(path) <= before => bail!(
-                    "the connection to {url} was cut: {error}\n\
-                     Run the same command again: it goes on where this one ended"
+                Ended::Interrupted(error) if resumes == RESUMES || size(path) <= before => bail!(
+                    "the connection to {url} was lost: {error}\n\
+                     Run the same command again: it resumes the download"
                 ),
-                Ended::Cut(_) => progress.line("The connection was cut; going on."),
+                Ended::Interrupted(_) => progress.line("The connection was lost; resuming."),
             }
         }
         match checksum {
@@ -99,32 +99,32 @@ impl Hub {
         }
     }
 
-    /// Asks for a file from this byte on, and for its checksum, which the hub tells on the way.
-    fn ask(&self, url: &str, from: u64) -> Result<(Response<Body>, Option<String>)> {
-        let mut place = url.to_owned();
+    /// Requests a file from this byte on, and its checksum, which the hub sends with a redirect.
+    fn request(&self, url: &str, from: u64) -> Result<(Response<Body>, Option<String>)> {
+        let mut address = url.to_owned();
         let mut checksum = None;
         for _ in 0..=REDIRECTS {
-            let mut request = self.agent.get(&place);
+            let mut request = self.agent.get(&address);
             if from > 0 {
                 request = request.header(header::RANGE, format!("bytes={from}-"));
             }
             let response = request.call().map_err(|error| self.unreachable(&error))?;
-            checksum = checksum.or_else(|| told_checksum(response.headers()));
+            checksum = checksum.or_else(|| sent_checksum(response.headers()));
             if !response.status().is_redirection() {
                 check_status(&response, url)?;
                 return Ok((response, checksum));
             }
-            place = redirected(&place, response.headers())
-                .with_context(|| format!("{place} leads nowhere"))?;
+            address = redirected(&address, response.headers())
+                .with_context(|| format!("{address} redirects to no address"))?;
         }
-        bail!("{url} leads from one place to the next\nTry again later");
+        bail!("{url} redirects more than {REDIRECTS} times\nTry again later");
     }
 
     fn unreachable(&self, error: &ureq::Error) -> anyhow::Error {
         anyhow::anyhow!(
             "cannot reach {}: {error}\n\
              Check the connection, then run the same command again. Behind a proxy set HTTPS_PROXY; for a mirror \
-             set {ENDPOINT}; files that you have: --from FOLDER",
+             set {ENDPOINT}; to use files that you already have: --from FOLDER",
             self.endpoint
         )
     }
@@ -135,7 +135,7 @@ impl Hub {
         path: &Path,
         progress: &mut dyn Progress,
     ) -> Result<Ended> {
-        // There is nothing behind what we have.
+        // The file has no more bytes than we have.
         if response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
             return Ok(Ended::Complete);
         }
@@ -156,9 +156,9 @@ impl Hub {
         loop {
             let read = match body.read(&mut buffer) {
                 Ok(0) if total.is_none_or(|total| have >= total) => return Ok(Ended::Complete),
-                Ok(0) => return Ok(Ended::Cut(std::io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => return Ok(Ended::Interrupted(std::io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => read,
-                Err(error) => return Ok(Ended::Cut(error)),
+                Err(error) => return Ok(Ended::Interrupted(error)),
             };
             file.write_all(&buffer[..read])
                 .with_context(|| format!("writing {}", path.display()))?;
@@ -180,7 +180,7 @@ fn step(path: &Path, have: u64, total: u64, start: Instant) -> Step {
     }
 }
 
-/// The certificates in `SSL_CERT_FILE`, for networks that have their own; else Mozilla's.
+/// Returns the certificates in `SSL_CERT_FILE`, for networks that have their own; else Mozilla's.
 fn root_certificates() -> Result<RootCerts> {
     let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| !file.is_empty()) else {
         return Ok(RootCerts::WebPki);
@@ -194,7 +194,7 @@ fn root_certificates() -> Result<RootCerts> {
         })
         .collect();
     if certificates.is_empty() {
-        bail!("SSL_CERT_FILE ({}) holds no certificate", file.display());
+        bail!("SSL_CERT_FILE ({}) contains no certificate", file.display());
     }
     Ok(RootCerts::new_with_certs(&certificates))
 }
@@ -203,18 +203,18 @@ fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
-/// The hub's checksum of a large file: SHA-256, in quotes.
-fn told_checksum(headers: &HeaderMap) -> Option<String> {
-    let told = headers
+/// Returns the hub's checksum of a large file: SHA-256, in quotes.
+fn sent_checksum(headers: &HeaderMap) -> Option<String> {
+    let sent = headers
         .get("x-linked-etag")?
         .to_str()
         .ok()?
         .trim_matches('"');
-    let is_sha256 = told.len() == 64 && told.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_sha256.then(|| told.to_ascii_lowercase())
+    let is_sha256 = sent.len() == 64 && sent.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_sha256.then(|| sent.to_ascii_lowercase())
 }
 
-/// Where a redirection leads, which may be another path of the same server.
+/// Returns the address of a redirect, which may be another path on the same server.
 fn redirected(from: &str, headers: &HeaderMap) -> Option<String> {
     let to = headers.get(header::LOCATION)?.to_str().ok()?;
     if !to.starts_with('/') {
@@ -230,17 +230,17 @@ fn check_status(response: &Response<Body>, url: &str) -> Result<()> {
     let advice = match status.as_u16() {
         200 | 206 | 416 => return Ok(()),
         401 | 403 | 404 | 410 => {
-            "If HF_ENDPOINT is set, check that it names a mirror of the hub; otherwise the file has moved: look for a newer Taper"
+            "If HF_ENDPOINT is set, check that it names a mirror of the hub; otherwise the file has moved: update Taper"
         }
         407 => {
-            "The proxy asks for a name and a password: HTTPS_PROXY=http://name:password@host:port"
+            "The proxy requires a user name and a password: HTTPS_PROXY=http://name:password@host:port"
         }
-        _ => "Try again later; what has come is kept",
+        _ => "Try again later; what has arrived is kept",
     };
     bail!("{url}: the server answers {status}\n{advice}");
 }
 
-/// Deletes a file that is not the one which it should be.
+/// Compares the checksum; deletes a file that has another one.
 fn verify(path: &Path, checksum: &str, url: &str) -> Result<()> {
     let mut digest = digest::Context::new(&SHA256);
     let mut file = File::open(path)?;
@@ -258,7 +258,7 @@ fn verify(path: &Path, checksum: &str, url: &str) -> Result<()> {
     }
     std::fs::remove_file(path)?;
     bail!(
-        "what came from {url} is not the file that it should be: its SHA-256 is {found} instead of {checksum}\n\
+        "the file from {url} is not the expected one: its SHA-256 is {found} instead of {checksum}\n\
          It was deleted. Run the same command again; if HF_ENDPOINT names a mirror, try without it"
     )
 }

@@ -1,5 +1,5 @@
-//! The format of MNIST and Fashion-MNIST as their authors publish them: two zeros, the type of a
-//! value (8 for bytes), the number of dimensions, each dimension as 4 bytes, then the values.
+//! Reads MNIST and Fashion-MNIST as their authors publish them: two zeros, the type of a value (8 for
+//! bytes), the number of dimensions, each dimension as 4 bytes, then the values.
 
 use super::examples::{Examples, check_label};
 use super::sets::{DataSet, Part};
@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-/// Reads pictures and labels of one part.
-pub fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples> {
+/// Reads the images and labels of one part.
+pub(crate) fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples> {
     let stem = match part.name {
         "test" => "t10k",
         name => name,
@@ -25,7 +25,7 @@ pub fn read(folder: &Path, set: &DataSet, part: &Part) -> Result<Examples> {
     Ok(Examples { images, labels })
 }
 
-/// The file may have a dot in its name, and be gzipped.
+/// Finds a file, whose name may have a dot, and which may be gzipped.
 fn find(folder: &Path, stem: &str, kind: &str) -> Result<PathBuf> {
     let names = ["-", "."].into_iter().flat_map(|dot| {
         let name = format!("{stem}{dot}{kind}");
@@ -40,7 +40,7 @@ fn find(folder: &Path, stem: &str, kind: &str) -> Result<PathBuf> {
     })
 }
 
-/// The values behind a header that has to say `dims`.
+/// Returns the values that follow a header, whose dimensions must be `dims`.
 fn values(path: &Path, dims: &[usize]) -> Result<Vec<u8>> {
     let count = dims.iter().product();
     let mut file = open(path)?;
@@ -48,16 +48,16 @@ fn values(path: &Path, dims: &[usize]) -> Result<Vec<u8>> {
     let mut values = Vec::with_capacity(count);
     file.read_exact(&mut header)
         .and_then(|()| check_header(&header, dims))
-        // One more than there may be, to notice it.
+        // One more than expected, to notice a file that is too long.
         .and_then(|()| file.take(count as u64 + 1).read_to_end(&mut values))
         .with_context(|| format!("{} cannot be read", path.display()))?;
     if values.len() != count {
-        let have = if values.len() > count {
+        let how_many = if values.len() > count {
             "more"
         } else {
             "fewer"
         };
-        bail!("{} has {have} than {count} values", path.display());
+        bail!("{} has {how_many} than {count} values", path.display());
     }
     Ok(values)
 }
@@ -76,13 +76,13 @@ fn check_header(header: &[u8], dims: &[usize]) -> std::io::Result<()> {
         .collect();
     if found != dims {
         return Err(std::io::Error::other(format!(
-            "it says that it holds {found:?} values, expected were {dims:?}"
+            "its header declares dimensions {found:?}, expected {dims:?}"
         )));
     }
     Ok(())
 }
 
-/// Unpacks a gzipped file, whatever its name is.
+/// Opens a file, and unpacks it if it is gzipped, whatever its name is.
 fn open(path: &Path) -> Result<Box<dyn Read>> {
     let mut file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
     let mut start = Vec::new();

@@ -1,12 +1,12 @@
-//! Data sets that are downloaded: from the Hugging Face hub, or from files at hand, to safetensors.
+//! Downloads data sets: from the Hugging Face hub, or from the authors' files, to safetensors.
 //!
-//! A set has two parts, and each part becomes one file, which the crate `taper` opens. A part is
-//! there whole or not at all: it is written beside its place and then renamed ([`store`]), under a
-//! lock, and a download that was cut goes on where it ended ([`hub`]).
+//! A data set has two parts, and each part becomes one file, which the crate `taper` opens. A part is
+//! complete or missing: it is written to a temporary file and then renamed ([`store`]), under a lock.
+//! An interrupted download is resumed ([`hub`]).
 //!
-//! Not through `candle-datasets` and its `hf-hub` 1.0: that one begins a cut download anew and checks
-//! no sum, the reader turns CIFAR's pictures on their side and skips rows that it cannot read, and
-//! both bring a hundred packages more into every student's set-up.
+//! Why not `candle-datasets` with its `hf-hub` 1.0: it restarts an interrupted download from the
+//! beginning and verifies no checksum, its reader transposes CIFAR's images and skips rows that it
+//! cannot read, and both add a hundred packages to every student's set-up.
 
 mod cifar;
 mod examples;
@@ -14,28 +14,28 @@ mod hub;
 mod idx;
 mod parquet;
 mod sets;
-pub mod store;
+pub(crate) mod store;
 #[cfg(test)]
 mod tests;
 
 use anyhow::{Result, anyhow};
-pub use hub::Hub;
-pub use sets::{ALL, DataSet, find};
+pub(crate) use hub::Hub;
+pub(crate) use sets::{ALL, DataSet, find};
 use sets::{Format, Part};
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 
-/// Where the pictures come from.
-pub enum Source {
+/// Where the images come from.
+pub(crate) enum Source {
     Hub(Hub),
     /// A folder with the files as their authors publish them.
     Folder(PathBuf),
 }
 
-/// Puts the parts of a set that are not there yet, or damaged, into the data folder.
-pub fn get(
+/// Writes the parts of a set that are missing or damaged into the data folder.
+pub(crate) fn get(
     set: &DataSet,
     source: &Source,
     folder: &Path,
@@ -52,7 +52,7 @@ pub fn get(
         let examples = match source {
             Source::Hub(hub) => download(set, part, hub, &folder, progress)?,
             Source::Folder(from) => read_published(set, part, from).map_err(|error| {
-                anyhow!("{error:#}\nGet this file anew, then run the same command again")
+                anyhow!("{error:#}\nDownload this file again, then run the same command again")
             })?,
         };
         store::write(&file, set, part, &examples)?;
@@ -72,7 +72,7 @@ fn download(
     hub.download(&set.hub, part, &path, progress)?;
     progress.line(&format!("Unpacking {} ({}).", set.name, part.name));
     let examples = parquet::read(&path, set, part);
-    // It has served, or it is of no use.
+    // It is not needed any more, or it is useless.
     std::fs::remove_file(&path)?;
     examples.map_err(|error| {
         anyhow!(

@@ -1,46 +1,46 @@
-//! Which sets there are, and what they have to look like.
+//! The data sets, and the shapes, counts and checksums that are expected.
 
-/// How many classes each set has.
-pub const CLASSES: u8 = 10;
+/// The number of classes of each set.
+pub(crate) const CLASSES: u8 = 10;
 
-/// A data set of small pictures, each of one of ten classes.
-pub struct DataSet {
-    /// As it is called on the command line, and its folder.
-    pub name: &'static str,
+/// A data set of small images, each of one of ten classes.
+pub(crate) struct DataSet {
+    /// Its name on the command line, and that of its folder.
+    pub(crate) name: &'static str,
     /// What it shows.
-    pub about: &'static str,
-    /// How much is downloaded, in MB.
-    pub megabytes: u32,
+    pub(crate) about: &'static str,
+    /// The size of the download, in MB.
+    pub(crate) megabytes: u32,
     /// Channels, height, width.
-    pub shape: [usize; 3],
-    pub parts: [Part; 2],
-    pub hub: Repository,
-    /// That of the files which its authors publish.
-    pub format: Format,
+    pub(crate) shape: [usize; 3],
+    pub(crate) parts: [Part; 2],
+    pub(crate) hub: Repository,
+    /// The format in which its authors publish it.
+    pub(crate) format: Format,
 }
 
-/// The examples to learn from, or those to measure with.
-pub struct Part {
+/// The training examples, or the test examples.
+pub(crate) struct Part {
     /// `train` or `test`.
-    pub name: &'static str,
-    /// How many examples.
-    pub count: usize,
+    pub(crate) name: &'static str,
+    /// The number of examples.
+    pub(crate) count: usize,
     /// Its file on the hub.
-    pub path: &'static str,
-    /// The file's checksum; where there is none, the hub's word counts.
-    pub sha256: Option<&'static str>,
+    pub(crate) path: &'static str,
+    /// The file's checksum; without one, the checksum that the hub sends is used.
+    pub(crate) sha256: Option<&'static str>,
 }
 
 /// A repository of the Hugging Face hub, at a fixed commit.
-pub struct Repository {
-    pub name: &'static str,
-    pub revision: &'static str,
-    /// The column with the pictures; that with the classes is `label`.
-    pub column: &'static str,
+pub(crate) struct Repository {
+    pub(crate) name: &'static str,
+    pub(crate) revision: &'static str,
+    /// The column of the images; that of the classes is `label`.
+    pub(crate) column: &'static str,
 }
 
-/// How its authors publish a set.
-pub enum Format {
+/// The format in which the authors publish a set.
+pub(crate) enum Format {
     /// Four files such as `train-images-idx3-ubyte`, perhaps gzipped.
     Idx,
     /// `data_batch_1.bin` to `data_batch_5.bin` and `test_batch.bin`.
@@ -48,18 +48,18 @@ pub enum Format {
 }
 
 impl DataSet {
-    /// How many bytes a picture has.
-    pub fn bytes(&self) -> usize {
+    /// Returns the number of bytes of an image.
+    pub(crate) fn bytes(&self) -> usize {
         self.shape.iter().product()
     }
 }
 
-/// The set of this name.
-pub fn find(name: &str) -> Option<&'static DataSet> {
+/// Returns the set of this name.
+pub(crate) fn find(name: &str) -> Option<&'static DataSet> {
     ALL.iter().find(|set| set.name == name)
 }
 
-pub static ALL: [DataSet; 3] = [
+pub(crate) static ALL: [DataSet; 3] = [
     DataSet {
         name: "mnist",
         about: "handwritten digits, 28 x 28, grey",

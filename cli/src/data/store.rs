@@ -1,4 +1,4 @@
-//! The files that the crate `taper` opens: safetensors with `images`, `(n, channels, height, width)`,
+//! Writes and checks the files that the crate `taper` opens: safetensors with `images`, `(n, channels, height, width)`,
 //! and `labels`, `(n,)`, both of bytes.
 
 use super::examples::Examples;
@@ -10,30 +10,30 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 
-/// Overrides where data sets lie.
-pub const VARIABLE: &str = "TAPER_DATA";
+/// Overrides the folder of the data sets.
+pub(crate) const VARIABLE: &str = "TAPER_DATA";
 
-/// The folder of all data sets: `$TAPER_DATA`, else `data` in Taper's cache.
-pub fn folder() -> Result<PathBuf> {
+/// Returns the folder of all data sets: `$TAPER_DATA`, else `data` in Taper's cache.
+pub(crate) fn folder() -> Result<PathBuf> {
     match std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
         Some(folder) => Ok(PathBuf::from(folder)),
         None => Ok(cache::folder()?.join("data")),
     }
 }
 
-/// The file of a part, in the folder of its set.
-pub fn file(folder: &Path, part: &Part) -> PathBuf {
+/// Returns the file of a part, in the folder of its set.
+pub(crate) fn file(folder: &Path, part: &Part) -> PathBuf {
     folder.join(format!("{}.safetensors", part.name))
 }
 
-/// Whether both files of a set are there.
-pub fn is_there(set: &DataSet, folder: &Path) -> bool {
+/// Returns whether both files of a set exist.
+pub(crate) fn is_there(set: &DataSet, folder: &Path) -> bool {
     let folder = folder.join(set.name);
     set.parts.iter().all(|part| file(&folder, part).exists())
 }
 
-/// Whether the crate `taper` will open this file.
-pub fn is_whole(file: &Path, set: &DataSet, part: &Part) -> bool {
+/// Returns whether the crate `taper` will open this file.
+pub(crate) fn is_whole(file: &Path, set: &DataSet, part: &Part) -> bool {
     let Ok(bytes) = fs::read(file) else {
         return false;
     };
@@ -49,18 +49,18 @@ pub fn is_whole(file: &Path, set: &DataSet, part: &Part) -> bool {
         && labels.is_ok_and(|labels| labels.data().iter().all(|&label| label < CLASSES))
 }
 
-/// Writes beside the place and then renames. The caller holds the folder's lock.
-pub fn write(file: &Path, set: &DataSet, part: &Part, examples: &Examples) -> Result<()> {
-    let beside = file.with_extension("safetensors.part");
+/// Writes a temporary file and renames it. The caller holds the folder's lock.
+pub(crate) fn write(file: &Path, set: &DataSet, part: &Part, examples: &Examples) -> Result<()> {
+    let temporary = file.with_extension("safetensors.part");
     let [images, labels] = shapes(set, part);
     let tensors = [
         view(images, &examples.images)?,
         view(labels, &examples.labels)?,
     ];
-    serialize_to_file(tensors, None, &beside)
+    serialize_to_file(tensors, None, &temporary)
         .map_err(anyhow::Error::from)
-        .and_then(|()| Ok(File::open(&beside)?.sync_all()?))
-        .and_then(|()| Ok(fs::rename(&beside, file)?))
+        .and_then(|()| Ok(File::open(&temporary)?.sync_all()?))
+        .and_then(|()| Ok(fs::rename(&temporary, file)?))
         .with_context(|| format!("writing {}", file.display()))
 }
 

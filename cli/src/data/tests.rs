@@ -1,4 +1,4 @@
-//! Sets of a few pictures, from a hub on this machine and from published files.
+//! Tests with sets of a few images, from a hub on this machine and from published files.
 
 mod download;
 #[path = "../../../tests/common/hub.rs"]
@@ -14,7 +14,7 @@ use std::time::Duration;
 use taper_host::progress::{Progress, Step};
 use tempfile::TempDir;
 
-/// Five pictures to learn from and two to test with, of 2 by 3 pixels.
+/// Returns a set of five training images and two test images of 2 by 3 pixels.
 fn small(channels: usize) -> DataSet {
     let part = |name, count, path| Part {
         name,
@@ -44,7 +44,7 @@ fn small(channels: usize) -> DataSet {
     }
 }
 
-/// The pixel values of a picture, as a PNG has them and as we keep them.
+/// Returns the pixel values of an image, in the order of a PNG and in ours.
 fn pixels(example: usize, channels: usize) -> (Vec<u8>, Vec<u8>) {
     let interleaved: Vec<u8> = (0..6 * channels)
         .map(|i| (example * 40 + i) as u8)
@@ -55,32 +55,32 @@ fn pixels(example: usize, channels: usize) -> (Vec<u8>, Vec<u8>) {
     (interleaved, by_channel)
 }
 
-/// The parquet file of so many good examples.
-fn good(count: usize, channels: usize) -> Vec<u8> {
-    let pictures: Vec<_> = (0..count)
+/// Returns a parquet file of `count` valid examples.
+fn valid_parquet(count: usize, channels: usize) -> Vec<u8> {
+    let images: Vec<_> = (0..count)
         .map(|example| Some(png([channels, 2, 3], &pixels(example, channels).0)))
         .collect();
     let labels: Vec<i64> = (0..count as i64).collect();
-    parquet_file("image", &pictures, &labels)
+    parquet_file("image", &images, &labels)
 }
 
-fn good_hub(channels: usize) -> FakeHub {
+fn valid_hub(channels: usize) -> FakeHub {
     FakeHub::start([
-        ("plain/train.parquet", good(5, channels)),
-        ("plain/test.parquet", good(2, channels)),
+        ("plain/train.parquet", valid_parquet(5, channels)),
+        ("plain/test.parquet", valid_parquet(2, channels)),
     ])
 }
 
 fn source(hub: &FakeHub) -> Source {
-    let patience = Duration::from_millis(500);
-    Source::Hub(super::Hub::new(&hub.endpoint, None, patience).expect("it can be made"))
+    let timeout = Duration::from_millis(500);
+    Source::Hub(super::Hub::new(&hub.endpoint, None, timeout).expect("a client"))
 }
 
-/// What a person is told.
+/// Records the lines that the user would see.
 #[derive(Default)]
-struct Heard(Vec<String>);
+struct Lines(Vec<String>);
 
-impl Progress for Heard {
+impl Progress for Lines {
     fn line(&mut self, text: &str) {
         self.0.push(text.to_owned());
     }
@@ -89,27 +89,27 @@ impl Progress for Heard {
 }
 
 fn got(set: &DataSet, source: &Source, folder: &TempDir) -> Result<(), String> {
-    let result = get(set, source, folder.path(), &mut Heard::default());
+    let result = get(set, source, folder.path(), &mut Lines::default());
     result.map_err(|error| format!("{error:#}"))
 }
 
 fn assert_good(folder: &Path, channels: usize) {
     for (part, count) in [("train", 5), ("test", 2)] {
         let bytes = std::fs::read(folder.join("small").join(format!("{part}.safetensors")));
-        let bytes = bytes.expect("it is there");
-        let tensors = SafeTensors::deserialize(&bytes).expect("it is whole");
-        let images = tensors.tensor("images").expect("it has pictures");
+        let bytes = bytes.expect("the file of the part");
+        let tensors = SafeTensors::deserialize(&bytes).expect("a safetensors file");
+        let images = tensors.tensor("images").expect("the images");
         assert_eq!(images.shape(), [count, channels, 2, 3]);
         let expected: Vec<u8> = (0..count).flat_map(|e| pixels(e, channels).1).collect();
         assert_eq!(images.data(), expected);
-        let labels = tensors.tensor("labels").expect("it has labels");
+        let labels = tensors.tensor("labels").expect("the labels");
         assert_eq!(labels.data(), &[0, 1, 2, 3, 4][..count]);
     }
 }
 
-/// The names in the folder of the set.
+/// Returns the file names in the folder of the set.
 fn files(folder: &TempDir) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.path().join("small")).expect("it is there");
+    let entries = std::fs::read_dir(folder.path().join("small")).expect("the folder of the set");
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -118,12 +118,12 @@ fn files(folder: &TempDir) -> Vec<String> {
 }
 
 fn temporary() -> TempDir {
-    TempDir::new().expect("a folder can be made")
+    TempDir::new().expect("a temporary folder")
 }
 
 #[test]
-fn what_is_whole_is_kept_and_what_is_damaged_is_replaced() {
-    let (hub, folder, set) = (good_hub(1), temporary(), small(1));
+fn complete_files_are_kept_and_damaged_ones_are_replaced() {
+    let (hub, folder, set) = (valid_hub(1), temporary(), small(1));
     got(&set, &source(&hub), &folder).unwrap();
     got(&set, &source(&hub), &folder).unwrap();
     assert_eq!(hub.transfers().len(), 2);
@@ -131,15 +131,15 @@ fn what_is_whole_is_kept_and_what_is_damaged_is_replaced() {
     let file = folder.path().join("small/test.safetensors");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-    // One label among those of train is none.
+    // One label of train is not a valid class.
     let file = folder.path().join("small/train.safetensors");
     let mut bytes = std::fs::read(&file).unwrap();
     let labels = SafeTensors::deserialize(&bytes).unwrap();
     let labels = labels.tensor("labels").unwrap().data();
-    let place = labels.as_ptr().addr() - bytes.as_ptr().addr();
-    bytes[place] = 200;
+    let offset = labels.as_ptr().addr() - bytes.as_ptr().addr();
+    bytes[offset] = 200;
     std::fs::write(&file, bytes).unwrap();
-    // As a writer leaves it who was killed.
+    // As a killed process leaves it.
     std::fs::write(folder.path().join("small/test.safetensors.part"), [7; 5000]).unwrap();
     got(&set, &source(&hub), &folder).unwrap();
     assert_eq!(hub.transfers().len(), 4);

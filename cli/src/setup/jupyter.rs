@@ -1,4 +1,4 @@
-//! The Jupyter that opens the notebooks: one of Taper's own, or one that the person names.
+//! The Jupyter that opens the notebooks: Taper's own, or the one that the user names.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -15,23 +15,23 @@ const PACKAGES: Packages = Packages {
         again.",
 };
 
-/// JupyterLab asks its maker's server for news unless it is told not to.
+/// Keeps JupyterLab from asking a server for news and updates.
 const LAB_SETTINGS: &str = r#"{
   "@jupyterlab/apputils-extension:notification": { "fetchNews": "false", "checkForUpdates": false }
 }
 "#;
 
 #[derive(Debug)]
-pub struct Jupyter {
+pub(crate) struct Jupyter {
     /// The program `jupyter`.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// The environment's folder, if it is Taper's own.
     private: Option<PathBuf>,
 }
 
 impl Jupyter {
-    /// Takes the program that a person named: `jupyter`, or a path to it.
-    pub fn existing(program: &Path) -> Result<Jupyter> {
+    /// Checks and returns the program that the user named: `jupyter`, or a path to it.
+    pub(crate) fn existing(program: &Path) -> Result<Jupyter> {
         let jupyter = Jupyter {
             program: program.to_owned(),
             private: None,
@@ -40,20 +40,20 @@ impl Jupyter {
         if !output.is_ok_and(|o| o.status.success()) {
             bail!(
                 "{} is not a working `jupyter`: name the program that prints its version on `jupyter --version`, \
-                 or leave --jupyter out to let Taper install one of its own.",
+                 or leave --jupyter out to let Taper install its own.",
                 program.display()
             );
         }
         Ok(jupyter)
     }
 
-    /// Taper's own; made if it is not there or not complete.
-    pub fn private(progress: &mut dyn Progress) -> Result<Jupyter> {
+    /// Returns Taper's own Jupyter; installs it if it is missing or incomplete.
+    pub(crate) fn private(progress: &mut dyn Progress) -> Result<Jupyter> {
         Environment::ensure(&PACKAGES, configure, progress).map(Self::of)
     }
 
-    /// Taper's own, if it is complete.
-    pub fn find_private() -> Result<Option<Jupyter>> {
+    /// Returns Taper's own Jupyter, if it is complete.
+    pub(crate) fn find_private() -> Result<Option<Jupyter>> {
         Ok(Environment::find(&PACKAGES)?.map(Self::of))
     }
 
@@ -64,27 +64,22 @@ impl Jupyter {
         }
     }
 
-    /// Where this Jupyter looks for kernels first.
-    pub fn data_folder(&self) -> Result<PathBuf> {
+    /// Returns the folder in which this Jupyter looks for kernels first.
+    pub(crate) fn data_folder(&self) -> Result<PathBuf> {
         if let Some(folder) = &self.private {
             return Ok(folder.join("share/jupyter"));
         }
         let output = self.command().args(["--paths", "--json"]).output()?;
-        let paths: serde_json::Value =
-            serde_json::from_slice(&output.stdout).with_context(|| {
-                format!(
-                    "asking {} where it keeps its kernels",
-                    self.program.display()
-                )
-            })?;
+        let paths: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("asking {} for its data folders", self.program.display()))?;
         let first = paths["data"][0].as_str();
         first
             .map(PathBuf::from)
             .context("this Jupyter names no data folder")
     }
 
-    /// A call of this Jupyter. Taper's own does not read the configuration of another.
-    pub fn command(&self) -> Command {
+    /// Returns a command that starts this Jupyter. Taper's own does not read the configuration of another.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(folder) = &self.private {
             command.env("JUPYTER_CONFIG_DIR", folder.join("etc/jupyter-user"));
@@ -94,7 +89,7 @@ impl Jupyter {
     }
 }
 
-/// JupyterLab as we want it, in its new environment.
+/// Writes our settings of JupyterLab into its new environment.
 fn configure(folder: &Path) -> Result<()> {
     let settings = folder.join("share/jupyter/lab/settings");
     cache::make(&settings)?;

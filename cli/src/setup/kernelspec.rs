@@ -1,4 +1,4 @@
-//! Tells Jupyter of the kernel.
+//! Registers the kernel with Jupyter.
 
 use anyhow::{Context, Result};
 use jupyter_protocol::JupyterKernelspec;
@@ -7,14 +7,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 
-/// The name under which notebooks ask for the kernel.
-pub const NAME: &str = "taper";
-/// The name that people see.
-pub const DISPLAY_NAME: &str = "Rust (Taper)";
+/// The name of the kernel in notebooks.
+pub(crate) const NAME: &str = "taper";
+/// The name that users see.
+pub(crate) const DISPLAY_NAME: &str = "Rust (Taper)";
 
-/// Writes the kernelspec into one of Jupyter's data folders. It starts a copy of this program that
-/// lies in the cache, so `cargo clean` does not take the kernel away.
-pub fn install(data_folder: &Path) -> Result<()> {
+/// Writes the kernelspec into one of Jupyter's data folders. It starts a copy of this program in the
+/// cache, so `cargo clean` does not remove the kernel.
+pub(crate) fn install(data_folder: &Path) -> Result<()> {
     let program = copy_of_this_program()?;
     let mut environment = serde_json::Map::new();
     for variable in [cache::VARIABLE, taper_host::checkout::VARIABLE] {
@@ -39,15 +39,15 @@ pub fn install(data_folder: &Path) -> Result<()> {
     )?)
 }
 
-/// The program that a kernelspec in this data folder starts, if there is one.
-pub fn installed(data_folder: &Path) -> Option<PathBuf> {
+/// Returns the program that the kernelspec in this data folder starts, if there is one.
+pub(crate) fn installed(data_folder: &Path) -> Option<PathBuf> {
     let file = data_folder.join("kernels").join(NAME).join("kernel.json");
     let spec: JupyterKernelspec = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
     spec.argv.first().map(PathBuf::from)
 }
 
-/// One copy, replaced as a whole: running kernels keep theirs, and every kernelspec that was ever
-/// written starts the newest.
+/// Copies this program into the cache, unless it is there already. There is one copy, replaced by a
+/// rename: running kernels keep theirs, and every kernelspec starts the newest.
 fn copy_of_this_program() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let folder = cache::folder()?.join("bin");
@@ -67,7 +67,7 @@ fn copy_of_this_program() -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// Whether the files have the same size and time.
+/// Returns whether the files have the same size and time of modification.
 fn is_same(program: &Path, copy: &Path) -> bool {
     let stamp = |file: &Path| {
         let metadata = std::fs::metadata(file).ok()?;

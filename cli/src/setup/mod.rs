@@ -1,7 +1,7 @@
-//! Everything that JupyterLab needs beside the warm image.
+//! Sets up what JupyterLab needs: a private environment, the kernelspec, the image.
 
-pub mod jupyter;
-pub mod kernelspec;
+pub(crate) mod jupyter;
+pub(crate) mod kernelspec;
 
 use anyhow::Result;
 use jupyter::Jupyter;
@@ -11,9 +11,9 @@ use taper_host::gpu;
 use taper_host::progress::Progress;
 use taper_session::image::Image;
 
-/// Makes what is missing: a Jupyter (or takes the one that is named), the kernelspec, the image for
-/// the device that was decided on. Doing it twice changes nothing the second time.
-pub fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<Jupyter> {
+/// Sets up what is missing: Jupyter (unless `named`), the kernelspec, and the image for the chosen
+/// device. A second call changes nothing.
+pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<Jupyter> {
     Image::check_what_it_needs(&taper_session::image_key()?)?;
     let jupyter = match named {
         Some(program) => Jupyter::existing(program)?,

@@ -37,9 +37,6 @@
 //! - [`decoder`]: from bytes to text and records;
 //! - [`commands`]: the lines of a cell that are not Rust.
 
-#![deny(missing_docs, unreachable_pub)]
-#![deny(clippy::undocumented_unsafe_blocks)]
-
 pub mod commands;
 pub mod decoder;
 pub mod evaluator;

@@ -44,9 +44,6 @@
 //! and Jupyter's process. All tasks end when `stop` is requested; the running cell is interrupted
 //! twice, and what is in the outbox is sent.
 
-#![deny(missing_docs, unreachable_pub)]
-#![deny(clippy::undocumented_unsafe_blocks)]
-
 mod answers;
 mod connection_file;
 mod control;

@@ -37,9 +37,6 @@
 //! machine. What a program prints is a log; [`log_evaluator`] replays it as an evaluator, so that
 //! [`run()`] and [`test()`] work with it as with a session.
 
-#![deny(missing_docs, unreachable_pub)]
-#![deny(clippy::undocumented_unsafe_blocks)]
-
 mod commands;
 mod compare;
 mod console;

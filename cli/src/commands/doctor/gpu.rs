@@ -1,6 +1,7 @@
-//! The way to the GPU, link by link: driver, card, toolkit, packages, a product of two matrices.
+//! Checks what a computation on the GPU needs: driver, card, toolkit, packages; then multiplies two
+//! matrices.
 
-use super::{Finding, SET_UP, State};
+use super::finding::{Finding, SET_UP, State};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -13,9 +14,9 @@ use taper_session::image::{Condition, Image};
 /// The sum of the product of two matrices of ones: 256 × 256 × 256, which `f32` holds exactly.
 const PRODUCT: &str = "let x = ones((256, 256), &gpu(0)?)?;\n\
     print!(\"{}\", x.matmul(&x)?.sum_all()?.to_scalar::<f32>()?);";
-const ITS_SUM: &str = "16777216";
+const EXPECTED_SUM: &str = "16777216";
 
-/// In the order in which one needs the other.
+/// Returns the findings, each after the ones on which it depends.
 pub(super) fn findings() -> Result<Vec<Finding>> {
     let settings = Settings::read()?;
     let wanted = settings.as_ref().is_some_and(|s| s.has("cuda"));
@@ -39,7 +40,7 @@ fn finding(name: &'static str, state: State) -> Finding {
     Finding { name, state }
 }
 
-/// Missing only where the packages are built for it.
+/// Describes the driver, which is required only if the packages are built for CUDA.
 fn driver(answer: &Answer, wanted: bool) -> State {
     let there = |what: String| match wanted {
         true => State::Bad(what),
@@ -52,7 +53,7 @@ fn driver(answer: &Answer, wanted: bool) -> State {
                 .to_owned(),
         ),
         Answer::Broken(said) => there(format!(
-            "it does not work; restart the machine if it was just installed or updated. It says: {said}"
+            "it does not work; restart the machine if it was just installed or updated. Its message: {said}"
         )),
         Answer::NoCard => State::Good("works, but sees no card".to_owned()),
         Answer::Works(Driver { version, cuda, .. }) => {
@@ -80,7 +81,7 @@ fn toolkit_state(settings: &Settings) -> Option<State> {
     })
 }
 
-/// For which device the packages are built, and whether that is still the best.
+/// Describes the device for which the packages are built, and whether a better one is available.
 fn packages(settings: &Settings, answer: &Answer) -> State {
     let what = match settings.because.strip_prefix("for ") {
         Some(what) => what.to_owned(),
@@ -98,10 +99,10 @@ fn is_ready() -> Result<bool> {
     Ok(Image::find(&taper_session::image_key()?)?.0 == Condition::Ready)
 }
 
-/// A cell like those of a notebook, so all that a chapter needs has worked.
+/// Runs a cell like those of a notebook, so everything that a chapter needs is checked.
 fn product_state(answer: &Answer) -> State {
     match product() {
-        Ok(()) => State::Good("right".to_owned()),
+        Ok(()) => State::Good("correct".to_owned()),
         Err(error) if matches!(answer, Answer::Works(_)) => State::Bad(format!("{error:#}")),
         Err(error) => State::Absent(format!("{error:#}")),
     }
@@ -115,7 +116,10 @@ fn product() -> Result<()> {
         .stderr(Stdio::null())
         .spawn()
         .context("starting a session")?;
-    let mut cells = session.stdin.take().context("a session takes cells")?;
+    let mut cells = session
+        .stdin
+        .take()
+        .context("the session has no standard input")?;
     let cell = serde_json::json!({ "code": PRODUCT });
     writeln!(cells, "{cell}").and_then(|()| cells.flush())?;
     drop(cells);
@@ -134,9 +138,9 @@ fn product() -> Result<()> {
     if let Some(message) = failed {
         bail!("{}", message.replace('\n', ". "));
     }
-    if printed != ITS_SUM {
+    if printed != EXPECTED_SUM {
         bail!(
-            "it gives {printed:?}, not {ITS_SUM}; run `cargo taper setup`, and if that does not help, report it"
+            "the sum is {printed:?}, expected {EXPECTED_SUM}; run `cargo taper setup`, and if that does not help, report it"
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The way from the hub: cut, wrong, absent, side by side.
+//! Downloads: interrupted, wrong, missing, at the same time.
 
 use super::hub::{FakeHub, Fault};
 use super::*;
@@ -8,13 +8,13 @@ use std::net::TcpListener;
 const PART: &str = "small/train-01234567.parquet.part";
 
 fn from_hub() -> (FakeHub, TempDir, DataSet) {
-    (good_hub(1), temporary(), small(1))
+    (valid_hub(1), temporary(), small(1))
 }
 
 #[test]
-fn pictures_come_from_the_hub_grey_and_coloured() {
+fn grey_and_colour_images_are_downloaded() {
     for channels in [1, 3] {
-        let (hub, folder) = (good_hub(channels), temporary());
+        let (hub, folder) = (valid_hub(channels), temporary());
         got(&small(channels), &source(&hub), &folder).unwrap();
         assert_good(folder.path(), channels);
         assert_eq!(
@@ -25,25 +25,25 @@ fn pictures_come_from_the_hub_grey_and_coloured() {
 }
 
 #[test]
-fn a_cut_download_goes_on_by_itself() {
+fn an_interrupted_download_is_resumed() {
     let (hub, folder, set) = from_hub();
     hub.fail([Fault::Cut(100), Fault::Cut(50)]);
-    let mut heard = Heard::default();
-    get(&set, &source(&hub), folder.path(), &mut heard).unwrap();
+    let mut lines = Lines::default();
+    get(&set, &source(&hub), folder.path(), &mut lines).unwrap();
     let starts: Vec<_> = hub.transfers().into_iter().map(|(_, from)| from).collect();
     assert_eq!(starts, [0, 100, 150, 0]);
-    assert_eq!(heard.0[..2], ["The connection was cut; going on."; 2]);
+    assert_eq!(lines.0[..2], ["The connection was lost; resuming."; 2]);
     assert_good(folder.path(), 1);
 }
 
 #[test]
-fn a_second_try_goes_on_where_the_first_one_ended() {
+fn a_second_command_resumes_the_download() {
     let (hub, folder, set) = from_hub();
     hub.fail([Fault::Cut(100), Fault::Cut(0)]);
     let message = got(&set, &source(&hub), &folder).unwrap_err();
-    assert!(message.contains("train.parquet was cut: "), "{message}");
+    assert!(message.contains("train.parquet was lost: "), "{message}");
     assert!(
-        message.contains("\nRun the same command again: it goes on"),
+        message.contains("\nRun the same command again: it resumes"),
         "{message}"
     );
     assert_eq!(
@@ -56,17 +56,17 @@ fn a_second_try_goes_on_where_the_first_one_ended() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_given_up() {
+fn a_server_that_stops_sending_times_out() {
     let (hub, folder, set) = from_hub();
     hub.fail([Fault::Stall(100), Fault::Stall(0)]);
     let message = got(&set, &source(&hub), &folder).unwrap_err();
-    assert!(message.contains("was cut: "), "{message}");
+    assert!(message.contains("was lost: "), "{message}");
     got(&set, &source(&hub), &folder).unwrap();
     assert_good(folder.path(), 1);
 }
 
 #[test]
-fn a_server_that_cannot_resume_begins_anew() {
+fn a_server_that_cannot_resume_sends_the_whole_file() {
     let (hub, folder, set) = from_hub();
     hub.fail([Fault::Cut(100), Fault::IgnoreRange]);
     got(&set, &source(&hub), &folder).unwrap();
@@ -74,10 +74,10 @@ fn a_server_that_cannot_resume_begins_anew() {
 }
 
 #[test]
-fn a_download_that_was_complete_already_is_used() {
+fn a_complete_download_is_used() {
     let (hub, folder, set) = from_hub();
     std::fs::create_dir(folder.path().join("small")).unwrap();
-    std::fs::write(folder.path().join(PART), good(5, 1)).unwrap();
+    std::fs::write(folder.path().join(PART), valid_parquet(5, 1)).unwrap();
     got(&set, &source(&hub), &folder).unwrap();
     assert_good(folder.path(), 1);
 }
@@ -87,16 +87,13 @@ fn a_file_with_another_checksum_is_deleted() {
     let (hub, folder, mut set) = from_hub();
     hub.tell_checksum(Some(&"ab".repeat(32)));
     let message = got(&set, &source(&hub), &folder).unwrap_err();
-    assert!(
-        message.contains("is not the file that it should be"),
-        "{message}"
-    );
+    assert!(message.contains("is not the expected one"), "{message}");
     assert!(
         message.contains("\nIt was deleted. Run the same command again"),
         "{message}"
     );
     assert_eq!(files(&folder), ["lock"]);
-    // What came with Taper counts more than what the server says.
+    // Taper's own checksum takes precedence over the server's.
     hub.tell_checksum(None);
     set.parts[0].sha256 = Some("00");
     let message = got(&set, &source(&hub), &folder).unwrap_err();
@@ -106,28 +103,25 @@ fn a_file_with_another_checksum_is_deleted() {
 }
 
 #[test]
-fn a_resumed_file_of_other_bytes_is_noticed() {
+fn a_resumed_file_of_other_bytes_is_deleted() {
     let (hub, folder, set) = from_hub();
     std::fs::create_dir(folder.path().join("small")).unwrap();
     std::fs::write(folder.path().join(PART), [0; 100]).unwrap();
     let message = got(&set, &source(&hub), &folder).unwrap_err();
-    assert!(
-        message.contains("is not the file that it should be"),
-        "{message}"
-    );
+    assert!(message.contains("is not the expected one"), "{message}");
     got(&set, &source(&hub), &folder).unwrap();
     assert_good(folder.path(), 1);
 }
 
 #[test]
-fn a_file_that_is_not_there_and_a_server_in_trouble_are_told_apart() {
+fn a_missing_file_and_a_failing_server_have_different_messages() {
     let (folder, set) = (temporary(), small(1));
     let message = got(&set, &source(&FakeHub::start([])), &folder).unwrap_err();
     assert!(
         message.contains("the server answers 404 Not Found\nIf HF_ENDPOINT is set"),
         "{message}"
     );
-    let hub = good_hub(1);
+    let hub = valid_hub(1);
     hub.fail([Fault::Status("503 Service Unavailable")]);
     let message = got(&set, &source(&hub), &folder).unwrap_err();
     assert!(
@@ -137,7 +131,7 @@ fn a_file_that_is_not_there_and_a_server_in_trouble_are_told_apart() {
 }
 
 #[test]
-fn a_server_that_is_absent_is_named() {
+fn an_unreachable_server_is_named() {
     let (folder, set) = (temporary(), small(1));
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", free.local_addr().unwrap());
@@ -152,7 +146,7 @@ fn a_server_that_is_absent_is_named() {
 }
 
 #[test]
-fn of_two_at_once_one_downloads() {
+fn only_one_of_two_processes_downloads() {
     let (hub, folder, set) = from_hub();
     std::thread::scope(|scope| {
         let both = [(); 2].map(|()| scope.spawn(|| got(&set, &source(&hub), &folder)));

@@ -1,11 +1,11 @@
-//! Files that are cut or wrong.
+//! Truncated and invalid files.
 
 use super::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 
-/// What is said about a parquet file with these bytes in place of the right one.
+/// Returns the message about a parquet file with these bytes in place of the valid one.
 fn refused_parquet(bytes: Vec<u8>) -> String {
     let hub = FakeHub::start([("plain/train.parquet", bytes)]);
     let folder = temporary();
@@ -16,24 +16,20 @@ fn refused_parquet(bytes: Vec<u8>) -> String {
     );
     assert!(message.contains("train-01234567.parquet.part"), "{message}");
     assert!(message.ends_with("try without it"), "{message}");
-    assert_eq!(
-        files(&folder),
-        ["lock"],
-        "nothing stays that cannot be used"
-    );
+    assert_eq!(files(&folder), ["lock"], "unusable files are deleted");
     message
 }
 
-fn with_picture(picture: Option<Vec<u8>>) -> Vec<u8> {
-    let right = png([1, 2, 3], &[0; 6]);
-    let mut pictures = vec![Some(right); 5];
-    pictures[3] = picture;
-    parquet_file("image", &pictures, &[0; 5])
+fn with_image(image: Option<Vec<u8>>) -> Vec<u8> {
+    let valid = png([1, 2, 3], &[0; 6]);
+    let mut images = vec![Some(valid); 5];
+    images[3] = image;
+    parquet_file("image", &images, &[0; 5])
 }
 
 #[test]
-fn parquet_that_is_cut_is_refused_wherever_it_ends() {
-    let whole = good(5, 1);
+fn truncated_parquet_is_refused_wherever_it_ends() {
+    let whole = valid_parquet(5, 1);
     for length in [
         0,
         1,
@@ -44,27 +40,27 @@ fn parquet_that_is_cut_is_refused_wherever_it_ends() {
         whole.len() - 1,
     ] {
         let message = refused_parquet(whole[..length].to_vec());
-        assert!(message.contains("is no whole parquet file"), "{message}");
+        assert!(
+            message.contains("is not a complete parquet file"),
+            "{message}"
+        );
     }
 }
 
 #[test]
 fn parquet_with_damaged_pages_is_refused() {
-    let mut bytes = good(5, 1);
+    let mut bytes = valid_parquet(5, 1);
     bytes[4..60].fill(0xff);
     let message = refused_parquet(bytes);
     assert!(message.contains("is damaged"), "{message}");
 }
 
 #[test]
-fn parquet_that_holds_something_else_is_refused() {
-    let right = png([1, 2, 3], &[0; 6]);
-    let message = refused_parquet(good(4, 1));
-    assert!(
-        message.contains("has 4 examples, expected were 5"),
-        "{message}"
-    );
-    let other = parquet_file("photo", &vec![Some(right.clone()); 5], &[0; 5]);
+fn parquet_with_other_contents_is_refused() {
+    let valid = png([1, 2, 3], &[0; 6]);
+    let message = refused_parquet(valid_parquet(4, 1));
+    assert!(message.contains("has 4 examples, expected 5"), "{message}");
+    let other = parquet_file("photo", &vec![Some(valid.clone()); 5], &[0; 5]);
     let message = refused_parquet(other);
     assert!(
         message.contains("there is no column image.bytes"),
@@ -74,7 +70,7 @@ fn parquet_that_holds_something_else_is_refused() {
         let labels = [0, 1, label, 3, 4];
         let message = refused_parquet(parquet_file(
             "image",
-            &vec![Some(right.clone()); 5],
+            &vec![Some(valid.clone()); 5],
             &labels,
         ));
         let wrong = format!("the label of example 2 is {shown}, not one of 0 to 9");
@@ -83,34 +79,34 @@ fn parquet_that_holds_something_else_is_refused() {
 }
 
 #[test]
-fn pictures_that_are_none_are_refused() {
-    let message = refused_parquet(with_picture(Some(b"GIF89a".to_vec())));
+fn invalid_images_are_refused() {
+    let message = refused_parquet(with_image(Some(b"GIF89a".to_vec())));
     assert!(
-        message.contains("the picture of example 3: it is no PNG"),
+        message.contains("the image of example 3: it is not a PNG"),
         "{message}"
     );
-    let message = refused_parquet(with_picture(Some(png([1, 3, 2], &[0; 6]))));
+    let message = refused_parquet(with_image(Some(png([1, 3, 2], &[0; 6]))));
     assert!(
-        message.contains("example 3: it has 3 by 2 pixels of 1 values, expected were 2 by 3 of 1"),
+        message.contains("example 3: it has 3 by 2 pixels of 1 values, expected 2 by 3 of 1"),
         "{message}"
     );
-    let message = refused_parquet(with_picture(Some(png([3, 2, 3], &[0; 18]))));
+    let message = refused_parquet(with_image(Some(png([3, 2, 3], &[0; 18]))));
     assert!(message.contains("pixels of 3 values"), "{message}");
     let mut cut = png([1, 2, 3], &[0; 6]);
     cut.truncate(cut.len() - 20);
-    let message = refused_parquet(with_picture(Some(cut)));
+    let message = refused_parquet(with_image(Some(cut)));
     assert!(
-        message.contains("the picture of example 3: it is damaged"),
+        message.contains("the image of example 3: it is damaged"),
         "{message}"
     );
-    let message = refused_parquet(with_picture(None));
+    let message = refused_parquet(with_image(None));
     assert!(
-        message.contains("of 5 examples, 4 have a picture and 5 a label"),
+        message.contains("of 5 examples, 4 have an image and 5 a label"),
         "{message}"
     );
 }
 
-/// An IDX file.
+/// Returns an IDX file.
 fn idx(dims: &[u32], values: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, dims.len() as u8];
     bytes.extend(dims.iter().flat_map(|dim| dim.to_be_bytes()));
@@ -118,7 +114,7 @@ fn idx(dims: &[u32], values: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A folder with the four files of the small grey set.
+/// Creates a folder with the four files of the small grey set.
 fn idx_folder() -> TempDir {
     let folder = temporary();
     for (stem, count) in [("train", 5), ("t10k", 2)] {
@@ -140,14 +136,14 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// What is said after `change` has come over a file.
+/// Returns the message after `file` is overwritten with `bytes`.
 fn refused(from: TempDir, channels: usize, file: &str, bytes: &[u8]) -> String {
     std::fs::write(from.path().join(file), bytes).unwrap();
     let from = Source::Folder(from.path().to_owned());
     let message = got(&small(channels), &from, &temporary()).unwrap_err();
     assert!(message.contains(file), "{message}");
     assert!(
-        message.ends_with("\nGet this file anew, then run the same command again"),
+        message.ends_with("\nDownload this file again, then run the same command again"),
         "{message}"
     );
     message
@@ -169,7 +165,7 @@ fn idx_files_are_read_gzipped_or_not() {
 }
 
 #[test]
-fn idx_files_that_are_cut_or_wrong_are_refused() {
+fn truncated_and_invalid_idx_files_are_refused() {
     let images = "train-images-idx3-ubyte";
     let labels = "train-labels-idx1-ubyte";
     let right = idx(&[5, 2, 3], &[0; 30]);
@@ -193,9 +189,9 @@ fn idx_files_that_are_cut_or_wrong_are_refused() {
     says(
         images,
         &idx(&[4, 2, 3], &[0; 24]),
-        "it holds [4, 2, 3] values, expected were [5, 2, 3]",
+        "dimensions [4, 2, 3], expected [5, 2, 3]",
     );
-    says(images, &idx(&[u32::MAX; 3], &[]), "expected were [5, 2, 3]");
+    says(images, &idx(&[u32::MAX; 3], &[]), "expected [5, 2, 3]");
     says(
         labels,
         &idx(&[5], &[0, 1, 2, 3, 10]),
@@ -206,7 +202,7 @@ fn idx_files_that_are_cut_or_wrong_are_refused() {
 }
 
 #[test]
-fn published_files_that_are_absent_are_named() {
+fn missing_published_files_are_named() {
     for (channels, file) in [(1, "train-images-idx3-ubyte"), (3, "data_batch_1.bin")] {
         let from = Source::Folder(temporary().path().to_owned());
         let message = got(&small(channels), &from, &temporary()).unwrap_err();
@@ -214,7 +210,7 @@ fn published_files_that_are_absent_are_named() {
     }
 }
 
-/// A folder with the six files of the small coloured set, of one example each, the last of two.
+/// Creates a folder with the six files of the small colour set: one example each, two in the last.
 fn cifar_folder() -> TempDir {
     let folder = temporary();
     let record = |example: usize| {
@@ -239,7 +235,7 @@ fn cifar_files_are_read() {
 }
 
 #[test]
-fn cifar_files_that_are_cut_or_wrong_are_refused() {
+fn truncated_and_invalid_cifar_files_are_refused() {
     let says = |file, bytes: &[u8], what: &str| {
         let message = refused(cifar_folder(), 3, file, bytes);
         assert!(message.contains(what), "{message}");
@@ -247,7 +243,7 @@ fn cifar_files_that_are_cut_or_wrong_are_refused() {
     says(
         "data_batch_3.bin",
         &[0; 18],
-        "has 18 bytes, expected were 19: 1 examples of 19",
+        "has 18 bytes, expected 19: 1 examples of 19",
     );
     says("data_batch_5.bin", &[0; 38], "has 38 bytes");
     says("test_batch.bin", &[], "has 0 bytes");
