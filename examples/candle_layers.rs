@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn all_of_its_layers_are_trained() -> Result<()> {
-        // Candle draws the first weights anew each time.
+        // Candle's initial weights differ in each run.
         let (net, history) = train(4)?;
         let batch = Digits::new().train_dataloader()?.into_iter().next();
         let Batch { x, y } = batch.expect("a batch")?;

@@ -363,9 +363,7 @@ fn a_person_reads_every_page() {
     let mut visit = script("book_visit.py");
     visit.args(["--tabs", "every.html"]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
-    visit.args(
-        notebooks.iter().map(|notebook| page_of(notebook)),
-    );
+    visit.args(notebooks.iter().map(|notebook| page_of(notebook)));
     visit.arg("how-taper-works.html");
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());

@@ -227,7 +227,7 @@ impl DataLoader {
     }
 }
 
-/// The order of one loop, from which any thread makes the same batches.
+/// The order and the seed of one loop: any thread makes the same batches from them.
 struct Plan {
     dataset: Arc<dyn Dataset>,
     order: Vec<usize>,

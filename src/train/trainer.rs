@@ -14,7 +14,7 @@ use candle_core::{Device, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Trains models: chooses devices, iterates over the data, makes the steps, measures, draws.
+/// Trains models: runs the epochs and steps on the chosen devices, and records the metrics.
 ///
 /// It draws on a live board, shows a progress bar, and stops between two steps when the user asks
 /// to; model and [`history`](Self::history) are then kept as they are. From d2l's chapter
@@ -80,7 +80,7 @@ impl Trainer {
         }
     }
 
-    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, where the model is.
+    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -111,7 +111,7 @@ impl Trainer {
         self
     }
 
-    /// Scales the gradients so that their norm is at most this; 0 for no limit.
+    /// Sets the maximal norm of the gradients, which are scaled down to it; 0 for no limit.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -127,7 +127,7 @@ impl Trainer {
         self
     }
 
-    /// Changes the learning rate from epoch to epoch.
+    /// Sets the learning rate of each epoch by a schedule.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -144,7 +144,7 @@ impl Trainer {
         self
     }
 
-    /// Changes the learning rate from step to step.
+    /// Sets the learning rate of each step by a schedule.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -254,7 +254,7 @@ impl Trainer {
         done.and(told).map(|()| self.history.clone())
     }
 
-    /// Takes up the history of a checkpoint, and draws its curves.
+    /// Continues the history of a checkpoint, and draws its curves.
     pub(super) fn continue_history(&mut self, history: History) {
         let board = &self.board;
         history
