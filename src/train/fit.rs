@@ -122,7 +122,7 @@ impl<'a> Fit<'a> {
     pub(super) fn run(&mut self) -> Result<()> {
         let done = self.train();
         if done.is_err() && self.speed.interval > 0 {
-            // The error that ended the training is reported, not one that follows from it.
+            // Only the error that ended the training is reported.
             let _ = self.end_interval();
         }
         done

@@ -6,7 +6,7 @@ use crate::error;
 use crate::tensor::{permutation, with_seed};
 use candle_core::{Device, Result, Tensor};
 
-/// The images and labels; the README next to the file describes the layout.
+/// All images in one file, and their labels; the README next to them describes the layout.
 const SHEET: &[u8] = include_bytes!("digits/digits.png");
 const LABELS: &str = include_str!("digits/labels.txt");
 

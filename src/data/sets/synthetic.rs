@@ -133,7 +133,7 @@ impl SyntheticRegression {
     /// Returns the training examples.
     ///
     /// # Errors
-    /// If the noise is no standard deviation.
+    /// If the noise is negative or not finite.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -150,7 +150,7 @@ impl SyntheticRegression {
     /// Returns the validation examples.
     ///
     /// # Errors
-    /// If the noise is no standard deviation.
+    /// If the noise is negative or not finite.
     ///
     /// ```
     /// use taper::prelude::*;

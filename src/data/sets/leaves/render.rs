@@ -125,7 +125,7 @@ impl Leaf {
     }
 
     fn ground_at(&self, x: f32, y: f32) -> Color {
-        // The leaf's shadow is below it and to the right.
+        // The leaf's shadow is offset down and to the right.
         let (dx, dy) = (x - self.middle.0 - 5.0, y - self.middle.1 - 6.0);
         let (sin, cos) = self.angle;
         let depth = self.depth(dx * cos + dy * sin, dy * cos - dx * sin);
