@@ -1,5 +1,4 @@
-//! `taper data`, the real command, against a hub on this machine: killed, twice at once, behind a
-//! proxy.
+//! `taper data`, the real command, with a local hub: killed, run twice at the same time, behind a proxy.
 
 mod common;
 #[path = "common/hub.rs"]
@@ -18,21 +17,21 @@ const LIMIT: Duration = Duration::from_secs(120);
 const TRAIN: &str = "fashion_mnist/train-00000-of-00001.parquet";
 const TEST: &str = "fashion_mnist/test-00000-of-00001.parquet";
 
-/// As many pictures as the real set has, of ten kinds.
+/// Returns a file with this number of images, of ten classes.
 fn full(count: usize) -> Vec<u8> {
     let kinds: Vec<_> = (0..10u8)
         .map(|class| Some(png([1, 28, 28], &[class * 20; 784])))
         .collect();
-    let pictures: Vec<_> = (0..count).map(|i| kinds[i % 10].clone()).collect();
+    let images: Vec<_> = (0..count).map(|i| kinds[i % 10].clone()).collect();
     let labels: Vec<i64> = (0..count as i64).map(|i| i % 10).collect();
-    parquet_file("image", &pictures, &labels)
+    parquet_file("image", &images, &labels)
 }
 
 fn hub() -> FakeHub {
     FakeHub::start([(TRAIN, full(60_000)), (TEST, full(10_000))])
 }
 
-/// A call that knows no proxy and no other hub.
+/// Returns a call without a proxy or another hub in its environment.
 fn data(folder: &Path, endpoint: &str, arguments: &[&str]) -> Command {
     let mut command = taper(&[&["data"], arguments].concat());
     for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"] {
@@ -73,7 +72,7 @@ fn list(folder: &Path) -> String {
 }
 
 #[test]
-fn a_set_is_listed_downloaded_and_then_there() {
+fn a_data_set_is_listed_and_downloaded() {
     let (hub, folder) = (hub(), TempDir::new().unwrap());
     let before = list(folder.path());
     let line =
@@ -83,13 +82,13 @@ fn a_set_is_listed_downloaded_and_then_there() {
     assert_complete(folder.path(), &said);
     let after = list(folder.path());
     assert!(after.contains("fashion-mnist there "), "{after}");
-    // There is nothing more to do, so no hub is needed.
+    // The set is complete, so no hub is needed.
     let said = run_within(LIMIT, get(folder.path(), "http://127.0.0.1:9"));
     assert_complete(folder.path(), &said);
 }
 
 #[test]
-fn killed_in_the_middle_it_goes_on_where_it_was() {
+fn a_killed_download_is_resumed() {
     let (hub, folder) = (hub(), TempDir::new().unwrap());
     hub.fail([Fault::Stall(20_000)]);
     let mut first = get(folder.path(), &hub.endpoint)
@@ -111,7 +110,7 @@ fn killed_in_the_middle_it_goes_on_where_it_was() {
 }
 
 #[test]
-fn of_two_at_once_one_waits() {
+fn two_downloads_at_the_same_time_run_one_after_the_other() {
     let (hub, folder) = (hub(), TempDir::new().unwrap());
     let both = [(); 2].map(|()| get(folder.path(), &hub.endpoint));
     let both = std::thread::scope(|scope| {
@@ -129,7 +128,7 @@ fn of_two_at_once_one_waits() {
 }
 
 #[test]
-fn a_proxy_is_asked_where_one_is_named() {
+fn a_proxy_from_the_environment_is_used() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", proxy.local_addr().unwrap());
     let asked = std::thread::spawn(move || {
@@ -155,7 +154,7 @@ fn a_proxy_is_asked_where_one_is_named() {
 }
 
 #[test]
-fn a_name_that_is_none_is_answered_with_those_that_are() {
+fn an_unknown_name_is_refused_with_the_known_ones() {
     let folder = TempDir::new().unwrap();
     let said = run_within(LIMIT, data(folder.path(), "", &["get", "imagenet"]));
     assert!(!said.status.success());

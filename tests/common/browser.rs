@@ -1,10 +1,10 @@
-//! What the tests in a browser need.
+//! Helpers of the tests that use a browser.
 
 use std::io::Write;
 use std::net::TcpListener;
 use std::process::Command;
 
-/// Whether there is a Chromium; says that the test is skipped where there is none.
+/// Returns whether Chromium is installed; prints that the test is skipped if it is not.
 pub fn has_chromium() -> bool {
     let named = std::env::var("CHROMIUM").ok();
     let names = named.as_deref().map_or(
@@ -19,7 +19,7 @@ pub fn has_chromium() -> bool {
     };
     let found = names.iter().any(is_there);
     if !found {
-        // Not `eprintln`, which a test that passes keeps to itself.
+        // Not `eprintln!`, whose output is captured if the test passes.
         let _ = writeln!(
             std::io::stderr(),
             "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"
@@ -28,7 +28,7 @@ pub fn has_chromium() -> bool {
     found
 }
 
-/// A port on which nobody listens.
+/// Returns a port that is not in use.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     listener.expect("a free port").port()

@@ -8,25 +8,25 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Starting includes building the warm image, if this is the first start of all.
+/// Starting includes building the warm image, which the first start does.
 const TO_START: Duration = Duration::from_secs(900);
-/// No cell of these tests takes a tenth of it.
+/// Ten times what the slowest cell of these tests takes.
 const FOR_A_CELL: Duration = Duration::from_secs(120);
 
-/// The one session of a test file. Cells of several tests run in it, one test at a time; each test
-/// defines the variables it uses, since another may have ended the process in which they live.
+/// The session that the tests of a file share, one test at a time. Each test defines the variables it
+/// uses, since another test may have ended the process that holds them.
 pub struct Events {
     process: Child,
     requests: ChildStdin,
     answers: Receiver<Value>,
 }
 
-/// What a cell did, adjacent texts of one stream joined.
+/// The events of a cell, with adjacent texts of one stream joined.
 pub type Ran = Vec<Value>;
 
 static SHARED: Mutex<Option<Events>> = Mutex::new(None);
 
-/// Has the session to itself. A test that fails in mid-cell throws it away.
+/// Exclusive access to the session. A test that fails during a cell discards the session.
 pub struct Borrowed {
     session: Option<Events>,
     place: MutexGuard<'static, Option<Events>>,
@@ -38,7 +38,7 @@ pub fn session() -> Borrowed {
     Borrowed { session, place }
 }
 
-/// A session that no other test sees, for one that would spoil the shared one.
+/// Starts a session that no other test uses, for tests that would break the shared one.
 pub fn own_session() -> Events {
     Events::start()
 }
@@ -52,17 +52,17 @@ impl Drop for Borrowed {
 }
 
 impl Borrowed {
-    /// Runs a cell and gives its events.
+    /// Runs a cell and returns its events.
     pub fn run(&mut self, code: &str) -> Ran {
         self.run_with(json!({ "code": code }), |_| {})
     }
 
-    /// Runs the cell of a whole request; `seen` hears of each event when it arrives.
+    /// Runs the cell of a complete request and calls `seen` with each event when it arrives.
     pub fn run_with(&mut self, request: Value, seen: impl FnMut(&Value)) -> Ran {
         self.session().run(&request, seen)
     }
 
-    /// The most memory that the process of the session has ever held, in megabytes.
+    /// Returns the peak memory of the session's process, in megabytes.
     pub fn peak_memory(&mut self) -> f64 {
         let file = format!("/proc/{}/status", self.session().process.id());
         let status = std::fs::read_to_string(file).expect("the session lives");
@@ -102,7 +102,7 @@ impl Events {
             requests,
             answers,
         };
-        // The first `?` of a session used to upset how its value is shown.
+        // Once, the first `?` of a session changed how its value was shown.
         session.send(&json!({ "code": "ones(2, &cpu())?" }));
         assert_eq!(
             session.next(Instant::now() + TO_START),
@@ -115,7 +115,7 @@ impl Events {
         session
     }
 
-    /// Runs the cell of a request; `seen` hears of each event when it arrives.
+    /// Runs the cell of a request and calls `seen` with each event when it arrives.
     pub fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
         self.send(request);
         let deadline = Instant::now() + FOR_A_CELL;
@@ -144,7 +144,7 @@ impl Events {
     }
 }
 
-/// Ends the session's process also when a cell hangs in it; its relay sees that and ends as well.
+/// Kills the session's process, even if a cell hangs in it. Its relay notices that and exits.
 impl Drop for Events {
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -152,7 +152,7 @@ impl Drop for Events {
     }
 }
 
-/// Joins a text to the one before it, and takes the colours out of a traceback.
+/// Joins a text to the previous one, and removes the colours of a traceback.
 fn add(ran: &mut Ran, mut event: Value) {
     if let (Some(last), "text") = (ran.last_mut(), event["event"].as_str().unwrap_or_default())
         && last["event"] == "text"
@@ -181,33 +181,33 @@ pub fn without_colours(line: &str) -> String {
     })
 }
 
-/// Text on standard output.
+/// Returns the event of text on standard output.
 pub fn out(text: &str) -> Value {
     json!({ "event": "text", "stream": "stdout", "text": text })
 }
 
-/// Text on standard error.
+/// Returns the event of text on standard error.
 pub fn err(text: &str) -> Value {
     json!({ "event": "text", "stream": "stderr", "text": text })
 }
 
-/// Something shown with `display`.
+/// Returns the event of a value shown with `display`.
 pub fn display(data: Value) -> Value {
     json!({ "event": "display", "data": data, "metadata": {}, "display_id": null })
 }
 
-/// The value of the cell in one text.
+/// Returns the value of a cell that has only a text form.
 pub fn value(text: &str) -> Value {
     result(json!({ "text/plain": text }))
 }
 
-/// The value of the cell.
+/// Returns the event of a cell's value.
 pub fn result(data: Value) -> Value {
     json!({ "event": "result", "data": data, "metadata": {} })
 }
 
-/// An error; `line` and `column` are 0 where they are not known. `quote` is what the traceback
-/// shows below name and message.
+/// Returns the event of an error; `line` and `column` are 0 if they are not known. `quote` is the part
+/// of the traceback after name and message.
 pub fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
     let summary = format!("{name}: {message}");
     let traceback: Vec<&str> = summary.lines().chain(quote.iter().copied()).collect();
@@ -215,7 +215,7 @@ pub fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
     json!({ "event": "error", "name": name, "message": message, "traceback": traceback, "location": location })
 }
 
-/// A compile error, and all that the student reads.
+/// Returns the event of a compile error, with the whole text that the student reads.
 pub fn compile_error(message: &str, (line, column): (usize, usize), traceback: &str) -> Value {
     let location = json!({ "line": line, "column": column });
     let traceback: Vec<&str> = traceback.lines().collect();

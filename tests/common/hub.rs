@@ -1,6 +1,6 @@
-//! A server on this machine that speaks as the Hugging Face hub does, and files as it has them.
+//! A local server with the protocol of the Hugging Face hub, and files in the hub's formats.
 
-// Each test file uses its own part of this.
+// Each test file uses only some of these items.
 #![allow(dead_code)]
 
 use parquet::basic::Compression;
@@ -14,30 +14,30 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What happens to one transfer of a file.
+/// A fault in the transfer of a file.
 pub enum Fault {
-    /// The connection closes after so many bytes.
+    /// The connection closes after this number of bytes.
     Cut(usize),
-    /// Nothing more comes after so many bytes.
+    /// The transfer stalls after this number of bytes.
     Stall(usize),
-    /// All is sent, whatever was asked for.
+    /// The whole file is sent, whatever range was requested.
     IgnoreRange,
     Status(&'static str),
 }
 
-/// Answers until the test ends.
+/// A hub that runs until the test ends.
 pub struct FakeHub {
     pub endpoint: String,
     state: Arc<State>,
 }
 
 struct State {
-    /// By the end of their path.
+    /// The files, by the end of their path.
     files: HashMap<String, Vec<u8>>,
-    /// What is told instead of the right checksum.
+    /// Sent instead of the correct checksum.
     checksum: Mutex<Option<String>>,
     faults: Mutex<VecDeque<Fault>>,
-    /// For each transfer of a file: its path, and the byte from which on it was asked for.
+    /// For each transfer of a file: its path, and the first requested byte.
     transfers: Mutex<Vec<(String, usize)>>,
 }
 
@@ -65,7 +65,7 @@ impl FakeHub {
         }
     }
 
-    /// The next transfers go wrong, one after the other.
+    /// Sets the faults of the next transfers, in this order.
     pub fn fail<const N: usize>(&self, faults: [Fault; N]) {
         self.state.faults.lock().unwrap().extend(faults);
     }
@@ -87,7 +87,7 @@ impl State {
             return send(&mut connection, "404 Not Found", "", b"Entry not found");
         };
         let content = &self.files[name];
-        // As the hub does, whose files lie elsewhere.
+        // The hub redirects as well: its files are on another server.
         if path.contains("/resolve/") {
             let right = hex(digest(&SHA256, content).as_ref());
             let told = self.checksum.lock().unwrap().clone().unwrap_or(right);
@@ -116,7 +116,7 @@ impl State {
             Some(Fault::Cut(bytes)) => begin(connection, from, &partial, &content[from..], bytes),
             Some(Fault::Stall(bytes)) => {
                 begin(connection, from, &partial, &content[from..], bytes)?;
-                // Until the other side goes away.
+                // Until the client closes the connection.
                 connection.read(&mut [0]).ok().map(|_| ())
             }
             None => begin(connection, from, &partial, &content[from..], all),
@@ -124,7 +124,7 @@ impl State {
     }
 }
 
-/// The path, without what is behind `?`, and the first byte asked for.
+/// Returns the path without the query, and the first requested byte.
 fn read_request(connection: &TcpStream) -> Option<(String, usize)> {
     let mut lines = BufReader::new(connection).lines();
     let first = lines.next()?.ok()?;
@@ -151,7 +151,7 @@ fn send(connection: &mut TcpStream, status: &str, headers: &str, body: &[u8]) ->
     connection.write_all(body).ok()
 }
 
-/// Announces all of `body` and sends so many bytes of it.
+/// Announces all of `body` and sends this number of bytes of it.
 fn begin(
     connection: &mut TcpStream,
     from: usize,
@@ -176,7 +176,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A PNG of these bytes, which are grey or red, green and blue for each pixel.
+/// Returns a PNG of these bytes: for each pixel grey, or red, green and blue.
 pub fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
@@ -191,9 +191,9 @@ pub fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A parquet file as the hub has it: a group of bytes and path, and a label, a thousand in a row
-/// group. Pictures may be missing.
-pub fn parquet_file(column: &str, pictures: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
+/// Returns a Parquet file in the hub's format: a group of bytes and path, and a label, with a thousand
+/// rows in a row group. Images may be missing.
+pub fn parquet_file(column: &str, images: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
     let schema = format!(
         "message schema {{ optional group {column} {{ optional binary bytes; optional binary path (STRING); }} \
          optional int64 label; }}"
@@ -204,10 +204,10 @@ pub fn parquet_file(column: &str, pictures: &[Option<Vec<u8>>], labels: &[i64]) 
         .build();
     let mut writer =
         SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("it is written");
-    for (pictures, labels) in pictures.chunks(1000).zip(labels.chunks(1000)) {
+    for (images, labels) in images.chunks(1000).zip(labels.chunks(1000)) {
         let mut group = writer.next_row_group().expect("it is written");
-        let paths: Vec<_> = pictures.iter().map(|_| Some(b"a.png".to_vec())).collect();
-        write_bytes(&mut group, pictures);
+        let paths: Vec<_> = images.iter().map(|_| Some(b"a.png".to_vec())).collect();
+        write_bytes(&mut group, images);
         write_bytes(&mut group, &paths);
         let mut labels_writer = group
             .next_column()

@@ -1,4 +1,4 @@
-//! A Jupyter that knows our kernel alone, and a cache in which nobody else's kernels work.
+//! A Jupyter installation that has only our kernel, and a cache that no other kernels use.
 
 use super::python::{cache, python};
 use super::{root, run_within, taper};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The first set-up of all builds the warm image.
+/// The limit includes building the warm image, which the first set-up does.
 const TO_SET_UP: Duration = Duration::from_secs(900);
 
 pub struct Jupyter {
@@ -19,8 +19,8 @@ pub struct Jupyter {
 }
 
 impl Jupyter {
-    /// Registers the kernel as `taper setup --jupyter` does. One test after the other has it: a
-    /// kernel needs half a gigabyte.
+    /// Registers the kernel as `taper setup --jupyter` does. Only one test at a time has access, because
+    /// a kernel needs half a gigabyte.
     pub fn with_our_kernel() -> Jupyter {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,26 +35,26 @@ impl Jupyter {
         jupyter
     }
 
-    /// Calls a script of `tests/python`.
+    /// Returns a call of a script of `tests/python`.
     pub fn script(&self, name: &str) -> Command {
         let mut command = Command::new(python());
         command.arg(Path::new("tests/python").join(name));
         self.sees(command)
     }
 
-    /// Calls `jupyter`.
+    /// Returns a call of `jupyter`.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(python().with_file_name("jupyter"));
         command.args(arguments);
         self.sees(command)
     }
 
-    /// A folder of one's own.
+    /// Returns the temporary folder of this test.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Neither settings nor kernels of the person's own, and no spare kernel that stays.
+    /// Removes the user's settings and kernels from the environment, and limits the spare kernel's life.
     fn sees(&self, mut command: Command) -> Command {
         let folder = self.path();
         for (variable, name) in [
@@ -75,7 +75,8 @@ impl Jupyter {
     }
 }
 
-/// It shares the images, and lies beside them: a session links their files.
+/// Creates a cache that shares the images. It is on the same file system as the images, because a
+/// session links their files.
 fn own_cache() -> TempDir {
     let images = cache().join("images");
     let tests = cache().join("tests");

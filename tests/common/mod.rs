@@ -1,6 +1,6 @@
-//! What the tests that cross rooms share: the real program, under a time limit.
+//! Helpers of the tests that use several crates: calls of the real program, with a time limit.
 
-// Each test file uses its own part of this.
+// Each test file uses only some of these items.
 #![allow(dead_code)]
 
 pub mod browser;
@@ -21,12 +21,12 @@ use std::time::Duration;
 pub fn root() -> PathBuf {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent()
-        .expect("the package lies in the repository")
+        .expect("the package is in the repository")
         .to_owned()
 }
 
-/// A call of the program `taper` in the repository's folder, as from a terminal: without the
-/// libraries that cargo shows to the programs it starts.
+/// Returns a call of the program `taper` in the repository's folder, as from a terminal: without the
+/// library path that cargo sets for the programs it starts.
 pub fn taper(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
     command
@@ -37,7 +37,7 @@ pub fn taper(arguments: &[&str]) -> Command {
     command
 }
 
-/// A notebook for our kernel with these code cells.
+/// Returns a notebook for our kernel with these code cells.
 pub fn notebook_of(cells: &[&str]) -> Value {
     let cells = (1..).zip(cells).map(|(number, source)| {
         json!({
@@ -52,7 +52,7 @@ pub fn notebook_of(cells: &[&str]) -> Value {
     })
 }
 
-/// How a program ended, and what it said.
+/// The exit status and the output of a program.
 #[derive(Debug)]
 pub struct Said {
     pub status: ExitStatus,
@@ -61,17 +61,17 @@ pub struct Said {
 }
 
 impl Said {
-    /// Both streams, for messages of failed assertions.
+    /// Returns both streams, for the messages of failed assertions.
     pub fn all(&self) -> String {
         format!("{}\n{}\n{}", self.status, self.stdout, self.stderr)
     }
 }
 
-/// Runs a program to its end. When the time is over, it and all that it started are killed, and
-/// the test fails with what it had said until then.
+/// Runs a program to its end. After the time limit, its process group is killed, and the test fails
+/// with the output so far.
 pub fn run_within(limit: Duration, mut command: Command) -> Said {
     let name = format!("{command:?}");
-    // A spare would stay behind; the tests of the standby say what they want.
+    // A spare kernel would outlive the test. The tests of spare kernels set this variable themselves.
     if !command.get_envs().any(|(name, _)| name == "TAPER_STANDBY") {
         command.env("TAPER_STANDBY", "0");
     }
@@ -106,7 +106,7 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// Whether the child ends in time; it is not collected.
+/// Returns whether the child ends in time. It is not reaped.
 fn wait_within(limit: Duration, child: &Child) -> bool {
     let (sender, ended) = mpsc::channel();
     let pid = child.id();
@@ -128,6 +128,6 @@ fn wait_within(limit: Duration, child: &Child) -> bool {
 
 fn kill_group(child: &Child) {
     let group = libc::pid_t::try_from(child.id()).expect("process numbers are small");
-    // SAFETY: the child leads its own group and is not collected yet.
+    // SAFETY: the child leads its own process group and is not reaped yet.
     unsafe { libc::kill(-group, libc::SIGKILL) };
 }

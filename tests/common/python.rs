@@ -11,12 +11,12 @@ const REQUIREMENTS: [&str; 2] = [
     "cli/src/setup/requirements.txt",
     "tests/python/requirements.txt",
 ];
-/// Packages may have to be downloaded.
+/// The limit includes downloading packages.
 const TO_INSTALL: Duration = Duration::from_secs(600);
 
-/// The environment's `python`. It is made once for each list of packages, in Taper's cache.
+/// Returns the environment's `python`. It is created once for each list of packages, in Taper's cache.
 pub fn python() -> PathBuf {
-    // Tests run side by side, and one of them makes it.
+    // Tests run in parallel; one of them creates the environment.
     static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = folder();
         let complete = folder.join("taper-complete");
@@ -41,7 +41,7 @@ fn folder() -> PathBuf {
         .join(format!("{:016x}", hasher.finish()))
 }
 
-/// Taper's cache.
+/// Returns Taper's cache.
 pub fn cache() -> PathBuf {
     match std::env::var_os("TAPER_CACHE") {
         Some(cache) => PathBuf::from(cache),
@@ -52,7 +52,7 @@ pub fn cache() -> PathBuf {
 }
 
 fn make(folder: &Path) {
-    // What an earlier try left may be incomplete in any way.
+    // An earlier attempt may have left an incomplete environment.
     let _ = std::fs::remove_dir_all(folder);
     let mut venv = Command::new(std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into()));
     venv.args(["-m", "venv"]).arg(folder);

@@ -1,4 +1,4 @@
-//! A place of its own to set Taper up in, with the real command.
+//! A place where a test sets Taper up with the real command.
 
 use super::stand_in::home;
 use std::fs::{self, File};
@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No single command of these tests takes longer, on a slow machine either.
+/// The limit for each command, also on a slow machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A cache of one's own, and what lies beside it.
+/// A folder with a cache that no other test uses, and with the test's files.
 pub struct Place {
     folder: PathBuf,
     python: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Nothing is set up; JupyterLab is a stand-in.
+    /// Creates a place where nothing is set up. JupyterLab is a stand-in.
     pub fn empty() -> Place {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         Place {
@@ -29,7 +29,7 @@ impl Place {
         }
     }
 
-    /// Nothing is set up; JupyterLab is the real one.
+    /// Creates a place where nothing is set up. JupyterLab is the real one.
     pub fn with_real_python() -> Place {
         Place {
             python: None,
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// Everything is set up.
+    /// Returns the place where everything is set up, which tests share.
     pub fn ready() -> Place {
         static READY: LazyLock<Place> = LazyLock::new(|| {
             let place = Place {
@@ -69,25 +69,25 @@ impl Place {
         self.path().join("cache")
     }
 
-    /// The work directory of the one image.
+    /// Returns the work directory of the image.
     pub fn image(&self) -> Option<PathBuf> {
         let mut images = fs::read_dir(self.cache().join("images")).ok()?;
         Some(images.next()?.ok()?.path().join("work"))
     }
 
-    /// A file below the image's work directory whose name begins and ends like this.
+    /// Returns a file in the image's work directory whose name has this beginning and end.
     pub fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
         find(&self.image()?, &|name| {
             name.starts_with(begin) && name.ends_with(end)
         })
     }
 
-    /// The folders of sessions that run, or did not clear up.
+    /// Returns the number of session folders, of running sessions and of those that left one behind.
     pub fn sessions(&self) -> usize {
         fs::read_dir(self.cache().join("sessions")).map_or(0, Iterator::count)
     }
 
-    /// A notebook with this one code cell.
+    /// Writes a notebook with this code cell, and returns its path.
     pub fn notebook(&self, code: &str) -> PathBuf {
         let cell = serde_json::json!({
             "cell_type": "code", "id": "only", "execution_count": null, "metadata": {},
@@ -102,7 +102,7 @@ impl Place {
         file
     }
 
-    /// A call of the real command; nothing of the `cargo test` around us reaches it.
+    /// Returns a call of the real command, without the environment variables of `cargo test`.
     pub fn taper<const N: usize>(&self, arguments: [&str; N]) -> Call {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
         for (name, _) in std::env::vars_os() {
@@ -122,7 +122,7 @@ impl Place {
             command.env_remove(name);
         }
         command.args(arguments).current_dir(self.path());
-        // Whatever card this machine has, only a test that wants one sees one.
+        // The GPUs of this machine are hidden; a test may add a stand-in.
         for name in ["CUDA_HOME", "CUDA_PATH"] {
             command.env_remove(name);
         }
@@ -136,20 +136,20 @@ impl Place {
         }
         Call {
             command,
-            // Not a pipe: a process that outlives the command would keep it open.
+            // A file, because a process that outlives the command would keep a pipe open.
             output: tempfile::NamedTempFile::new_in(self.path())
                 .expect("a file")
                 .into_temp_path(),
         }
     }
 
-    /// `taper run` with a notebook of one cell.
+    /// Calls `taper run` with a notebook of one cell.
     pub fn run_cell(&self, code: &str) -> Said {
         let notebook = self.notebook(code);
         self.taper(["run", &notebook.to_string_lossy()]).run()
     }
 
-    /// The processes that work in this place, as the system lists them. All inherit the cache's name.
+    /// Returns the processes of this place, as the system lists them. All inherit the cache's path.
     pub fn processes(&self) -> Vec<String> {
         let cache = format!("TAPER_CACHE={}", self.cache().display());
         let listed = Command::new("ps")
@@ -169,7 +169,7 @@ impl Place {
         .collect()
     }
 
-    /// Waits until nobody works here any more.
+    /// Waits until all processes of this place have ended.
     pub fn becomes_quiet(&self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while !self.processes().is_empty() {
@@ -183,7 +183,7 @@ impl Place {
     }
 }
 
-/// A call that has not begun.
+/// A call that has not been started.
 pub struct Call {
     command: Command,
     output: tempfile::TempPath,
@@ -195,7 +195,7 @@ impl Call {
         self
     }
 
-    /// Without a variable.
+    /// Removes an environment variable.
     pub fn without(mut self, name: &str) -> Call {
         self.command.env_remove(name);
         self
@@ -220,14 +220,14 @@ impl Call {
     }
 }
 
-/// A call that has begun.
+/// A running call.
 pub struct Running {
     pub child: Child,
     output: tempfile::TempPath,
 }
 
 impl Running {
-    /// What it has printed so far, on both streams.
+    /// Returns the output so far, of both streams.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
     }
@@ -236,13 +236,13 @@ impl Running {
         self.child.try_wait().expect("it is our child").is_some()
     }
 
-    /// Ends this process alone, at once; whom it started is left.
+    /// Kills this process, but not the processes that it has started.
     pub fn kill(mut self) {
         self.child.kill().expect("it is our child");
         self.child.wait().expect("it is our child");
     }
 
-    /// Waits until this is so; `false` if the command ended before.
+    /// Waits until the condition holds. Returns `false` if the command ends before.
     pub fn until(&mut self, mut is_so: impl FnMut(&Running) -> bool) -> bool {
         let patience = Instant::now() + LIMIT;
         while !is_so(self) {
@@ -269,7 +269,7 @@ impl Running {
     }
 }
 
-/// How a call ended and what it printed, on both streams.
+/// The exit status of a call and its output, of both streams.
 #[derive(Debug)]
 pub struct Said {
     pub status: ExitStatus,
@@ -289,7 +289,7 @@ impl Said {
         self
     }
 
-    /// Prints this, not necessarily in one line.
+    /// Asserts that the output contains this text, not necessarily in one line.
     #[track_caller]
     pub fn says(self, words: &str) -> Said {
         assert!(
@@ -301,7 +301,8 @@ impl Said {
     }
 }
 
-/// The first file below `folder` with such a name. What vanishes meanwhile is passed over.
+/// Returns the first file in `folder` or its subfolders with such a name. Skips entries that are removed
+/// in the meantime.
 pub fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
     for entry in fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
@@ -316,7 +317,7 @@ pub fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> 
     None
 }
 
-/// The PATH, with an `nvidia-smi` first that says that there is no card.
+/// Returns the PATH with an `nvidia-smi` in front that finds no GPU.
 fn without_a_driver() -> std::ffi::OsString {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = fresh("no-card");
@@ -329,14 +330,14 @@ fn without_a_driver() -> std::ffi::OsString {
     with_first(&FOLDER)
 }
 
-/// The PATH with a folder before all others.
+/// Returns the PATH with a folder in front.
 pub fn with_first(folder: &Path) -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let first = std::iter::once(folder.to_owned());
     std::env::join_paths(first.chain(std::env::split_paths(&path))).expect("a PATH")
 }
 
-/// A folder with links to all programs on the PATH, but for some.
+/// Creates a folder with links to all programs on the PATH, except for some.
 pub fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> PathBuf {
     let folder = folder.join("programs");
     fs::create_dir_all(&folder).expect("a folder");
@@ -344,7 +345,7 @@ pub fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> Pa
     let folders = std::env::split_paths(&path).filter_map(|folder| fs::read_dir(folder).ok());
     for program in folders.flat_map(|programs| programs.flatten()) {
         if !is_left_out(&program.file_name().to_string_lossy()) {
-            // The first one of a name counts.
+            // The first program of a name is the one that is used.
             let _ = std::os::unix::fs::symlink(program.path(), folder.join(program.file_name()));
         }
     }
@@ -359,7 +360,7 @@ pub fn script(file: &Path, text: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("the script may run");
 }
 
-/// An empty folder that all tests share and that the next run of the tests clears.
+/// Returns an empty folder that all tests share. The next run of the tests clears it.
 pub fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.exists() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// The stand-in for the clone. It has what the process that runs the cells looks for.
+/// Creates the stand-in for the clone, with the items that the process of the cells uses.
 pub fn home() -> &'static Path {
     static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = fresh("stand-in");
@@ -79,7 +79,7 @@ pub mod prelude {
         Cpu
     }
 
-    /// For which device this was compiled.
+    /// Returns the device for which this was compiled.
     pub fn built_for() -> &'static str {
         if cfg!(feature = "cuda") { "cuda" } else { "cpu" }
     }
@@ -97,7 +97,7 @@ pub mod prelude {
         }
     }
 
-    /// What a product of matrices is made of, for a cell that never gets that far.
+    /// The items of a matrix product, for a cell that fails before it computes one.
     pub struct Matrix;
 
     pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
@@ -139,7 +139,7 @@ pub fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
 }
 ";
 
-/// `-c …` asks for the version, `-m venv FOLDER` makes an environment.
+/// Called with `-c …`, it prints the version; with `-m venv FOLDER`, it creates an environment.
 const PYTHON: &str = r#"#!/bin/sh
 set -e
 case "$1" in
@@ -148,8 +148,8 @@ case "$1" in
 esac
 "#;
 
-/// The environment's Python: what it installs is a `jupyter` that does nothing, or, for the list with
-/// CUDA's compiler in it, the files of CUDA that set-up looks for.
+/// The environment's Python. It installs a `jupyter` that does nothing, or, for the list that contains
+/// CUDA's compiler, the files of CUDA that set-up checks.
 const PIP: &str = r#"#!/bin/sh
 set -e
 bin=$(dirname "$0")
