@@ -1,13 +1,13 @@
 //! Candle's own layers in a model that Taper trains.
 //!
-//! Not every one lets gradients through: Candle's `LayerNorm` does not, Taper's does.
+//! Not every layer supports gradients: Candle's `LayerNorm` does not, Taper's does.
 //!
 //!     cargo run --release --example candle_layers
 
 use taper::candle_nn::{self, VarBuilder, VarMap};
 use taper::prelude::*;
 
-/// Two layers of Candle's, and one of Taper's behind them.
+/// Two layers of Candle, followed by a layer of Taper.
 #[derive(Parameters)]
 struct Net {
     conv: candle_nn::Conv2d,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn all_of_its_layers_are_trained() -> Result<()> {
-        // Candle draws the first weights anew each time.
+        // Candle's initial weights differ in each run.
         let (net, history) = train(4)?;
         let batch = Digits::new().train_dataloader()?.into_iter().next();
         let Batch { x, y } = batch.expect("a batch")?;
@@ -79,7 +79,7 @@ mod tests {
         assert!(history.values("val_loss")[3] < 1.5, "{history:?}");
         assert_eq!(net.num_parameters(), 40 + 144 * 32 + 32 + 32 * 10 + 10);
 
-        // On two devices as on one, and saved and loaded as any model.
+        // The model works on two devices, and can be saved and loaded.
         let copy = net.replicate(&cpu())?;
         let x = rand((2, 1, 8, 8), &cpu())?;
         let y = |net: &Net| net.forward(&x)?.to_vec2::<f32>();

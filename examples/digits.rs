@@ -1,5 +1,5 @@
-//! Taper in a program of its own: trains a small net on handwritten digits, says how good it is, and
-//! leaves the curves as a figure and the parameters in a file.
+//! Taper in a plain program: trains a small network on handwritten digits, prints its accuracy, and
+//! saves the curves as a figure and the parameters in a file.
 //!
 //!     cargo run --release --example digits
 

@@ -111,7 +111,7 @@ pub fn try_all_gpus() -> Vec<Device> {
 /// Returns the device with this name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"gpu"`, `"gpu:1"` or
 /// `"metal"`.
 ///
-/// `"gpu"` stands for whichever kind of GPU this build supports; without a number it is the first.
+/// `"gpu"` is the kind of GPU that this build supports; without an index it is the first one.
 ///
 /// # Errors
 /// If the name has another form (the message lists those accepted), or as for [`gpu`].

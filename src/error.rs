@@ -199,8 +199,8 @@ pub fn of(error: &Error) -> Option<&TaperError> {
     }
 }
 
-/// Only an input/output error of Candle's gives back the error inside it as it was, so every one of
-/// Taper's travels in one. None carries a backtrace: the two lines are all that is needed.
+/// Wraps Taper's error in Candle's `Error::Io`, the only variant that returns the wrapped error
+/// unchanged. It has no backtrace: the two lines are enough.
 impl From<TaperError> for Error {
     fn from(error: TaperError) -> Error {
         Error::Io(io::Error::new(error.problem.kind(), error))
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_prints_its_two_lines_and_nothing_else() {
+    fn an_error_is_displayed_as_its_two_lines() {
         let error = argument("Cup::fill", "a volume above 0", 0, "Pour some water");
         let text = "Cup::fill: expected a volume above 0, found 0\nPour some water";
         assert_eq!(error.to_string(), text);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_typed_error_is_found_below_what_candle_adds() {
+    fn the_typed_error_is_found_inside_the_context_that_candle_adds() {
         let is_interrupt =
             |error: &Error| of(error).is_some_and(|e| e.problem == Problem::Interrupted);
         let error = interrupted();

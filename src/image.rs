@@ -39,7 +39,7 @@ impl RgbImage {
 
     /// Copies an image into a rectangle of this one and scales it without interpolation.
     pub(crate) fn paint(&mut self, image: &RgbImage, columns: Range<usize>, rows: Range<usize>) {
-        // The pixel of the image at the centre of the one that is painted.
+        // The source pixel at the centre of the target pixel.
         let source = |i: usize, length: usize, count: usize| (2 * i + 1) * count / (2 * length);
         for y in rows.start..rows.end.min(self.height) {
             let v = source(y - rows.start, rows.len(), image.height);

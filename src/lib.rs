@@ -45,14 +45,14 @@
 //! 1. A [`DataLoader`](data::DataLoader) draws the order of an epoch, and a thread of its own asks the
 //!    data set for the next minibatch, moves it to the device, and puts it into a channel.
 //! 2. [`Trainer::fit`](train::Trainer::fit) takes it from there. With several devices,
-//!    [`split_and_load`](train::split_and_load) gives each its part, and each works on a thread of its
-//!    own with its replica of the model.
+//!    [`split_and_load`](train::split_and_load) copies a part of the batch to each, and each runs its
+//!    replica of the model on a thread of its own.
 //! 3. [`Module::training_step`](train::Module::training_step) calls [`Layer::forward`](nn::Layer), which
 //!    calls the layers in it, and then the loss.
 //! 4. A layer calls its operation in `ops`. On the CPU that is a kernel of Taper's (vectorised, on all
 //!    cores) with a backward pass of its own; elsewhere, or where the kernel does not support the
 //!    input, it is made of Candle's operations. Both are tested against each other and PyTorch.
-//! 5. Candle's `backward` goes back along the recorded operations and calls each one's backward pass.
+//! 5. Candle's `backward` calls the backward pass of each recorded operation, in reverse order.
 //!    The gradients of several devices are summed on the first.
 //! 6. The [`Optimizer`](optim::Optimizer) changes the parameters in place, and the replicas receive
 //!    the new ones.
@@ -63,7 +63,7 @@
 //!
 //! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
 //! `data`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook` knows
-//! that there is a page: in a plain program the same calls print, or do nothing.
+//! that there is a front end: in a plain program the same calls print, or do nothing.
 
 // The derive macro writes `::taper::…`; this makes that path true in here as well.
 extern crate self as taper;

@@ -1,4 +1,4 @@
-//! Optimisers, which change parameters along their gradients, and schedules for the learning rate.
+//! Optimisers, which update parameters from their gradients, and schedules for the learning rate.
 //!
 //! An optimiser is made for the parameters of one model: `Sgd::new(model.parameters(), 0.1)`. It
 //! holds the parameters themselves, so it finds them after the model has moved to another device,
@@ -19,7 +19,7 @@ use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
 use std::collections::HashMap;
 
-/// Changes the parameters of a model along their gradients.
+/// Updates the parameters of a model from their gradients.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -38,7 +38,7 @@ pub trait Optimizer: Send {
     /// Changes each parameter that has a gradient.
     ///
     /// # Errors
-    /// If no parameter has one: the gradients are of another model.
+    /// If no parameter has a gradient, for instance because the gradients are of another model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -61,7 +61,7 @@ pub trait Optimizer: Send {
     /// ```
     fn lr(&self) -> f64;
 
-    /// Changes the learning rate from now on, as a [`Schedule`] does.
+    /// Sets the learning rate of the following steps, as a [`Schedule`] does.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,7 +72,7 @@ pub trait Optimizer: Send {
     /// ```
     fn set_lr(&mut self, lr: f64);
 
-    /// Returns the state that is kept from step to step, by name, for a checkpoint.
+    /// Returns the state of the optimiser, by name, for a checkpoint.
     ///
     /// # Errors
     /// If the device cannot be reached.
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn they_print_their_settings() {
+    fn optimisers_print_their_settings() {
         assert_eq!(
             format!("{:?}", Sgd::new(vec![], 0.1).momentum(0.9)),
             "Sgd(lr=0.1, momentum=0.9, weight_decay=0, nesterov=false)"

@@ -1,4 +1,4 @@
-//! Comparisons with PyTorch: the numbers come from `tests/reference/make.py`.
+//! Comparisons with PyTorch: `tests/reference/make.py` creates the expected values.
 
 mod layers;
 mod optimizers;
@@ -20,13 +20,13 @@ fn read(name: &str, device: &Device) -> Tensors {
     safetensors::load(path(&format!("{name}.safetensors")), device).unwrap()
 }
 
-/// Returns the CPU, and the first GPU where there is one: each comparison is made on both.
+/// Returns the CPU, and the first GPU if there is one: each comparison runs on both.
 pub(crate) fn devices() -> Vec<Device> {
     let gpu = gpu(0).inspect_err(|error| eprintln!("skipped on a GPU: {error}"));
     [Device::Cpu].into_iter().chain(gpu.ok()).collect()
 }
 
-/// Returns how far values may differ. A GPU adds in another order.
+/// Returns the tolerance, which is larger on a GPU: it adds in another order.
 pub(crate) fn tolerance(device: &Device) -> f64 {
     if device.is_cpu() { 1e-5 } else { 1e-4 }
 }
@@ -46,8 +46,8 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     tensor.flatten_all().unwrap().to_vec1().unwrap()
 }
 
-/// Asserts that two tensors differ by at most `tolerance` times the largest value: values near 0
-/// are the rest of sums of larger ones, and have no digits of their own.
+/// Asserts that two tensors differ by at most `tolerance` times the largest value. It is not relative
+/// to each value: one near 0 may be the difference of larger ones, and has lost its digits.
 fn assert_close(got: &Tensor, want: &Tensor, tolerance: f64, what: &str) {
     assert_eq!(got.dims(), want.dims(), "{what}");
     let (got, want) = (numbers(got), numbers(want));

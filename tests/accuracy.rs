@@ -1,18 +1,18 @@
-//! The two nets of the course that learn from pictures, trained as a student trains them, in a
-//! notebook: they must be right often enough on examples that they have not seen.
+//! The two image classifiers of the course, trained in a notebook as a student trains them: both must
+//! reach a minimal accuracy on a validation set.
 //!
-//! They are to take less than a minute each on two cores that nobody else uses; what they took is
-//! printed (`cargo test -p taper-cli --test accuracy -- --nocapture --test-threads 1`).
+//! Each should take less than a minute on two idle cores. The times are printed
+//! (`cargo test -p taper-cli --test accuracy -- --nocapture --test-threads 1`).
 
 mod common;
 
 use common::{notebook_of, run_within, taper};
 use std::time::Duration;
 
-/// The first run of all builds the warm image.
+/// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(1200);
 
-/// Runs cells that leave an accuracy and the seconds that training took in these variables.
+/// Runs cells that store the accuracy and the duration of training in these variables.
 fn trained(name: &str, cells: &[&str]) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let notebook = folder.path().join("training.ipynb");
@@ -61,7 +61,7 @@ fn lenet_reads_digits() {
 }
 
 #[test]
-fn leaf_network_tells_healthy_leaves_from_diseased_ones() {
+fn leaf_network_classifies_healthy_and_diseased_leaves() {
     let blocks = "
         fn conv_block(filters: usize) -> Sequential {
             let pool = MaxPool2d::new(4).stride(2);
@@ -78,7 +78,7 @@ fn leaf_network_tells_healthy_leaves_from_diseased_ones() {
         ];
         let mut leaf_network = Classifier::new(net, 0.001).optimizer(|p, lr| Box::new(Adam::new(p, lr)));
         let data = Leaves::new().batch_size(8);
-        let made = data.path()?; // the pictures are drawn here";
+        let made = data.path()?; // the images are drawn here";
     let train = "
         let watch = Stopwatch::start(&cpu())?;
         let history = Trainer::new(6).fit(&mut leaf_network, &data)?;

@@ -1,4 +1,4 @@
-//! The book: made by the real mdBook, read in a browser, looked through for what is dead in it.
+//! The book: built by the real mdBook, read in a browser, and checked for broken links.
 
 mod common;
 
@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The first build of all installs mdBook and documents the crate.
+/// The limit includes installing mdBook and documenting the crate, which the first build does.
 const TO_PREPARE: Duration = Duration::from_secs(1500);
 const TO_BUILD: Duration = Duration::from_secs(60);
 const TO_READ: Duration = Duration::from_secs(600);
@@ -42,7 +42,7 @@ fn pages() -> PathBuf {
     book().join("html")
 }
 
-/// A call of the mdBook that `taper book` has installed, in which our program renders.
+/// Returns a call of the mdBook that `taper book` has installed, with our program as its renderer.
 fn mdbook(arguments: &[&str]) -> Command {
     book();
     let mut found = fs::read_dir(cache().join("mdbook"))
@@ -67,7 +67,7 @@ fn script(name: &str) -> Command {
     command
 }
 
-/// The notebooks of a folder and those below it, as paths from there.
+/// Returns the notebooks in a folder and its subfolders, as relative paths.
 fn notebooks(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -102,7 +102,7 @@ fn page_of(notebook: &Path) -> PathBuf {
     page.with_file_name(title)
 }
 
-/// JupyterLab lists files by name, so the numbers show the order there.
+/// JupyterLab lists files by name, so the prefixes determine the order.
 #[test]
 fn file_names_begin_with_the_number_of_the_chapter() {
     let summary = fs::read_to_string(root().join("book/src/SUMMARY.md")).expect("the summary");
@@ -126,7 +126,7 @@ fn file_names_begin_with_the_number_of_the_chapter() {
 }
 
 #[test]
-fn nothing_in_the_book_is_dead() {
+fn no_link_in_the_book_is_broken() {
     let mut check = script("book_check.py");
     check.arg(pages());
     let said = run_within(TO_READ, check);
@@ -191,7 +191,7 @@ fn words_are_spelled_right() {
     );
 }
 
-/// Documents, and sources with their comments and messages, as git lists them.
+/// Returns the documents and the sources, which have comments and messages, as git lists them.
 fn texts_of_the_repository() -> Vec<String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -213,7 +213,7 @@ fn texts_of_the_repository() -> Vec<String> {
     files.into_iter().filter(exists).collect()
 }
 
-/// The markdown cells of a notebook.
+/// Returns the markdown cells of a notebook.
 fn prose(notebook: &[u8]) -> String {
     let notebook: Value = serde_json::from_slice(notebook).expect("a notebook");
     let cells = notebook["cells"].as_array().into_iter().flatten();
@@ -253,7 +253,7 @@ impl Site {
         notebooks(&self.path("notebooks"))
     }
 
-    /// Puts these notebooks into the book, and the page of the appendix behind them.
+    /// Puts these notebooks into the book, followed by the page of the appendix.
     fn list(&self, notebooks: &[PathBuf]) {
         let line =
             |notebook: &PathBuf| format!("- [{0}](../../notebooks/{0})\n", notebook.display());
@@ -342,7 +342,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn a_person_reads_every_page() {
+fn every_page_can_be_read_in_a_browser() {
     if !has_chromium() {
         return;
     }
@@ -351,7 +351,7 @@ fn a_person_reads_every_page() {
     site.list(&notebooks);
     let server = Server::start(&site);
     server.wait_for("gpus.html", "</html>");
-    // The documentation and the pictures are written after the pages.
+    // The documentation and the figures are written after the pages.
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
     visit.args(["--tabs", "every.html"]);
@@ -364,13 +364,13 @@ fn a_person_reads_every_page() {
 }
 
 #[test]
-fn a_notebook_that_is_saved_appears() {
+fn a_saved_notebook_is_rendered_again() {
     let site = Site::new();
     site.list(&["dots.ipynb".into()]);
     let server = Server::start(&site);
     server.wait_for("dots.html", "A dot");
     let saved = notebook_of(&["let saved_just_now = 1;"]).to_string();
-    // As JupyterLab saves: a new file takes the place of the old one.
+    // JupyterLab saves like this: a new file replaces the old one.
     fs::write(site.path("notebooks/.~dots.ipynb"), saved).expect("it is written");
     fs::rename(
         site.path("notebooks/.~dots.ipynb"),
@@ -381,7 +381,7 @@ fn a_notebook_that_is_saved_appears() {
 }
 
 #[test]
-fn what_is_wrong_with_a_notebook_ends_the_build() {
+fn an_invalid_notebook_fails_the_build() {
     let site = Site::new();
     site.list(&["09-gpus.ipynb".into(), "missing.ipynb".into()]);
     let said = site.build();

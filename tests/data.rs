@@ -1,5 +1,4 @@
-//! `taper data`, the real command, against a hub on this machine: killed, twice at once, behind a
-//! proxy.
+//! `taper data`, the real command, with a local hub: killed, run twice at the same time, behind a proxy.
 
 mod common;
 #[path = "common/hub.rs"]
@@ -32,7 +31,7 @@ fn hub() -> FakeHub {
     FakeHub::start([(TRAIN, full(60_000)), (TEST, full(10_000))])
 }
 
-/// A call that knows no proxy and no other hub.
+/// Returns a call without a proxy or another hub in its environment.
 fn data(folder: &Path, endpoint: &str, arguments: &[&str]) -> Command {
     let mut command = taper(&[&["data"], arguments].concat());
     for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"] {
@@ -129,7 +128,7 @@ fn one_of_two_processes_waits() {
 }
 
 #[test]
-fn a_proxy_is_asked_where_one_is_named() {
+fn a_proxy_from_the_environment_is_used() {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", proxy.local_addr().unwrap());
     let asked = std::thread::spawn(move || {
@@ -155,7 +154,7 @@ fn a_proxy_is_asked_where_one_is_named() {
 }
 
 #[test]
-fn a_name_that_is_none_is_answered_with_those_that_are() {
+fn an_unknown_name_is_refused_with_the_known_ones() {
     let folder = TempDir::new().unwrap();
     let said = run_within(LIMIT, data(folder.path(), "", &["get", "imagenet"]));
     assert!(!said.status.success());

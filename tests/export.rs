@@ -1,4 +1,4 @@
-//! The chapters, exported: the programs compile, and show what the notebooks hold.
+//! The exported chapters: the programs compile, and their output is that of the notebooks.
 
 mod common;
 
@@ -8,12 +8,12 @@ use std::process::Command;
 use std::time::Duration;
 
 const TO_EXPORT: Duration = Duration::from_secs(60);
-/// Compiles Candle once more, as a program has it.
+/// The limit includes compiling Candle for the programs.
 const TO_COMPILE: Duration = Duration::from_secs(1800);
 const TO_RUN: Duration = Duration::from_secs(600);
 
 #[test]
-fn exported_chapters_compile_and_give_the_notebooks_outputs() {
+fn exported_chapters_compile_and_have_the_outputs_of_the_notebooks() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exported");
     let chapters = chapters();
     assert!(!chapters.is_empty());
@@ -33,13 +33,13 @@ fn exported_chapters_compile_and_give_the_notebooks_outputs() {
         let said = run_within(TO_RUN, test).succeeds();
         assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
         if chapter.ends_with("notebooks/09-gpus.ipynb") {
-            becomes_the_run_of_a_card(chapter, &log);
+            saves_the_outputs_of_a_machine(chapter, &log);
         }
     }
 }
 
-/// As `taper gpu-check` keeps what a chapter has shown on a card.
-fn becomes_the_run_of_a_card(chapter: &Path, log: &Path) {
+/// Saves the outputs of a machine, as `taper gpu-check` saves those of a GPU.
+fn saves_the_outputs_of_a_machine(chapter: &Path, log: &Path) {
     let copy = log.with_file_name("copy.ipynb");
     std::fs::copy(chapter, &copy).expect("a copy");
     let mut run = taper(&["run", &copy.to_string_lossy(), "--machine", "A card"]);
@@ -52,7 +52,8 @@ fn becomes_the_run_of_a_card(chapter: &Path, log: &Path) {
     assert_eq!(unchanged, std::fs::read(chapter).expect("the notebook"));
 }
 
-/// All that `taper test notebooks` would test: chapters, then solutions, which have the same names.
+/// Returns the notebooks that `taper test notebooks` tests: chapters, then solutions, which have the same
+/// names.
 fn chapters() -> Vec<PathBuf> {
     ["notebooks", "notebooks/solutions"]
         .into_iter()
@@ -60,7 +61,7 @@ fn chapters() -> Vec<PathBuf> {
         .flatten()
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|end| end == "ipynb"))
-        // Written by other tests, and soon gone.
+        // Temporary files of other tests.
         .filter(|path| {
             !path
                 .file_name()
@@ -69,7 +70,7 @@ fn chapters() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Runs a chapter's program where the notebook would run, with its output in a file.
+/// Runs a chapter's program in the folder of the notebook, with its output in a file.
 fn log_of(folder: &Path, chapter: &Path) -> PathBuf {
     let name = chapter.file_stem().expect("a name").to_string_lossy();
     let (_, name) = name.split_once('-').expect("a number before it");
@@ -84,7 +85,7 @@ fn log_of(folder: &Path, chapter: &Path) -> PathBuf {
     let log = folder.join(&name).with_extension("log");
     let mut program = Command::new(folder.join("target/debug").join(&name));
     program.current_dir(chapter.parent().expect("a folder"));
-    // Must not show in what a cell prints of an error.
+    // A backtrace would change the output of a failing cell.
     program
         .env("RUST_BACKTRACE", "1")
         .env_remove("RUST_LIB_BACKTRACE");

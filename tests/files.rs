@@ -1,5 +1,5 @@
-//! Files that cross from Rust to Python and back, read by the programs for which they are meant:
-//! TensorBoard's own reader, and the package safetensors. Taper's side runs in a notebook.
+//! Files that Rust writes and Python reads, and the reverse: with TensorBoard's own reader, and the
+//! package safetensors. Taper runs in a notebook.
 
 mod common;
 
@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The first run of all builds the warm image.
+/// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(900);
 
-/// Runs cells that find the folder in the variable `folder`.
+/// Runs cells that can use the variable `folder`.
 fn run_cells(folder: &Path, cells: &[&str]) {
     let named = format!("let folder = std::path::PathBuf::from({folder:?});");
     let notebook = folder.join("files.ipynb");
@@ -100,7 +100,7 @@ fn tensorboard_lists_every_value_that_a_notebook_wrote() {
 }
 
 #[test]
-fn parameters_go_to_python_and_back() {
+fn parameters_are_exchanged_with_python() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = "tests/python/safetensors_files.py";
     run_python(script, &["write"], folder.path());
@@ -109,7 +109,7 @@ fn parameters_go_to_python_and_back() {
         net.load_parameters(folder.join("from_python.safetensors"), &cpu())?;
         net.eval();
         let y = net.forward(&tensor(&[[1.0, 2.0, 3.0]], &cpu())?)?; // (1, 2)
-        // By hand: ((x · wᵀ + b) - mean) / √var · weight + bias
+        // Computed by hand: ((x · wᵀ + b) - mean) / √var · weight + bias
         let wanted = [(14.0 + 0.5 - 1.0) / 2.0 * 1.0 + 0.0, (32.0 - 0.5 - 2.0) / 3.0 * 2.0 + 1.0];
         for (got, wanted) in y.squeeze(0)?.to_vec1::<f32>()?.into_iter().zip(wanted) {
             assert!((got - wanted).abs() < 1e-3, "{got} is not {wanted}");

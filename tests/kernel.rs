@@ -1,5 +1,5 @@
-//! The kernel before Jupyter's own clients: its tests of kernels, its console, its runner; the
-//! protocol message by message; strangers; and what kernels leave behind.
+//! The kernel with Jupyter's own clients: its tests of kernels, its console, and `jupyter execute`. Then
+//! the protocol message by message, forged messages, and leftovers of kernels that have ended.
 
 mod common;
 
@@ -9,10 +9,10 @@ use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(600);
-/// Fifty kernels after each other, and twenty at once.
+/// The limit for fifty kernels one after the other, and twenty in parallel.
 const LIMIT_OF_MANY: Duration = Duration::from_secs(1800);
 
-/// What `unittest` says in the end: how many tests it ran, and that all is well.
+/// Asserts that `unittest` reports this number of tests, all passed.
 fn passes(command: Command, limit: Duration, tests: usize) -> Said {
     let said = run_within(limit, command);
     assert!(said.status.success(), "{}", said.all());
@@ -26,7 +26,7 @@ fn passes(command: Command, limit: Duration, tests: usize) -> Said {
 fn jupyters_own_tests_of_kernels_pass() {
     let jupyter = Jupyter::with_our_kernel();
     let said = passes(jupyter.script("kernel_conformance.py"), LIMIT, 13);
-    // The kernel opens no pager; nothing else may be left out.
+    // The kernel opens no pager; no other test may be skipped.
     let mut skipped = said
         .stderr
         .lines()
@@ -36,26 +36,26 @@ fn jupyters_own_tests_of_kernels_pass() {
 }
 
 #[test]
-fn the_protocol_is_kept_message_by_message() {
+fn every_message_follows_the_protocol() {
     let jupyter = Jupyter::with_our_kernel();
     passes(jupyter.script("kernel_protocol.py"), LIMIT, 17);
 }
 
 #[test]
-fn strangers_are_not_obeyed() {
+fn unauthenticated_messages_are_ignored() {
     let jupyter = Jupyter::with_our_kernel();
     passes(jupyter.script("kernel_strangers.py"), LIMIT, 6);
 }
 
 #[test]
-fn kernels_come_and_go_and_leave_nothing() {
+fn kernels_leave_nothing_behind() {
     let jupyter = Jupyter::with_our_kernel();
     passes(jupyter.script("kernel_lives.py"), LIMIT, 3);
 }
 
 #[test]
 #[ignore = "slow: run by .ci/nightly"]
-fn fifty_kernels_come_and_go_and_leave_nothing() {
+fn fifty_kernels_leave_nothing_behind() {
     let jupyter = Jupyter::with_our_kernel();
     let mut lives = jupyter.script("kernel_lives.py");
     lives.env("TAPER_TEST_MANY_KERNELS", "1");
@@ -69,12 +69,12 @@ fn a_spare_kernel_is_adopted() {
 }
 
 #[test]
-fn the_console_holds_a_conversation() {
+fn the_console_runs_a_session() {
     let jupyter = Jupyter::with_our_kernel();
     passes(jupyter.script("console_session.py"), LIMIT, 1);
 }
 
-/// A notebook of these cells, in the folder of `jupyter`.
+/// Writes a notebook of these cells into the folder of `jupyter`, and returns its path.
 fn notebook(jupyter: &Jupyter, cells: &[&str]) -> String {
     let file = jupyter.path().join("notebook.ipynb");
     let text = notebook_of(cells).to_string();

@@ -1,4 +1,4 @@
-//! `taper lab`, and a browser that opens a chapter in it and runs all cells, as a student does.
+//! `taper lab`, with a browser that opens a chapter and runs all cells, as a student does.
 
 mod common;
 
@@ -11,12 +11,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Starting includes the whole set-up, if this is the first start of all.
+/// Starting includes the whole set-up, which the first start does.
 const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
 
-/// One that makes `x`, one that draws for some seconds, one that uses `x`.
+/// Cells that define `x`, draw for some seconds, and use `x`.
 const CELLS: [&str; 3] = [
     "let x = zeros((2, 3), &cpu())?; // (2, 3)",
     "let board = ProgressBoard::new().xlabel(\"step\");\n\
@@ -29,7 +29,7 @@ const CELLS: [&str; 3] = [
 ];
 
 #[test]
-fn a_student_watches_stops_asks_and_begins_again() {
+fn a_student_watches_interrupts_inspects_and_restarts() {
     if !has_chromium() {
         return;
     }
@@ -92,7 +92,7 @@ fn a_chapter_runs_in_the_browser() {
     lab.ends_when_asked();
 }
 
-/// `taper lab` on a port of its own; ended when dropped.
+/// `taper lab` on a port of its own; terminated when dropped.
 struct Lab {
     process: Child,
     port: u16,
@@ -110,7 +110,7 @@ impl Lab {
             .stdout(writer.try_clone().expect("a pipe"))
             .stderr(writer)
             .process_group(0)
-            // Half a minute: no spare stays behind for long.
+            // Spare kernels end after half a minute.
             .env("TAPER_STANDBY", "0.5");
         let process = command.spawn().expect("the command starts");
         drop(command);
@@ -127,7 +127,7 @@ impl Lab {
         }
     }
 
-    /// The address with its token, as JupyterLab prints it.
+    /// Returns the address with its token, as JupyterLab prints it.
     fn url(&mut self) -> String {
         let patience = Instant::now() + TO_START;
         let begin = format!("http://127.0.0.1:{}/lab", self.port);
@@ -147,7 +147,7 @@ impl Lab {
         }
     }
 
-    /// Being asked to end, everything does, the kernel too: nobody holds the output any more.
+    /// Asserts that all processes end on SIGTERM, including the kernel: the output is closed.
     fn ends_when_asked(mut self) {
         let patience = Instant::now() + TO_END;
         signal_group(&self.process, Signal::TERM);

@@ -1,5 +1,5 @@
-//! The chapters, executed: by the runner, by a real Jupyter client, under the stock kernel, without
-//! a network; and notebooks that fail, which must be reported.
+//! The execution of the chapters: by `taper run`, by a real Jupyter client, with the stock kernel, and
+//! without a network. Notebooks that fail must be reported.
 
 mod common;
 
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 const CHAPTER: &str = "notebooks/09-gpus.ipynb";
 
-/// The first run of all builds the warm image.
+/// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(900);
-/// The stock kernel compiles Candle for itself, once.
+/// The limit includes compiling Candle for the stock kernel, which happens once.
 const TO_RUN_STOCK: Duration = Duration::from_secs(1800);
 
 fn run(command: Command) -> Said {
@@ -25,7 +25,8 @@ fn chapter() -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-/// Writes a notebook beside the chapters, whose path to `taper` it uses; removed when dropped.
+/// A notebook in the folder of the chapters, because it uses the same relative path to `taper`. It is
+/// removed when dropped.
 struct Beside(PathBuf);
 
 impl Beside {
@@ -67,7 +68,7 @@ fn rust_library() -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Where Jupyter finds the kernelspec `taper`: beside the private JupyterLab that set-up makes.
+/// Returns the folder with the kernelspec `taper`, which is next to the private JupyterLab of set-up.
 fn jupyter_path_of_taper() -> PathBuf {
     let said = run(taper(&["setup"]));
     assert!(said.status.success(), "{}", said.all());
@@ -85,14 +86,14 @@ fn jupyter_path_of_taper() -> PathBuf {
 }
 
 #[test]
-fn the_chapters_give_the_outputs_that_are_stored_in_them() {
+fn the_chapters_have_the_outputs_that_are_stored_in_them() {
     let said = run(taper(&["test", "notebooks/09-gpus.ipynb"]));
     assert!(said.status.success(), "{}", said.all());
     assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.all());
 }
 
 #[test]
-fn a_changed_number_is_found_and_both_are_shown() {
+fn a_changed_value_is_reported_with_the_old_one() {
     let mut notebook = chapter();
     let cells = notebook["cells"].as_array_mut().expect("cells");
     let changed = cells
@@ -109,7 +110,7 @@ fn a_changed_number_is_found_and_both_are_shown() {
 }
 
 #[test]
-fn a_failing_question_mark_ends_the_run_and_is_named() {
+fn a_failing_question_mark_ends_the_run_and_is_reported() {
     let failing = Beside::chapters(
         "failing",
         &notebook_of(&["let x = 1;", "let y = 2;\n\"two\".parse::<i32>()?;", "x"]),
@@ -128,7 +129,7 @@ fn a_failing_question_mark_ends_the_run_and_is_named() {
 }
 
 #[test]
-fn an_error_of_candle_is_short_where_backtraces_are_on() {
+fn an_error_of_candle_is_short_with_backtraces_enabled() {
     let failing = Beside::chapters("short", &notebook_of(&["zeros((2, 3), &cpu())?.get(5)?;"]));
     let mut command = taper(&["run", failing.path()]);
     command.env("RUST_BACKTRACE", "1");
@@ -140,7 +141,7 @@ fn an_error_of_candle_is_short_where_backtraces_are_on() {
 }
 
 #[test]
-fn a_panic_ends_the_run_and_is_named() {
+fn a_panic_ends_the_run_and_is_reported() {
     let panicking = Beside::chapters(
         "panicking",
         &notebook_of(&["let x = 1;\npanic!(\"out of candles\");"]),
@@ -192,7 +193,7 @@ fn the_chapter_runs_under_the_stock_kernel() {
         "{} is missing; build it with `cargo build --workspace --locked --bin stock_evcxr_jupyter`",
         program.display()
     );
-    // What it compiles is kept, since it takes minutes.
+    // The compiled packages are kept, since compiling takes minutes.
     let work = jupyter_path_of_taper().join("../../../../tests/stock-evcxr");
     std::fs::create_dir_all(&work).expect("the cache can be written to");
     let work = work.canonicalize().expect("it was just made");
@@ -202,7 +203,7 @@ fn the_chapter_runs_under_the_stock_kernel() {
     let spec_text = json!({
         "argv": [program, "--control_file", "{connection_file}"],
         "display_name": "Rust", "language": "rust", "interrupt_mode": "message",
-        // The path that is compiled into a cell does not lead to Rust's library from everywhere.
+        // The library path that is compiled into a cell is relative, so it is not valid in every folder.
         "env": { "EVCXR_TMPDIR": work, "LD_LIBRARY_PATH": rust_library() },
     });
     std::fs::write(spec.join("kernel.json"), spec_text.to_string()).expect("a file");
@@ -222,7 +223,7 @@ fn a_second_run_needs_no_network() {
         println!("skipped: this user may not make a network namespace");
         return;
     }
-    // Not even a loopback interface is up in a new namespace.
+    // In a new namespace, not even the loopback interface is up.
     let mut command = Command::new("unshare");
     command
         .args(["--net", env!("CARGO_BIN_EXE_taper"), "run", CHAPTER])

@@ -1,13 +1,13 @@
-//! How many packages `taper` brings along: each is in every student's first build.
+//! A limit for the number of packages that `taper` depends on: each is in every student's first build.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Raising it needs a reason in the commit.
-const CEILING: usize = 140;
+/// If you raise it, give the reason in the commit message.
+const LIMIT: usize = 140;
 
 #[test]
-fn taper_stays_below_its_ceiling() {
+fn taper_has_at_most_this_many_packages() {
     let output = Command::new(env!("CARGO"))
         .args([
             "tree",
@@ -32,8 +32,8 @@ fn taper_stays_below_its_ceiling() {
     let packages: BTreeSet<&str> = listed.lines().collect();
     assert!(packages.len() > 1, "cargo lists the packages:\n{listed}");
     assert!(
-        packages.len() <= CEILING,
-        "taper brings {} packages, the ceiling is {CEILING}. What is new, and which notebook cannot do without it?",
+        packages.len() <= LIMIT,
+        "taper depends on {} packages, the limit is {LIMIT}. Which one is new, and which notebook needs it?",
         packages.len()
     );
 }

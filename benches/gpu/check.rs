@@ -2,7 +2,7 @@
 //!
 //!     check [cuda|cpu]
 //!
-//! What it prints is Markdown. It fails if replicas on one card give other gradients than one model.
+//! Prints Markdown. Fails if replicas on one GPU compute other gradients than a single model.
 
 #[path = "../training/nets.rs"]
 mod nets;
@@ -10,7 +10,7 @@ mod nets;
 use nets::{cifar, lenet};
 use taper::prelude::*;
 
-/// How far a gradient of two replicas may be from that of one model.
+/// The tolerance for the gradients of two replicas, compared with those of a single model.
 const NEAR: f32 = 1e-5;
 
 fn main() -> Result<()> {
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
         &compare_copies(&device, 10_000_000, 1000)?,
     );
     table(
-        "An epoch of 4096 pictures: moved to the device by the loop, or ahead of it",
+        "An epoch of 4096 images: moved to the device by the loop, or ahead of it",
         &epochs(&device)?,
     );
     match off <= NEAR {
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// What it brings that the thread which makes batches also moves them.
+/// Measures the gain if the thread that makes the batches also moves them to the device.
 fn epochs(device: &Device) -> Result<Timings> {
     let x = rand((4096, 3, 32, 32), &cpu())?;
     let loader =
@@ -86,7 +86,7 @@ fn table(title: &str, shown: &impl Show) {
     println!("## {title}\n\n```\n{}\n```\n", shown.show_text());
 }
 
-/// The largest difference between gradients of one model and of two replicas on the same device.
+/// Returns the largest difference between the gradients of one model and of two replicas on a device.
 fn replicas_off(device: &Device) -> Result<f32> {
     manual_seed(0);
     let batch = Batch {

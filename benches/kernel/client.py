@@ -1,4 +1,4 @@
-"""A kernel behind Jupyter's client, with a watch in hand."""
+"""Measures a kernel through Jupyter's client."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from jupyter_client.manager import KernelManager
 
 from peers import NOTEBOOK, Peer
 
-# The cold stock kernel compiles for minutes. Each message is waited for that long.
+# The limits for each message, in seconds. The cold stock kernel compiles for minutes.
 LIMIT = {"stock": 1800}
 OTHER_LIMIT = 60
 
@@ -32,7 +32,7 @@ class Kernel:
         self.manager.start_kernel(cwd=NOTEBOOK.parent, env=os.environ | peer.environment, **quiet)
         self.client = self.manager.client()
         self.client.start_channels()
-        self.hears()
+        self.wait_until_subscribed()
 
     def __enter__(self) -> "Kernel":
         return self
@@ -43,19 +43,19 @@ class Kernel:
         self.manager.cleanup_resources()
 
     def restart(self) -> None:
-        """As *Restart Kernel* does it."""
+        """Restarts the kernel as *Restart Kernel* does."""
         self.peer.prepare(self.peer)
         self.began = time.monotonic()
         self.manager.restart_kernel(now=False)
-        self.hears()
+        self.wait_until_subscribed()
 
-    def hears(self) -> None:
-        """Asks who it is until what that causes is published here: then nothing is missed."""
+    def wait_until_subscribed(self) -> None:
+        """Sends requests until their publications arrive: then no later message is missed."""
         while not self.publishes_for(self.client.kernel_info()):
             self.manager.is_alive() or fail(f"{self.peer.name}: the kernel has ended")
 
     def publishes_for(self, request: str) -> bool:
-        """Whether something comes soon because of this request, and not of an earlier one."""
+        """Returns whether this request, and not an earlier one, publishes a message soon."""
         try:
             while self.client.get_iopub_msg(timeout=0.05)["parent_header"].get("msg_id") != request:
                 pass
@@ -64,7 +64,7 @@ class Kernel:
             return False
 
     def first_tensor(self) -> float:
-        """Seconds from start, or restart, to the first tensor that is printed."""
+        """Returns the seconds from start, or restart, to the first printed tensor."""
         *setup, tensor = self.peer.first_cells
         for code in setup:
             self.run(code)
@@ -74,20 +74,20 @@ class Kernel:
         return taken
 
     def run(self, code: str) -> float:
-        """Seconds from sending a cell to its end."""
+        """Returns the seconds from sending a cell to its end."""
         began = time.monotonic()
         for _ in self.messages(code):
             pass
         return time.monotonic() - began
 
     def messages(self, code: str) -> Iterator[dict]:
-        """What a cell publishes, as it comes. A cell that fails ends the measurement."""
+        """Yields the messages that a cell publishes. A failing cell ends the measurement."""
         request = self.client.execute(code)
         limit = LIMIT.get(self.peer.kernel, OTHER_LIMIT)
         while True:
             message = self.next_message(limit)
             if message is None:
-                raise Silent(f"{self.peer.name} has said nothing for {limit} s in\n{code}")
+                raise Silent(f"{self.peer.name} has sent no message for {limit} s in\n{code}")
             if message["parent_header"].get("msg_id") != request:
                 continue
             if message["msg_type"] == "error":
@@ -97,7 +97,7 @@ class Kernel:
                 return
 
     def next_message(self, limit: float) -> dict | None:
-        """What is published next, within so many seconds."""
+        """Returns the next published message, or `None` after this many seconds."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
             try:
@@ -107,9 +107,9 @@ class Kernel:
         return None
 
     def memory(self) -> int:
-        """Bytes that the kernel and all that it started hold once they have come to rest.
+        """Returns the memory of the kernel and all processes that it has started, in bytes, when they are idle.
 
-        The sum of each process's PSS: a page that several processes share counts in parts.
+        The sum of the PSS of each process: a page that several processes share is divided among them.
         """
         for _ in range(30):
             before = self.processor_seconds()

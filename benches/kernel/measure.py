@@ -1,4 +1,4 @@
-"""All measurements, one peer after the other within each run, and a table of them."""
+"""Runs all measurements, one peer after the other within each run, and prints them as tables."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from run import cache
 UPDATES = 10_000
 T = TypeVar("T")
 
-# As long as a training loop of small steps: a second or two.
+# As long as a training loop with small steps: one or two seconds.
 LOOP = """
 let began = std::time::Instant::now();
 let mut sum = 0.0;
@@ -68,7 +68,7 @@ def machine() -> str:
 
 
 def fill_kept_target(peers: list[Peer]) -> None:
-    """The first start of a kept target is not one of a kept target."""
+    """Fills the kept target, so that the first measured start uses a filled one."""
     for peer in peers:
         if "kept" in peer.name:
             with Kernel(peer) as kernel:
@@ -76,7 +76,7 @@ def fill_kept_target(peers: list[Peer]) -> None:
 
 
 def starts(peers: list[Peer], runs: int) -> dict:
-    """Seconds from start, and from restart, to the first printed tensor."""
+    """Returns the seconds from start, and from restart, to the first printed tensor."""
     taken = {peer.name: {"start": [], "restart": []} for peer in peers}
     for run in range(runs):
         for peer in peers:
@@ -99,7 +99,7 @@ def start_and_restart(peer: Peer) -> tuple[float, float]:
 
 
 def unless_silent(measure: Callable[[Peer], T], peer: Peer) -> T:
-    """Measures again, and says so, if the kernel loses a message."""
+    """Measures again, and reports it, if the kernel loses a message."""
     try:
         return measure(peer)
     except Silent as why:
@@ -112,7 +112,7 @@ def taken_of(taken: dict, what: str) -> dict[str, str]:
 
 
 def cells(peers: list[Peer], runs: int) -> dict:
-    """Seconds for each cell of the chapter, in a kernel that has shown its first tensor."""
+    """Returns the seconds for each cell of the chapter, in a kernel that has shown its first tensor."""
     peers = [peer for peer in peers if peer.cells]
     taken = {peer.name: [[] for _ in peer.cells] for peer in peers}
     for _ in range(runs):
@@ -137,9 +137,9 @@ def percentile(values: list[float], percent: int) -> float:
 
 
 def memory(peers: list[Peer], runs: int) -> dict:
-    """Gigabytes (PSS, all processes) of a kernel at rest that has shown its first tensor."""
+    """Returns the memory in gigabytes (PSS, all processes) of an idle kernel that has shown its first tensor."""
     peers = [peer for peer in peers if "cold" not in peer.name and peer.prepare is not wait_for_standby]
-    end_standby()  # or it would share pages with the kernel that is measured
+    end_standby()  # it would share pages with the measured kernel
     held = {peer.name: [] for peer in peers}
     for _ in range(runs):
         for peer in peers:
@@ -156,7 +156,7 @@ def memory_of(peer: Peer) -> int:
 
 
 def board(peers: list[Peer], runs: int) -> dict:
-    """A board that is drawn on 10,000 times, beside the same loop without it."""
+    """Measures a loop that draws on a board 10,000 times, and the same loop without the board."""
     peer = next((peer for peer in peers if peer.kernel == "taper"), None)
     results = {"loop": [], "loop and board": [], "updates": []}
     if peer is None:
@@ -184,14 +184,14 @@ def board(peers: list[Peer], runs: int) -> dict:
 
 
 def loop(kernel: Kernel, draw: str) -> tuple[float, list[dict]]:
-    """Seconds that the loop took, by its own watch, and the messages of its cell."""
+    """Returns the seconds that the loop took by its own measurement, and the messages of its cell."""
     shown = list(kernel.messages(LOOP.format(updates=UPDATES, draw=draw)))
     text = "".join(m["content"]["text"] for m in shown if m["msg_type"] == "stream")
     return float(text.split()[-1]), shown
 
 
 def check_last(kernel: Kernel, last: dict) -> None:
-    """What a front end has in the end is what the board is: the same text, the same picture."""
+    """Checks that the last display in the front end is the final state of the board: text and figure."""
     for mime, code in [("text/plain", "board.show_text()"), ("image/svg+xml", "board.svg()")]:
         streams = [m["content"] for m in kernel.messages(f'print!("{{}}", {code});') if m["msg_type"] == "stream"]
         expected = "".join(stream["text"] for stream in streams)
@@ -200,7 +200,7 @@ def check_last(kernel: Kernel, last: dict) -> None:
 
 
 def print_table(title: str, values: dict[str, float], unit: str, notes: dict[str, str]) -> None:
-    """The first one is what the others are divided by."""
+    """Prints the values and their ratios to the first one."""
     first = next(iter(values.values()))
     width = max(map(len, values))
     print(f"\n{title}")

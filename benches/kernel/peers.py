@@ -1,4 +1,4 @@
-"""The kernels that are compared, and what each of them is asked to do."""
+"""The kernels that are compared, and the cells that each of them runs."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import psutil
 from run import ROOT, cache
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
-# The clone whose `taper` the image holds, as the kernel sees it.
+# The clone whose `taper` is in the image, under the path that the kernel uses.
 HOME = Path(os.environ.get("TAPER_HOME", ROOT))
 NOTEBOOK = HOME / "notebooks/09-gpus.ipynb"
 
@@ -40,14 +40,14 @@ TORCH_CELLS = [
 
 @dataclass
 class Peer:
-    """A kernel in one of its conditions."""
+    """A kernel in a certain configuration."""
 
     name: str
     kernel: str
     first_cells: list[str]
-    """The last one prints a tensor, and the word `tensor` before it."""
+    """The last cell prints the word `tensor` and then a tensor."""
     cells: list[str] = field(default_factory=list)
-    """What a person runs then, cell by cell."""
+    """The cells that a user runs then."""
     environment: dict[str, str] = field(default_factory=dict)
     prepare: callable = lambda peer: None
     """Called before each start, and before each restart."""
@@ -75,7 +75,7 @@ def all_peers(arguments) -> list[Peer]:
 
 
 def wait_for_standby(_: Peer | None = None) -> bool:
-    """Waits until a spare kernel is ready; whether there is one at all. Starts one if need be."""
+    """Starts a spare kernel if there is none, and returns whether one becomes ready."""
     subprocess.run([TARGET / "taper", "__standby"], check=True)
     end = time.monotonic() + 120
     while time.monotonic() < end:
@@ -94,13 +94,13 @@ def end_standby() -> None:
 
 
 def standby() -> str:
-    """What the lock of the spare kernel says: its process, its name, and whether it is ready."""
+    """Returns the lock of the spare kernel: its process id, its name, and whether it is ready."""
     lock = cache() / "standby/lock"
     return lock.read_text() if lock.exists() else ""
 
 
 def notebook_cells() -> list[str]:
-    """The code cells of the chapter, without the first one, which loads `taper`."""
+    """Returns the code cells of the chapter, without the first one, which loads `taper`."""
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"][1:]
 
@@ -111,7 +111,7 @@ def empty(folder: Path) -> None:
 
 
 def register(jupyter: Path, folder: Path, python: str) -> None:
-    """Registers all three kernels below `folder`, where JUPYTER_PATH leads: ours by its own set-up."""
+    """Registers all three kernels in `folder`, and sets JUPYTER_PATH to it. Taper's set-up registers ours."""
     os.environ["JUPYTER_PATH"] = str(folder)
     subprocess.run([TARGET / "taper", "setup", "--jupyter", jupyter], check=True)
     libraries = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds what is to be measured, installs what it is measured with, and measures.
+"""Builds the kernels, installs the tools that measure them, and runs the measurements.
 
     python3 benches/kernel/run.py [--runs N] [--json FILE] [--no-cold-stock] …
 """
@@ -26,7 +26,7 @@ def build(*what: str) -> None:
 
 
 def environment() -> Path:
-    """The Python in which it runs: one for each list of packages, in Taper's cache."""
+    """Returns the Python of the measurements: one environment for each list of packages, in Taper's cache."""
     packages = HERE / "requirements.txt"
     name = hashlib.sha256(packages.read_bytes()).hexdigest()[:16]
     folder = cache() / "bench-python" / name
@@ -40,7 +40,7 @@ def environment() -> Path:
 
 
 def cache() -> Path:
-    """Where Taper keeps what it can make again."""
+    """Returns the folder of Taper's cache."""
     if "TAPER_CACHE" in os.environ:
         return Path(os.environ["TAPER_CACHE"])
     if sys.platform == "darwin":

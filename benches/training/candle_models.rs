@@ -1,4 +1,4 @@
-//! The models with Candle's own layers and optimiser, as its examples build them.
+//! The models with Candle's own layers and optimiser, as in its examples.
 
 use crate::Step;
 use taper::candle_core::{DType, Module, ModuleT};
@@ -41,7 +41,7 @@ fn mlp_norm(vb: VarBuilder) -> Result<Network> {
     let norm = nn::layer_norm(256, 1e-5, vb.pp("2"))?;
     let second = nn::linear(256, 10, vb.pp("3"))?;
     Ok(Box::new(move |x| {
-        // Its fused layer norm has no gradient.
+        // Candle's fused layer norm has no gradient.
         let x = first.forward(x)?;
         let x = x.broadcast_sub(&x.mean_keepdim(1)?)?;
         let var = (x.sqr()?.mean_keepdim(1)? + 1e-5)?;

@@ -33,14 +33,14 @@ class Peer:
         )  # fmt: skip
 
     def steps(self, count: int) -> list[tuple[float, float]]:
-        """The times of so many steps: on the clock, and of the processors."""
+        """Returns the wall time and the processor time of this many steps."""
         self.process.stdin.write(f"{count}\n")
         self.process.stdin.flush()
         times = [float(t) for t in self.process.stdout.readline().split()]
         return list(zip(times[::2], times[1::2], strict=True))
 
     def end(self) -> float:
-        """Its peak memory in megabytes."""
+        """Returns its peak memory in megabytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         self.process.stdin.close()
         self.process.wait()
@@ -48,7 +48,7 @@ class Peer:
 
 
 def library_path() -> str:
-    """Where the program finds Rust's own library."""
+    """Returns the folder with Rust's standard library, for the dynamic linker."""
     found = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
     return found.stdout.strip() + ":" + str(PROGRAM.parent.parent / "deps")
 
@@ -65,7 +65,7 @@ def measure(model: str, batch: int, names: list[str], arguments: argparse.Namesp
             peer.steps(1)
             continue
         warm = peer.steps(3)
-        # As many steps as fit well into a turn; slow peers get fewer, never fewer than asked for in all.
+        # The number of steps in a turn depends on the speed of the peer, but the total is at least the requested number.
         usual = statistics.median(clock for clock, _ in warm)
         peer.count = max(-(-arguments.steps // turns), min(200, int(250 / max(usual, 0.1))))
         peer.steps(peer.count)

@@ -2,12 +2,12 @@
 
 use taper::prelude::*;
 
-/// d2l's, with sigmoid and average pooling.
+/// d2l's LeNet, with sigmoid and average pooling.
 pub(crate) fn lenet() -> Sequential {
     lenet_with(|| Sigmoid, AvgPool2d::new)
 }
 
-/// With ReLU and max pooling.
+/// LeNet with ReLU and max pooling.
 #[allow(dead_code, reason = "not measured on a GPU")]
 pub(crate) fn lenet_relu() -> Sequential {
     lenet_with(|| ReLU, MaxPool2d::new)

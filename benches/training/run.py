@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the program, sets up PyTorch in the environment of the kernel's measurements, and measures.
+"""Builds the program, installs PyTorch in the environment of the kernel's measurements, and measures.
 
     python3 benches/training/run.py [--device cuda] [--only MODEL] [--steps N] [--json FILE]
 """

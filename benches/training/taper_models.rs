@@ -38,7 +38,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
     }))
 }
 
-/// An epoch of LeNet, with what brings the examples together.
+/// An epoch of LeNet, including the data loader.
 pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
     let net = lenet();
     net.forward(&x.narrow(0, 0, 1)?)?;
@@ -85,7 +85,7 @@ fn leaf() -> Result<Sequential> {
     ])
 }
 
-/// Two convolutions, whose output is added to their input.
+/// A residual block: the output of two convolutions is added to their input.
 #[derive(Parameters)]
 struct Residual {
     body: Sequential,

@@ -1,4 +1,4 @@
-"""The models in PyTorch: `python torch_models.py MODEL BATCH DEVICE [WORKERS]`, spoken to as `training.rs`.
+"""The models in PyTorch: `python torch_models.py MODEL BATCH DEVICE [WORKERS]`, with the protocol of `training.rs`.
 
 An epoch is loaded by so many workers of PyTorch's DataLoader, which live from epoch to epoch.
 """
@@ -58,7 +58,7 @@ MODELS = {
 
 
 def epochs(batch, workers):
-    """A function that trains LeNet for an epoch of 60,000 pictures."""
+    """Returns a function that trains LeNet for an epoch of 60,000 images."""
     data = torch.utils.data.TensorDataset(torch.randn(60_000, 1, 28, 28), torch.arange(60_000) % 10)
     loader = torch.utils.data.DataLoader(
         data, batch, shuffle=True, num_workers=workers, persistent_workers=workers > 0
@@ -77,7 +77,7 @@ def epochs(batch, workers):
 
 
 def steps(model, batch, device):
-    """A function that trains a model for one step, always on the same batch."""
+    """Returns a function that trains a model for one step, always on the same batch."""
     shape, classes, build = MODELS[model]
     x = torch.randn(batch, *shape, device=device)
     y = torch.arange(batch, device=device) % classes

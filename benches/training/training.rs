@@ -2,10 +2,10 @@
 //!
 //!     training taper|candle MODEL BATCH [DEVICE]
 //!
-//! The model `epoch` is LeNet, and a step of it goes through 60,000 pictures in batches.
+//! The model `epoch` is LeNet; one step of it is an epoch of 60,000 images in batches.
 //!
-//! For each line of its input, a number of steps, it writes two times of each in milliseconds: on the
-//! clock, and of the processors.
+//! Each line of its input is a number of steps. For each step it prints the wall time and the processor
+//! time in milliseconds.
 
 mod candle_models;
 mod nets;
@@ -67,13 +67,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What this process has had of all processors.
+/// Returns the processor time of this process.
 fn processor_seconds() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is good for a timespec.
+    // SAFETY: the pointer is valid for a timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

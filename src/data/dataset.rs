@@ -50,7 +50,7 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Inputs and targets on `device`; no copy of what is there already.
+    /// Returns the batch on `device`. Tensors that are already there are not copied.
     ///
     /// # Errors
     /// If the device has not enough memory or cannot be reached.
@@ -262,7 +262,7 @@ mod tests {
     const CPU: Device = Device::Cpu;
 
     #[test]
-    fn rows_come_in_the_order_in_which_they_are_asked_for() {
+    fn rows_are_returned_in_the_order_of_the_indices() {
         let x = arange(0.0, 12.0, &CPU).unwrap().reshape((6, 2)).unwrap();
         let data = TensorDataset::new(x, arange(0, 6, &CPU).unwrap()).unwrap();
         for indices in [&[5, 0, 0, 3][..], &[1, 2, 3], &[4], &[]] {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_an_example_is_an_error() {
+    fn an_index_out_of_range_is_an_error() {
         let data = TensorDataset::new(zeros((3, 2), &CPU).unwrap(), zeros(3, &CPU).unwrap());
         let message = data.unwrap().get(&[0, 3]).unwrap_err().to_string();
         assert!(

@@ -23,7 +23,7 @@ use candle_core::Result;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait DataModule {
-    /// Returns the minibatches for training.
+    /// Returns the loader for training.
     ///
     /// # Errors
     /// If the data cannot be had.
@@ -37,7 +37,7 @@ pub trait DataModule {
     /// ```
     fn train_dataloader(&self) -> Result<DataLoader>;
 
-    /// Returns the minibatches for validation; `None` by default.
+    /// Returns the loader for validation; `None` by default.
     ///
     /// # Errors
     /// If the data cannot be had.
@@ -75,7 +75,7 @@ macro_rules! data_module {
     };
 }
 
-/// The methods of a builder that set the field of their name: `batch_size(images: usize);`.
+/// Defines builder methods that set the field of the same name: `batch_size(images: usize);`.
 macro_rules! setters {
     ($($(#[$doc:meta])* $field:ident($value:ident: $type:ty);)*) => {$(
         $(#[$doc])*

@@ -17,7 +17,8 @@ use std::fmt;
 
 /// A step that turns an image into another one.
 ///
-/// Its random values are Taper's; a [`DataLoader`](super::DataLoader) sets a seed for each batch.
+/// Random values come from Taper's generator; a [`DataLoader`](super::DataLoader) sets a seed for each
+/// batch.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -41,7 +42,7 @@ pub trait Transform: Send + Sync {
     /// Returns the image after this step. Each step documents the shapes of its input and output.
     ///
     /// # Errors
-    /// If the image has another shape or type than the step takes.
+    /// If the step does not accept the shape or the type of the image.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -59,7 +60,7 @@ impl<T: Transform + ?Sized> Transform for Box<T> {
     }
 }
 
-/// Several steps, one after the other. [`compose!`](crate::compose) writes it shorter.
+/// Several steps, one after the other. [`compose!`](crate::compose) is a shorter notation.
 ///
 /// ```
 /// use taper::prelude::*;

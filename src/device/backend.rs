@@ -46,7 +46,7 @@ mod kind {
     /// would read values that are not there yet.
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         let device = explain_gpu(CudaDevice::new_with_stream(index), &Device::Cpu, None)?;
-        // SAFETY: there is no second stream whose work would have to be waited for.
+        // SAFETY: all threads use the same stream, so no event is needed to order their work.
         unsafe { device.disable_event_tracking() };
         keep_memory(&device);
         Ok(Device::Cuda(device))
@@ -60,8 +60,8 @@ mod kind {
         let mut pool = std::ptr::null_mut();
         let mut threshold = u64::MAX;
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the context lives as long as the stream, and the pointers through the calls. A card
-        // without pools answers with an error, and then nothing is to be done.
+        // SAFETY: the context lives as long as the stream, and the pointers are valid during the calls.
+        // A GPU without memory pools returns an error, and its allocations stay as they are.
         unsafe {
             let card = stream.context().cu_device();
             if sys::cuDeviceGetDefaultMemPool(&mut pool, card)

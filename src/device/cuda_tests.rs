@@ -1,5 +1,4 @@
-//! Tests of a build with CUDA: what it says without a card, and, where there is one, what only a card
-//! can show.
+//! Tests of a build with CUDA: its messages on a machine without a GPU, and its behaviour on a GPU.
 
 use super::*;
 use crate::data::{Batch, DataLoader, TensorDataset};
@@ -21,7 +20,7 @@ fn numbers(x: &Tensor) -> Vec<f32> {
 }
 
 #[test]
-fn without_a_card_the_reason_is_told_and_the_cpu_stands_in() {
+fn without_a_gpu_the_reason_is_reported_and_try_gpu_returns_the_cpu() {
     let Err(error) = gpu(0) else {
         return;
     };
@@ -37,7 +36,7 @@ fn without_a_card_the_reason_is_told_and_the_cpu_stands_in() {
 }
 
 #[test]
-fn a_seed_gives_the_numbers_of_the_cpu() -> Result<()> {
+fn a_seed_fixes_the_same_values_as_on_the_cpu() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let draw = |device: &Device| with_seed(7, || randn((3, 4), device));
     assert_eq!(numbers(&draw(&gpu)?), numbers(&draw(&cpu())?));
@@ -45,7 +44,7 @@ fn a_seed_gives_the_numbers_of_the_cpu() -> Result<()> {
 }
 
 #[test]
-fn copies_go_there_and_back() -> Result<()> {
+fn copies_to_the_gpu_and_back_are_equal() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let x = arange(0f32, 12f32, &cpu())?.reshape((3, 4))?;
     let there = x.narrow(1, 1, 2)?.copy_to(&gpu)?;
@@ -56,7 +55,7 @@ fn copies_go_there_and_back() -> Result<()> {
     Ok(())
 }
 
-/// Each thread begins where another has not waited.
+/// Each thread uses a tensor that another thread has computed without waiting for it.
 #[test]
 fn threads_see_what_others_have_computed() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
@@ -74,7 +73,7 @@ fn threads_see_what_others_have_computed() -> Result<()> {
 }
 
 #[test]
-fn a_loader_gives_batches_of_a_set_on_the_card() -> Result<()> {
+fn a_loader_returns_batches_of_a_data_set_on_the_gpu() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let sum = |device: &Device| {
         let x = arange(0f32, 1000f32, device)?.reshape((250, 4))?;
@@ -93,7 +92,7 @@ fn a_loader_gives_batches_of_a_set_on_the_card() -> Result<()> {
 }
 
 #[test]
-fn a_class_out_of_range_leaves_the_card_usable() -> Result<()> {
+fn a_class_out_of_range_leaves_the_gpu_usable() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let net = seq![Linear::new(4, 3)?];
     let mut model = Classifier::new(net, 0.1);
@@ -115,7 +114,7 @@ fn a_class_out_of_range_leaves_the_card_usable() -> Result<()> {
 }
 
 #[test]
-fn a_tensor_that_is_too_large_is_refused_in_numbers() -> Result<()> {
+fn a_tensor_that_is_too_large_reports_the_requested_size() -> Result<()> {
     let Some(gpu) = card() else { return Ok(()) };
     let message = zeros((1 << 20, 1 << 20), &gpu).unwrap_err().to_string();
     assert!(message.starts_with("the GPU is out of memory: requested 4096.0 GiB, "));
@@ -125,7 +124,7 @@ fn a_tensor_that_is_too_large_is_refused_in_numbers() -> Result<()> {
 }
 
 #[test]
-fn a_card_too_many_is_named() {
+fn an_index_out_of_range_is_refused() {
     let count = num_gpus();
     if count == 0 {
         return;

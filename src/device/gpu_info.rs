@@ -27,7 +27,7 @@ pub struct GpuInfo {
 
 /// Returns the NVIDIA GPUs of this machine, with their memory in MiB.
 ///
-/// This asks the driver, so it works in every build, also in one that computes on the CPU only.
+/// This asks the driver, so it works in every build, also in one without GPU support.
 ///
 /// # Errors
 /// If `nvidia-smi`, which comes with the driver, is missing or fails.
@@ -181,7 +181,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_is_asked_and_its_failure_is_reported() {
+    fn output_is_returned_and_a_failure_is_reported() {
         let folder = std::env::temp_dir().join(format!("taper-smi-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let working = script(&folder, "works", "echo '0, Toy, 1, 2, 3.4'");

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The shortest pause: nobody sees more than ten updates a second, and each costs the front end time.
+/// The shortest pause. More than ten updates a second are not visible, and each costs the front end
+/// time.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// The pause grows to one part in this many of the time since the first drawing…
 const TIME_SHOWN_PER_PAUSE: u32 = 100;

@@ -8,7 +8,7 @@ use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
 use std::collections::HashMap;
 
-/// What both have in common; they differ in what weight decay acts on.
+/// The state and the step that both share. They differ in what weight decay acts on.
 #[derive(Clone)]
 struct AdamState {
     slots: OptimizerState<2>,
@@ -94,7 +94,7 @@ macro_rules! adam {
                 Self { state }
             }
 
-            /// Sets how much of the means of the gradient and of its square is kept at each step.
+            /// Sets the decay rates of the running means of the gradient and of its square.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -107,7 +107,7 @@ macro_rules! adam {
                 self
             }
 
-            /// Sets what is added to the denominator, so that it is never 0.
+            /// Sets the value that is added to the denominator, so that it is never 0.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -120,7 +120,7 @@ macro_rules! adam {
                 self
             }
 
-            /// Sets how strongly parameters are pulled towards 0.
+            /// Sets the weight decay, which pulls the parameters towards 0.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -165,8 +165,8 @@ macro_rules! adam {
 }
 
 adam!(
-    /// Adam: each number moves by about the learning rate, in the direction of the mean of its last
-    /// gradients. From Kingma and Ba, 2015, and d2l's chapter *Adam*.
+    /// Adam: each element moves by about the learning rate, against the mean of its last gradients. From
+    /// Kingma and Ba, 2015, and d2l's chapter *Adam*.
     ///
     /// Weight decay is added to the gradient, as in PyTorch's `Adam`.
     ///

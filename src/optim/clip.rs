@@ -6,7 +6,7 @@ use candle_core::{DType, Result, Tensor};
 
 /// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`.
 /// Nothing is fetched from the device. From d2l's chapter *Recurrent Neural Network
-/// Implementation*; the rule is that of PyTorch's `clip_grad_norm_`.
+/// Implementation*; follows PyTorch's `clip_grad_norm_`.
 ///
 /// # Errors
 /// If the parameters are on different devices.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// A learning rate that depends on how far training is. From d2l's chapter *Learning Rate
+/// A learning rate that depends on the progress of training. From d2l's chapter *Learning Rate
 /// Scheduling*; each rule is PyTorch's.
 ///
 /// Time is counted in epochs by [`Trainer::schedule`](crate::train::Trainer::schedule), in steps by
@@ -17,11 +17,11 @@ use std::f64::consts::PI;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
-    /// Always the same.
+    /// A constant learning rate.
     Constant,
-    /// Multiplied by `gamma` every so often.
+    /// Multiplied by `gamma` at regular intervals.
     Step {
-        /// After how many epochs, each time.
+        /// The length of an interval.
         every: usize,
         /// The factor.
         gamma: f64,
@@ -31,27 +31,27 @@ pub enum Schedule {
         /// The factor.
         gamma: f64,
     },
-    /// Half a wave of the cosine, down to `min_lr`, where it stays. From Loshchilov and Hutter, 2017.
+    /// Half a period of a cosine, down to `min_lr`, then constant. From Loshchilov and Hutter, 2017.
     Cosine {
-        /// How long the way down takes.
+        /// The duration of the decrease.
         total: usize,
-        /// Where it ends.
+        /// The learning rate at the end.
         min_lr: f64,
     },
-    /// A straight line between two factors; then the last stays.
+    /// Multiplied by a factor that changes linearly, then stays constant.
     Linear {
         /// The factor at the beginning.
         from: f64,
         /// The factor at the end.
         to: f64,
-        /// How long the way takes.
+        /// The duration of the change.
         total: usize,
     },
-    /// A straight line from 0 up, then another schedule.
+    /// A linear increase from 0, then another schedule.
     Warmup {
-        /// How long the way up takes.
+        /// The duration of the increase.
         total: usize,
-        /// What comes then, its time counted from there.
+        /// The schedule after the increase, which begins at time 0.
         then: Box<Schedule>,
     },
 }

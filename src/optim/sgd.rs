@@ -50,7 +50,8 @@ impl Sgd {
         }
     }
 
-    /// Sets how much of its last update a parameter keeps; 0.9 is usual. From Polyak, 1964.
+    /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
+    /// Polyak, 1964.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -63,7 +64,7 @@ impl Sgd {
         self
     }
 
-    /// Sets how strongly parameters are pulled towards 0. From d2l's chapter *Weight Decay*.
+    /// Sets the weight decay, which pulls the parameters towards 0. From d2l's chapter *Weight Decay*.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -76,7 +77,7 @@ impl Sgd {
         self
     }
 
-    /// Looks ahead along the momentum. From Nesterov, 1983.
+    /// Uses Nesterov momentum. From Nesterov, 1983.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -12,7 +12,7 @@ type State = HashMap<String, Tensor>;
 /// The parameters of an optimiser, and for each the tensors of its state, such as a momentum.
 #[derive(Clone)]
 pub(super) struct OptimizerState<const N: usize> {
-    /// The optimiser's name: states of different kinds mean different things.
+    /// The optimiser's name: the state of one kind does not fit another.
     kind: &'static str,
     names: [&'static str; N],
     parameters: Vec<Parameter>,
@@ -22,9 +22,9 @@ pub(super) struct OptimizerState<const N: usize> {
 /// The state of one parameter.
 #[derive(Clone)]
 struct Kept<const N: usize> {
-    /// How many steps it has made: those for which it had a gradient.
+    /// How many steps it has made. A step without a gradient does not count.
     steps: f64,
-    /// Those in a clone of the optimiser are the same until one of both changes them.
+    /// Shared with clones of the optimiser until one of them makes a step.
     tensors: Arc<[Tensor; N]>,
 }
 
@@ -43,10 +43,11 @@ impl<const N: usize> OptimizerState<N> {
         }
     }
 
-    /// Changes each parameter with a gradient by `in_place(value, gradient, kept, steps)`, in its own
-    /// memory; or, where that gives `false`, by `update`, which gives the new value and what to keep.
-    /// What is kept begins with zeros; an optimiser that `remembers` nothing gets empty tensors. The
-    /// steps are those of the parameter, with this one.
+    /// Updates each parameter that has a gradient, in its own memory, by
+    /// `in_place(value, gradient, kept, steps)`. Where that returns `false`, it calls `update`, which
+    /// returns the new value and the new state. The state begins with zeros; it consists of empty
+    /// tensors if the optimiser has none (`remembers` is false). `steps` counts the steps of the
+    /// parameter, including this one.
     pub(super) fn update(
         &mut self,
         gradients: &GradStore,
@@ -101,7 +102,7 @@ impl<const N: usize> OptimizerState<N> {
         Ok(state)
     }
 
-    /// Puts back all of [`state`](Self::state), or nothing; gives the learning rate.
+    /// Restores all of [`state`](Self::state), or nothing, and returns the learning rate.
     pub(super) fn load_state(&mut self, state: &State) -> Result<f64> {
         let lr = format!("{}.lr", self.kind);
         let mut known = 1;
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_for_a_lazy_parameter_is_looked_at_once_it_has_values() {
+    fn the_state_of_a_lazy_parameter_is_checked_once_it_has_values() {
         let (_, state) = stepped(|p| Box::new(Adam::new(p, 0.1)));
         let lazy = LazyLinear::new(1);
         let mut adam = Adam::new(lazy.parameters(), 0.1);
@@ -261,7 +262,7 @@ mod tests {
         assert!(message.contains("[1, 2] instead of [1, 3]"), "{message}");
     }
 
-    /// As in PyTorch: a parameter that joins late is corrected as at its own first step.
+    /// As in PyTorch, the bias correction of a parameter counts from its own first step.
     #[test]
     fn adam_counts_the_steps_of_each_parameter() {
         let one = || Parameter::new(&ones(1, &Device::Cpu).unwrap()).unwrap();
@@ -283,7 +284,7 @@ mod tests {
             let state = optimizer.state().unwrap().into_iter().collect();
             resumed.load_state(&state).unwrap();
             step(&mut *resumed, &[&a, &b]).unwrap();
-            // With a gradient of 1 each corrected step moves by the learning rate.
+            // With a gradient of 1, each bias-corrected step is as large as the learning rate.
             for (parameter, want) in [(a, 0.8), (b, 0.9)] {
                 let value = parameter.tensor().unwrap().to_vec1::<f32>().unwrap()[0];
                 assert!((value - want).abs() < 1e-5, "{value} is not {want}");

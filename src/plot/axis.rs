@@ -52,7 +52,7 @@ pub(super) struct AxisSpec {
     pub(super) scale: Scale,
     /// Set by the user; `None` if they follow from the data.
     pub(super) limits: Option<(f64, f64)>,
-    /// Names for the positions 0, 1, 2, … in place of numbers.
+    /// Tick labels for the positions 0, 1, 2, …; empty for an axis of values.
     pub(super) categories: Vec<String>,
 }
 

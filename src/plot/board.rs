@@ -92,7 +92,7 @@ impl ProgressBoard {
     }
 
     /// Sets the limits of the horizontal axis, which follow from the points otherwise. Invalid limits
-    /// are ignored: equal ones, ones that are not finite, or not positive on a [`Scale::Log`].
+    /// are ignored: equal ones, and values that are not finite, or not positive on a [`Scale::Log`].
     ///
     /// ```
     /// use taper::prelude::*;

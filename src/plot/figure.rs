@@ -226,7 +226,7 @@ impl Figure {
     }
 
     /// Sets the limits of the horizontal axis, which follow from the data otherwise. Invalid limits are
-    /// ignored: equal ones, ones that are not finite, or not positive on a [`Scale::Log`].
+    /// ignored: equal ones, and values that are not finite, or not positive on a [`Scale::Log`].
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Conversion of numbers to `f64`, and their text in figures.
+//! Conversion of primitive values to `f64`, and their text in figures.
 
 /// A primitive number of any type, so that `draw(epoch, loss, …)` needs no `as f64`.
 ///

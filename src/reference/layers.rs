@@ -4,7 +4,7 @@ use super::{Tensors, assert_close, below, devices, read, tolerance};
 use crate::nn::*;
 use candle_core::{DType, Device, Result, Tensor, Var};
 
-/// Sets the layer to PyTorch's numbers, and compares its output, gradients and buffers.
+/// Loads PyTorch's parameters into the layer, and compares its output, gradients and buffers.
 fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
     let case = below(all, name);
     let device = case["x"].device();
@@ -178,7 +178,7 @@ fn the_loss_of_confident_logits_agrees_with_pytorch() {
     }
 }
 
-/// Compares the gradient of a weighted sum over f(x) with differences of it, in double precision.
+/// Compares the gradient of a weighted sum over `f(x)` with finite differences, in `f64`.
 fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tensor>) {
     let x = x.to_dtype(DType::F64).unwrap();
     check_slopes(name, &x, &|x| {
@@ -187,7 +187,7 @@ fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tenso
     });
 }
 
-/// `f` gives, for these values, a result and the variable that holds them.
+/// For the given values, `f` returns a result and the variable that holds them.
 fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Tensor)) {
     let total = |values: &Tensor| {
         let (y, var) = f(values);
@@ -222,7 +222,7 @@ fn check_parameters(layer: &dyn Layer, x: &Tensor) {
         let parameter = entry.parameter;
         let name = format!("{}.{}", layer.describe(), entry.name);
         let values = parameter.tensor().unwrap().detach().copy().unwrap();
-        // Through the parameter itself, so that the gradient is that which training sees.
+        // Set through the parameter itself, so that the gradient is the one that training uses.
         check_slopes(&name, &values, &|values| {
             parameter.set(values).unwrap();
             let y = layer.forward(x).unwrap();

@@ -76,7 +76,7 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
 
 /// Creates a tensor of one dimension with the values `start`, `start + 1`, … below `end`.
 ///
-/// Integers give `i64`, floats `f32`, as in [`tensor`].
+/// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
 ///
 /// # Errors
 /// If the device has not enough memory.
@@ -137,10 +137,10 @@ pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
     Tensor::eye(n, DType::F32, device)
 }
 
-/// Creates a tensor of equal values; a full device is reported with the sizes.
+/// Creates a tensor of equal values. An error of a full device contains the sizes.
 fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
     let bytes = shape.elem_count().saturating_mul(size_of::<f32>());
-    // The system has zeros at hand.
+    // The operating system provides memory that is already zero.
     let is_zero = value.to_bits() == 0;
     let made = match is_zero {
         true => Tensor::zeros(shape, DType::F32, device),

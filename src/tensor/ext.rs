@@ -1,18 +1,18 @@
-//! Copies, and the memory behind a tensor.
+//! Copies of tensors, and the memory that they share.
 
 use crate::device::explain_gpu;
 use candle_core::{Device, Result, Tensor};
 
-/// What Taper adds to Candle's [`Tensor`].
+/// Extends Candle's [`Tensor`].
 ///
 /// Candle's own `x.to_device(&device)?` makes no copy when the tensor is there already: the result
-/// shares its memory. Between two devices it moves the whole memory behind a view;
-/// [`copy_to`](TensorExt::copy_to) moves only the elements that the view shows.
+/// shares its memory. Between two devices it transfers the whole storage of a view;
+/// [`copy_to`](TensorExt::copy_to) transfers only the elements of the view.
 pub trait TensorExt {
     /// Copies the tensor to `device`, into memory of its own, also when the tensor is there
     /// already.
     ///
-    /// The shape stays, the elements lie in order. Gradients flow back through the copy.
+    /// The copy has the same shape and is contiguous. Gradients flow back through it.
     ///
     /// # Errors
     /// If the device has not enough memory or cannot be reached.
@@ -53,7 +53,7 @@ impl TensorExt for Tensor {
     }
 }
 
-/// Moves a tensor as Candle does; a full device is reported with the sizes.
+/// Moves a tensor as Candle does. An error of a full device contains the sizes.
 pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
     explain_gpu(tensor.to_device(device), device, Some(bytes_of(tensor)))
 }

@@ -1,7 +1,7 @@
 //! Random values that a seed makes repeatable, on every machine and device.
 //!
-//! One ChaCha generator serves the whole program. Values are drawn on the CPU and then moved, so a
-//! seed gives the same tensors on the CPU and on a GPU. Without a seed, they differ in each run.
+//! One ChaCha generator serves the whole program. Values are drawn on the CPU and then moved, so the
+//! tensors of a seed are the same on the CPU and on a GPU. Without a seed, they differ in each run.
 
 use crate::error;
 use crate::tensor::moved;
@@ -16,9 +16,9 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sets the seed of all random values: the same seed, the same values.
+/// Sets the seed of all random values: with the same seed, they are the same.
 ///
-/// All random values of Taper follow it: those of this module and the initial weights of layers.
+/// It fixes all random values of Taper: those of this module and the initial weights of layers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -155,7 +155,7 @@ pub(crate) fn draw_seed() -> u64 {
 /// Runs `work` with a generator of its own on this thread: the random values are the same wherever
 /// and whenever it runs, and other work's random values do not change.
 pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
-    /// Puts the one before back, also after a panic.
+    /// Restores the previous generator when it is dropped, also after a panic.
     struct Restore(Option<ChaCha12Rng>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -193,8 +193,8 @@ fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     })
 }
 
-/// The distribution of a public function. These functions are generic in the shape, so each cell
-/// compiles those that it calls: they contain nothing else.
+/// The distribution of a public function. Those functions are generic in the shape, so each cell
+/// compiles the ones that it calls: they contain only a call of [`drawn`].
 enum Rule {
     Unit,
     StandardNormal,
@@ -246,8 +246,8 @@ fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng
     distribution.sample_iter(rng).take(n).collect()
 }
 
-/// Tests run side by side in one program, each on a thread of its own; there each has a generator of
-/// its own too, so that none draws the numbers of another.
+/// Tests run in parallel in one process, each on a thread of its own. Each has a generator of its own,
+/// so that no test changes the random values of another.
 #[cfg(test)]
 fn generator() -> MutexGuard<'static, ChaCha12Rng> {
     thread_local! {
@@ -301,7 +301,7 @@ mod tests {
 
     /// These must never change: outputs stored in notebooks depend on them.
     #[test]
-    fn the_first_numbers_of_seed_0_are_fixed() {
+    fn the_first_values_of_seed_0_are_fixed() {
         assert_eq!(
             seeded::<f32>(StandardUniform, 3),
             [0.80145925, 0.7311134, 0.55528885]
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation_are_as_asked() {
+    fn mean_and_standard_deviation_are_as_requested() {
         let n = 100_000;
         let close = |(mean, std): (f64, f64), want: (f64, f64)| {
             assert!((mean - want.0).abs() < 0.01 * want.1.max(1.0), "{mean}");
@@ -336,14 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn a_permutation_has_every_number_once() {
+    fn a_permutation_has_every_index_once() {
         let mut order = randperm(100, &CPU).unwrap().to_vec1::<i64>().unwrap();
         order.sort();
         assert_eq!(order, (0..100).collect::<Vec<i64>>());
     }
 
     #[test]
-    fn senseless_ranges_are_refused() {
+    fn invalid_ranges_are_refused() {
         assert!(uniform(1.0, 1.0, 1, &CPU).is_err());
         assert!(uniform(0.0, f64::INFINITY, 1, &CPU).is_err());
         assert!(normal(0.0, -1.0, 1, &CPU).is_err());

@@ -67,13 +67,13 @@ fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Accuracy {
-    /// One for each position in the lists.
+    /// One count for each position in the lists.
     right: Vec<Tensor>,
     total: usize,
 }
 
 impl Accuracy {
-    /// Creates a metric that has counted nothing.
+    /// Creates a metric without predictions.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -84,8 +84,8 @@ impl Accuracy {
         Self::default()
     }
 
-    /// Counts the predictions of one batch: for each device its class numbers `(batch,)` and its
-    /// scores `(batch, classes)`.
+    /// Counts the predictions of one batch: for each device its classes `(batch,)` and its
+    /// logits `(batch, classes)`.
     ///
     /// # Errors
     /// If the lists are not equally long, or the shapes do not fit.
@@ -125,7 +125,7 @@ impl Accuracy {
     /// Returns the share of right predictions so far, from 0 to 1.
     ///
     /// # Errors
-    /// If nothing was counted.
+    /// If no predictions were counted.
     ///
     /// ```
     /// use taper::prelude::*;

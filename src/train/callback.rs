@@ -34,7 +34,7 @@ pub trait Callback: Send {
     /// Runs after each interval, when its metrics have been fetched from the device.
     ///
     /// # Errors
-    /// Those of a writer, say; they end the training.
+    /// An error, such as that of a failed write, ends the training.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -87,7 +87,8 @@ pub trait Callback: Send {
     /// Runs when training has ended: after its last epoch, or by an error or an interrupt.
     ///
     /// # Errors
-    /// As for [`on_interval`](Callback::on_interval); if training itself failed, that is what it says.
+    /// As for [`on_interval`](Callback::on_interval). If training itself failed, its error is returned
+    /// instead.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -118,20 +119,20 @@ impl<F: FnMut(&Interval) + Send> Callback for F {
     }
 }
 
-/// How training goes on.
+/// Whether training continues after an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// With the next epoch.
+    /// Continues with the next epoch.
     Continue,
-    /// Not at all; what was trained is kept.
+    /// Stops the training and keeps the model as it is.
     Stop,
 }
 
 /// What a callback sees after an epoch.
 pub struct EpochEnd<'a> {
-    /// Its metrics.
+    /// The metrics of the epoch.
     pub epoch: &'a Epoch,
-    /// Those of all epochs so far, this one included.
+    /// The metrics of all epochs so far, including this one.
     pub history: &'a History,
     /// How many steps were made since training began.
     pub step: usize,
@@ -194,7 +195,8 @@ impl EarlyStopping {
 }
 
 impl Callback for EarlyStopping {
-    // It remembers nothing itself: after a checkpoint it waits as if training had never stopped.
+    // All state is in the history, so a resumed training stops at the same epoch as an uninterrupted
+    // one.
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
         if end.epoch.metric(&self.name).is_none() {
             return Err(error::name("metric", &self.name, end.epoch.metrics.keys()));

@@ -72,7 +72,7 @@ impl Callback for Checkpoint {
     }
 }
 
-/// What a checkpoint says about the loop.
+/// The state of the training loop in a checkpoint.
 pub(super) struct Resumed {
     pub(super) epoch: usize,
     pub(super) step: usize,
@@ -119,8 +119,8 @@ fn save(path: &Path, end: &EpochEnd<'_>) -> Result<()> {
     files::save(path, &tensors)
 }
 
-/// Puts a checkpoint into a model, which is on the device, and its optimiser; where it fails, the
-/// model is as it was.
+/// Loads a checkpoint into a model, which is on `device`, and its optimiser. If it fails, the model is
+/// unchanged.
 pub(super) fn load(
     path: &Path,
     device: &Device,
@@ -135,7 +135,7 @@ pub(super) fn load(
         moved.collect::<Result<HashMap<String, Tensor>>>()
     };
     let (values, state) = (part("model.", device)?, part("optimizer.", device)?);
-    // Numbers about the training stay here: not every device has their types.
+    // The state of the loop stays on the CPU: not every device supports its element types.
     let (position, random) = (part("loop.", &Device::Cpu)?, part("random.", &Device::Cpu)?);
     let history = part("history.", &Device::Cpu)?;
     let number = |of: &HashMap<String, Tensor>, name: &str| {
@@ -154,7 +154,7 @@ pub(super) fn load(
     };
     let entries = state_of(model);
     files::check(path, &entries, &values)?;
-    optimizer.load_state(&state)?; // may refuse, and then changes nothing
+    optimizer.load_state(&state)?; // changes nothing if it fails
     files::assign(&entries, &values)?;
     Ok(resumed)
 }
@@ -182,7 +182,7 @@ mod tests {
     use crate::tensor::zeros;
 
     #[test]
-    fn a_refused_checkpoint_leaves_the_model_as_it_was() -> Result<()> {
+    fn a_refused_checkpoint_leaves_the_model_unchanged() -> Result<()> {
         let name = format!("taper_checkpoint_{}", std::process::id());
         let (cpu, path) = (Device::Cpu, std::env::temp_dir().join(name));
         let model = Linear::new(3, 2)?;

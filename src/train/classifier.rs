@@ -10,7 +10,7 @@ use candle_core::{Result, Tensor};
 /// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
 /// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
 ///
-/// Rust has no subclasses, so this wraps the net: any layer, `seq![…]` or your own struct.
+/// Rust has no subclasses, so this wraps the network: any layer, `seq![…]` or your own struct.
 /// It adds nothing to the names of the parameters.
 ///
 /// ```
@@ -24,7 +24,7 @@ use candle_core::{Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Classifier<N> {
-    /// The net.
+    /// The network.
     pub net: N,
     lr: f64,
     optimizer: MakeOptimizer,
@@ -33,7 +33,7 @@ pub struct Classifier<N> {
 type MakeOptimizer = fn(Vec<Parameter>, f64) -> Box<dyn Optimizer>;
 
 impl<N> Classifier<N> {
-    /// Wraps a net, to be trained by plain [`Sgd`] with this learning rate.
+    /// Wraps a network, to be trained by plain [`Sgd`] with this learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -50,7 +50,7 @@ impl<N> Classifier<N> {
         }
     }
 
-    /// Chooses another optimiser, made from the parameters and the learning rate.
+    /// Sets the optimiser, created from the parameters and the learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -65,11 +65,11 @@ impl<N> Classifier<N> {
         self
     }
 
-    // Beside that of `Layer`, so that an editor that does not expand the net's derive finds it.
-    /// Returns the logits of the net: `(batch, classes)`.
+    // In addition to `Layer::forward`, so that an editor that does not expand the net's derive finds it.
+    /// Returns the logits of the network: `(batch, classes)`.
     ///
     /// # Errors
-    /// If the net cannot take the input.
+    /// If the shape of the input does not fit the network.
     ///
     /// ```
     /// use taper::prelude::*;

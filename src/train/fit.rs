@@ -62,29 +62,29 @@ impl Trainer {
 /// The loss that a step was made for, whatever the model plots.
 const STEP_LOSS: &str = "step_loss";
 
-/// One training that is under way.
+/// A training in progress.
 pub(super) struct Fit<'a> {
     trainer: &'a mut Trainer,
     model: &'a mut dyn Model,
-    /// Its copies on the other devices.
+    /// The replicas on the other devices.
     others: Vec<Box<dyn Model>>,
     train: DataLoader,
     validate: Option<DataLoader>,
     optimizer: Box<dyn Optimizer>,
     base_lr: f64,
-    /// How many epochs and steps are done.
+    /// The number of completed epochs and steps.
     epoch: usize,
     step: usize,
-    /// How many batches of this epoch are done.
+    /// The number of completed batches of this epoch.
     batch: usize,
     recorder: Recorder,
-    /// What has arrived in this epoch, and how many examples it was trained on for how long.
+    /// The metrics of this epoch that were fetched, and the speed of training.
     fetched: Fetched,
     speed: Speed,
 }
 
-/// Examples and time, of an epoch and of the interval in it. Waiting for the data counts, drawing
-/// and callbacks do not.
+/// The examples and the time of an epoch and of the current interval. The time includes waiting for
+/// the data, but not drawing and callbacks.
 struct Speed {
     epoch: (usize, Duration),
     interval: usize,
@@ -136,7 +136,7 @@ impl<'a> Fit<'a> {
             trainer.continue_history(resumed.history);
         }
         settle(trainer, model, &train)?;
-        // On several devices, each gets its part of a batch.
+        // With several devices, the batches are split before they are moved.
         let (train, validate) = match &trainer.in_use[..] {
             [device] => (
                 train.to_device(device),
@@ -162,12 +162,12 @@ impl<'a> Fit<'a> {
         })
     }
 
-    /// Trains until the last epoch, or as far as it gets; then what the steps since the last interval
-    /// have given is kept as well.
+    /// Trains until the last epoch. If training fails before, the metrics of the steps since the last
+    /// interval are kept as well.
     pub(super) fn run(&mut self) -> Result<()> {
         let done = self.train();
         if done.is_err() && self.speed.interval > 0 {
-            // What ended the training says more than what may go wrong now.
+            // Only the error that ended the training is reported.
             let _ = self.end_interval();
         }
         done
@@ -185,7 +185,7 @@ impl<'a> Fit<'a> {
                 break;
             }
         }
-        // Only then does the bar know that the last step is done.
+        // The bar counts a step as completed when the next one is requested.
         bar.next();
         Ok(())
     }
@@ -250,7 +250,8 @@ impl<'a> Fit<'a> {
             .set_lr(self.trainer.schedule.lr(self.base_lr, time));
     }
 
-    /// Fetches what waits on the device, keeps and draws it, and refuses to go on without a loss.
+    /// Fetches the metrics from the device, stores and draws them, and returns an error if a loss is not
+    /// finite.
     fn end_interval(&mut self) -> Result<()> {
         let fetched = self.recorder.fetch()?;
         let steps = fetched.values(STEP_LOSS).count();
@@ -277,12 +278,12 @@ impl<'a> Fit<'a> {
                 match self.trainer.in_use[0].is_cpu() {
                     true => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
-                         numbers in the data"
+                         values in the data"
                     }
                     // A GPU does not check the classes.
                     false => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
-                         numbers in the data, and for classes out of range: a step on cpu() names them"
+                         values in the data, and for classes out of range: a step on cpu() names them"
                     }
                 },
             ));
@@ -356,8 +357,8 @@ fn refuse_empty(name: &str, loader: &DataLoader) -> Result<()> {
     }
 }
 
-/// Initialises lazy parameters with one example, so that the model can be copied. The random values
-/// of the data do not change.
+/// Initialises lazy parameters with one example, so that the model can be copied. It does not change
+/// the random values of the batches.
 fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()> {
     if model
         .parameters()

@@ -20,7 +20,7 @@ use std::fmt;
 pub struct History {
     /// The epochs that were completed.
     pub epochs: Vec<Epoch>,
-    /// The intervals of some steps each, also of an epoch that was not completed.
+    /// The intervals, of some steps each, also those of an epoch that was not completed.
     pub intervals: Vec<Interval>,
 }
 
@@ -33,7 +33,7 @@ pub struct Epoch {
     pub metrics: BTreeMap<String, f64>,
     /// Training examples a second, without validation.
     pub samples_per_second: f64,
-    /// How long it took, with validation.
+    /// Its duration in seconds, including validation.
     pub seconds: f64,
     /// The learning rate at its end.
     pub lr: f64,
@@ -44,7 +44,7 @@ pub struct Epoch {
 pub struct Interval {
     /// The number of its last step, counted from 1 since training began.
     pub step: usize,
-    /// How many epochs were done at its end; 1.5 is in the middle of the second.
+    /// The epochs completed at its end; 1.5 is in the middle of the second.
     pub epoch: f64,
     /// Means by name over these steps: `train_loss` and what the model plots.
     pub metrics: BTreeMap<String, f64>,
@@ -80,7 +80,7 @@ impl History {
         self.epochs.last()?.metric(name)
     }
 
-    /// Heads and cells of the table.
+    /// Returns the headers and the cells of the table.
     fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let mut names: Vec<&String> = self.epochs.iter().flat_map(|e| e.metrics.keys()).collect();
         names.sort();
@@ -112,7 +112,7 @@ impl Epoch {
         self.metrics.get(name).copied()
     }
 
-    /// Draws the metrics of the validation; the others are on the board by intervals.
+    /// Draws the validation metrics; the others are drawn for each interval.
     pub(super) fn draw_validation(&self, board: &ProgressBoard) {
         for (name, value) in self
             .metrics
@@ -136,7 +136,7 @@ impl Interval {
         self.metrics.get(name).copied()
     }
 
-    /// Draws its metrics.
+    /// Draws the metrics of the interval.
     pub(super) fn draw(&self, board: &ProgressBoard) {
         for (name, value) in &self.metrics {
             board.draw(self.epoch, *value, name, 1);
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_keeps_what_is_no_number_and_what_is_missing() -> crate::Result<()> {
+    fn a_checkpoint_keeps_nan_and_missing_metrics_apart() -> crate::Result<()> {
         let epoch = |number, metrics: &[(&str, f64)]| Epoch {
             epoch: number,
             metrics: metrics
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn it_shows_itself_as_a_table() {
+    fn a_history_is_shown_as_a_table() {
         let epoch = |epoch, loss| Epoch {
             epoch,
             metrics: BTreeMap::from([("train_loss".to_owned(), loss)]),

@@ -6,10 +6,10 @@ use crate::nn::{Layer, ParametersExt};
 use crate::optim::{Optimizer, Sgd};
 use candle_core::{Device, Result, Tensor};
 
-/// A model with a loss: all that a [`Trainer`](super::Trainer) needs.
+/// A model with a loss, which a [`Trainer`](super::Trainer) can train.
 ///
-/// `forward` is that of [`Layer`], so a module can be a part of another. Only `loss` must be written
-/// besides. From d2l's chapter *Object-Oriented Design for Implementation*.
+/// `forward` comes from [`Layer`], so a module can be a part of another. Only `loss` must be
+/// implemented in addition. From d2l's chapter *Object-Oriented Design for Implementation*.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -75,7 +75,7 @@ pub trait Module: Layer + 'static {
         Ok(loss)
     }
 
-    /// Plots how good the model is on a batch that it is not trained on: the loss.
+    /// Plots the metrics of a validation batch; by default the loss.
     ///
     /// # Errors
     /// If the model cannot take the batch.
@@ -140,8 +140,8 @@ pub trait Module: Layer + 'static {
     }
 }
 
-/// A [`Module`] whose type is not known. The training loop works on it, so that it is compiled here,
-/// once, and not in each cell that trains a model.
+/// A [`Module`] as a trait object. The training loop uses it, so that the loop is compiled once, in
+/// this crate, and not in each cell that trains a model.
 pub(super) trait Model: Layer {
     fn step(&self, batch: &Batch) -> Result<Tensor>;
 

@@ -14,7 +14,7 @@ pub(super) struct Metric {
 thread_local! {
     /// The metrics of the step that this thread computes; `None` outside of [`collect`].
     ///
-    /// It is the only ambient state of a step. [`Module::plot`](super::Module::plot) has no other
+    /// This is the only ambient state of a step. [`Module::plot`](super::Module::plot) has no other
     /// way to the trainer: it is called from the loss of a student's model, which takes `&self` and
     /// two tensors, and the same model runs on several devices at once, each on a thread of its own.
     static COLLECTED: RefCell<Option<Vec<Metric>>> = const { RefCell::new(None) };

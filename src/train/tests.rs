@@ -1,5 +1,7 @@
 //! Whole trainings on small data.
 
+mod errors;
+
 use super::*;
 use crate::data::{Batch, DataLoader, DataModule, TensorDataset};
 use crate::nn::*;
@@ -13,7 +15,7 @@ use std::path::PathBuf;
 
 const CPU: Device = Device::Cpu;
 
-/// Points whose class is the quarter of the plane in which they lie.
+/// Points in the plane, whose class is their quadrant.
 #[derive(Clone)]
 pub(super) struct Quarters {
     x: Tensor,
@@ -70,7 +72,7 @@ pub(super) fn mlp(dropout: f64) -> Classifier<Sequential> {
     Classifier::new(net, 0.02).optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)))
 }
 
-fn numbers(model: &impl Parameters) -> Vec<Vec<f32>> {
+fn values(model: &impl Parameters) -> Vec<Vec<f32>> {
     let tensors = model.state_dict().unwrap().into_iter();
     tensors
         .map(|(_, tensor)| tensor.flatten_all().unwrap().to_vec1().unwrap())
@@ -90,7 +92,7 @@ pub(super) fn temporary(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_small_net_learns_and_its_history_says_so() -> Result<()> {
+fn a_small_net_learns_and_has_a_history() -> Result<()> {
     manual_seed(1);
     let mut model = mlp(0.0);
     let mut trainer = Trainer::new(30);
@@ -108,7 +110,7 @@ fn a_small_net_learns_and_its_history_says_so() -> Result<()> {
 }
 
 #[test]
-fn several_devices_give_the_gradients_of_one() -> Result<()> {
+fn several_devices_compute_the_gradients_of_one() -> Result<()> {
     for device in devices() {
         let near = if device.is_cpu() { 1e-6 } else { 1e-5 };
         for (examples, replicas) in [(12, 2), (12, 3), (10, 3), (2, 3), (1, 2)] {
@@ -137,7 +139,7 @@ fn several_devices_give_the_gradients_of_one() -> Result<()> {
 }
 
 #[test]
-fn several_devices_train_along_the_curve_of_one() -> Result<()> {
+fn several_devices_have_the_loss_curve_of_one() -> Result<()> {
     for dtype in [DType::F64, DType::F32] {
         let train = |devices: usize| {
             manual_seed(4);
@@ -168,14 +170,14 @@ fn several_devices_train_along_the_curve_of_one() -> Result<()> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_numbers_also_with_dropout_on_several_devices() -> Result<()> {
+fn a_seed_fixes_training_also_with_dropout_on_several_devices() -> Result<()> {
     for devices in [1, 3] {
         let train = || {
             manual_seed(4);
             let mut model = mlp(0.5);
             let mut trainer = Trainer::new(2).devices(&vec![CPU; devices]);
             let history = trainer.fit(&mut model, &Quarters::new(50))?;
-            Ok::<_, candle_core::Error>((losses(&history), numbers(&model)))
+            Ok::<_, candle_core::Error>((losses(&history), values(&model)))
         };
         assert_eq!(train()?, train()?);
     }
@@ -200,11 +202,11 @@ fn a_checkpoint_resumes_exactly() -> Result<()> {
         .callback(StopIf(stop));
     trainer.fit(&mut first, &data)?;
 
-    manual_seed(99); // resuming puts the random numbers back
+    manual_seed(99); // resuming restores the random generator
     let mut second = mlp(0.3);
     let mut trainer = Trainer::new(4).schedule(schedule).resume_from(&path);
     let rest = trainer.fit(&mut second, &data)?;
-    assert_eq!(numbers(&second), numbers(&whole));
+    assert_eq!(values(&second), values(&whole));
     for name in ["train_loss", "val_loss", "val_accuracy"] {
         assert_eq!(
             rest.values(name),
@@ -248,115 +250,7 @@ impl Callback for StopIf {
 }
 
 #[test]
-fn a_loss_that_is_no_number_stops_training_and_names_the_step() -> Result<()> {
-    let mut data = Quarters::new(40);
-    data.batch_size = 10;
-    let broken = rand((1, 2), &CPU)?.affine(0.0, f64::NAN)?;
-    data.x = Tensor::cat(&[&data.x.narrow(0, 0, 39)?, &broken], 0)?;
-    struct Ordered(Quarters);
-    impl DataModule for Ordered {
-        fn train_dataloader(&self) -> Result<DataLoader> {
-            Ok(self.0.train_dataloader()?.shuffle(false))
-        }
-    }
-    let mut trainer = Trainer::new(2);
-    let message = trainer
-        .fit(&mut mlp(0.0), &Ordered(data))
-        .unwrap_err()
-        .to_string();
-    let first = message.lines().next();
-    assert_eq!(
-        first,
-        Some("the loss is NaN at step 4, in epoch 1"),
-        "{message}"
-    );
-    assert_eq!(trainer.history().intervals.len(), 2);
-    Ok(())
-}
-
-#[test]
-fn what_cannot_be_trained_is_explained() -> Result<()> {
-    let data = Quarters::new(8);
-    let n = crate::device::num_gpus() + 4;
-    let message = Trainer::new(1).num_gpus(n).fit(&mut mlp(0.0), &data);
-    let message = message.unwrap_err().to_string();
-    assert!(
-        message.starts_with(&format!("num_gpus({n}): this machine has ")),
-        "{message}"
-    );
-
-    let mut without = Quarters::new(8);
-    without.batch_size = 0;
-    let message = Trainer::new(1).fit(&mut mlp(0.0), &without).unwrap_err();
-    assert!(
-        message
-            .to_string()
-            .starts_with("DataLoader: expected a batch size of at least 1, found 0\n"),
-        "{message}"
-    );
-    let message = Trainer::new(1)
-        .fit(&mut mlp(0.0), &Quarters::new(0))
-        .unwrap_err();
-    assert!(
-        message
-            .to_string()
-            .starts_with("Trainer: the training set is empty\n"),
-        "{message}"
-    );
-    let message = Trainer::new(1).prepare_batch(&data.batch()).unwrap_err();
-    assert!(
-        message
-            .to_string()
-            .ends_with("\nCall .prepare_model(&mut model) first"),
-        "{message}"
-    );
-
-    let lazy = DataParallel::new(mlp(0.0), &[CPU])
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(lazy.contains("no values yet"), "{lazy}");
-    let none = DataParallel::new(Classifier::new(Linear::new(2, 2)?, 0.1), &[]);
-    assert!(
-        none.err()
-            .unwrap()
-            .to_string()
-            .contains("at least one device")
-    );
-
-    let normalised = seq![
-        LazyLinear::new(4),
-        LazyBatchNorm1d::new(),
-        LazyLinear::new(4)
-    ];
-    let mut trainer = Trainer::new(1).devices(&[CPU, CPU, CPU]);
-    let mut model = Classifier::new(normalised, 0.1);
-    let message = trainer.fit(&mut model, &Quarters::new(50)).unwrap_err();
-    let message = message.to_string();
-    assert!(message.ends_with("(.drop_last(true))"), "{message}");
-
-    let mut narrow = Classifier::new(LazyLinear::new(2), 0.1);
-    let message = Trainer::new(1)
-        .fit(&mut narrow, &data)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        message.contains("is out of range: there are 2"),
-        "{message}"
-    );
-
-    let stop = EarlyStopping::new("val_los", 1);
-    let message = Trainer::new(1).callback(stop).fit(&mut mlp(0.0), &data);
-    let message = message.unwrap_err().to_string();
-    assert!(
-        message.contains("Choose one of: train_accuracy, train_loss, val_"),
-        "{message}"
-    );
-    Ok(())
-}
-
-#[test]
-fn training_stops_early_when_nothing_gets_better() -> Result<()> {
+fn training_stops_early_without_improvement() -> Result<()> {
     let stop = EarlyStopping::new("val_loss", 2).min_delta(1e9);
     let history = Trainer::new(50)
         .callback(stop)
@@ -366,17 +260,17 @@ fn training_stops_early_when_nothing_gets_better() -> Result<()> {
 }
 
 #[test]
-fn clipped_gradients_keep_the_steps_small() -> Result<()> {
+fn clipping_limits_the_size_of_a_step() -> Result<()> {
     let data = Quarters::new(16);
     let mut model = Classifier::new(Linear::new(2, 4)?, 1.0);
-    let before = numbers(&model);
+    let before = values(&model);
     Trainer::new(1)
         .gradient_clip_val(1e-3)
         .fit(&mut model, &data)?;
     let squares = before
         .iter()
         .flatten()
-        .zip(numbers(&model).into_iter().flatten());
+        .zip(values(&model).into_iter().flatten());
     let moved: f32 = squares.map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
     assert!((moved - 1e-3).abs() < 1e-5, "{moved}");
     Ok(())
@@ -385,13 +279,13 @@ fn clipped_gradients_keep_the_steps_small() -> Result<()> {
 #[test]
 fn metrics_over_lists_count_every_example() -> Result<()> {
     let labels = Tensor::new(&[0i64, 1, 1, 0, 1], &CPU)?;
-    let scores = Tensor::new(&[[2f32, 1.], [1., 2.], [2., 1.], [1., 2.], [0., 1.]], &CPU)?;
+    let logits = Tensor::new(&[[2f32, 1.], [1., 2.], [2., 1.], [1., 2.], [0., 1.]], &CPU)?;
     let mut metric = Accuracy::new();
     for devices in [1, 2, 3] {
         let devices = vec![CPU; devices];
         metric.update(
             &split_and_load(&labels, &devices)?,
-            &split_and_load(&scores, &devices)?,
+            &split_and_load(&logits, &devices)?,
         )?;
         assert!((metric.get()? - 0.6).abs() < 1e-9);
     }

@@ -13,7 +13,7 @@ use candle_core::{Device, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Trains models: chooses devices, iterates over the data, makes the steps, measures, draws.
+/// Trains models: runs the epochs and steps on the chosen devices, and records the metrics.
 ///
 /// It draws on a live board, shows a progress bar, and stops between two steps when the user asks
 /// to; model and [`history`](Self::history) are then kept as they are. From d2l's chapter
@@ -79,7 +79,7 @@ impl Trainer {
         }
     }
 
-    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, where the model is.
+    /// Trains on the first `n` GPUs, each with its part of every batch; with 0, on the model's device.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -110,7 +110,7 @@ impl Trainer {
         self
     }
 
-    /// Scales the gradients so that their norm is at most this; 0 for no limit.
+    /// Sets the maximal norm of the gradients, which are scaled down to it; 0 for no limit.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -126,7 +126,7 @@ impl Trainer {
         self
     }
 
-    /// Changes the learning rate from epoch to epoch.
+    /// Sets the learning rate of each epoch by a schedule.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -143,7 +143,7 @@ impl Trainer {
         self
     }
 
-    /// Changes the learning rate from step to step.
+    /// Sets the learning rate of each step by a schedule.
     ///
     /// ```
     /// use taper::prelude::*;

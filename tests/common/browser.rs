@@ -1,4 +1,4 @@
-//! What the tests in a browser need.
+//! Helpers of the tests that use a browser.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ pub(crate) fn has_chromium() -> bool {
     };
     let found = names.iter().any(is_there);
     if !found {
-        // Not `eprintln`, which a test that passes keeps to itself.
+        // Not `eprintln!`, whose output is captured if the test passes.
         let _ = writeln!(
             std::io::stderr(),
             "skipped: there is no Chromium here (install it, or set CHROMIUM to its path)"

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Starting includes building the warm image, if this is the first start of all.
+/// Starting includes building the warm image, which the first start does.
 const TO_START: Duration = Duration::from_secs(900);
-/// No cell of these tests takes a tenth of it.
+/// Ten times what the slowest cell of these tests takes.
 const FOR_A_CELL: Duration = Duration::from_secs(120);
 
 /// The one session of a test file. Cells of several tests run in it, one test at a time; each test
@@ -102,7 +102,7 @@ impl Events {
             requests,
             answers,
         };
-        // The first `?` of a session used to upset how its value is shown.
+        // Once, the first `?` of a session changed how its value was shown.
         session.send(&json!({ "code": "ones(2, &cpu())?" }));
         assert_eq!(
             session.next(Instant::now() + TO_START),
@@ -144,7 +144,7 @@ impl Events {
     }
 }
 
-/// Ends the session's process also when a cell hangs in it; its relay sees that and ends as well.
+/// Kills the session's process, even if a cell hangs in it. Its relay notices that and exits.
 impl Drop for Events {
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -152,7 +152,7 @@ impl Drop for Events {
     }
 }
 
-/// Joins a text to the one before it, and takes the colours out of a traceback.
+/// Joins a text to the previous one, and removes the colours of a traceback.
 fn add(ran: &mut Ran, mut event: Value) {
     if let (Some(last), "text") = (ran.last_mut(), event["event"].as_str().unwrap_or_default())
         && last["event"] == "text"

@@ -1,6 +1,6 @@
-//! A server on this machine that speaks as the Hugging Face hub does, and files as it has them.
+//! A local server with the protocol of the Hugging Face hub, and files in the hub's formats.
 
-// Each test file uses its own part of this.
+// Each test file uses only some of these items.
 #![allow(dead_code)]
 
 use parquet::basic::Compression;
@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex};
 pub(crate) enum Fault {
     /// The connection closes after so many bytes.
     Cut(usize),
-    /// Nothing more comes after so many bytes.
+    /// The transfer stalls after this number of bytes.
     Stall(usize),
-    /// All is sent, whatever was asked for.
+    /// The whole file is sent, whatever range was requested.
     IgnoreRange,
     Status(&'static str),
 }
@@ -32,12 +32,12 @@ pub(crate) struct FakeHub {
 }
 
 struct State {
-    /// By the end of their path.
+    /// The files, by the end of their path.
     files: HashMap<String, Vec<u8>>,
-    /// What is told instead of the right checksum.
+    /// Sent instead of the correct checksum.
     checksum: Mutex<Option<String>>,
     faults: Mutex<VecDeque<Fault>>,
-    /// For each transfer of a file: its path, and the byte from which on it was asked for.
+    /// For each transfer of a file: its path, and the first requested byte.
     transfers: Mutex<Vec<(String, usize)>>,
 }
 
@@ -87,7 +87,7 @@ impl State {
             return send(&mut connection, "404 Not Found", "", b"Entry not found");
         };
         let content = &self.files[name];
-        // As the hub does, whose files lie elsewhere.
+        // The hub redirects as well: its files are on another server.
         if path.contains("/resolve/") {
             let right = hex(digest(&SHA256, content).as_ref());
             let told = self.checksum.lock().unwrap().clone().unwrap_or(right);
@@ -116,7 +116,7 @@ impl State {
             Some(Fault::Cut(bytes)) => begin(connection, from, &partial, &content[from..], bytes),
             Some(Fault::Stall(bytes)) => {
                 begin(connection, from, &partial, &content[from..], bytes)?;
-                // Until the other side goes away.
+                // Until the client closes the connection.
                 connection.read(&mut [0]).ok().map(|_| ())
             }
             None => begin(connection, from, &partial, &content[from..], all),
@@ -124,7 +124,7 @@ impl State {
     }
 }
 
-/// The path, without what is behind `?`, and the first byte asked for.
+/// Returns the path without the query, and the first requested byte.
 fn read_request(connection: &TcpStream) -> Option<(String, usize)> {
     let mut lines = BufReader::new(connection).lines();
     let first = lines.next()?.ok()?;
@@ -151,7 +151,7 @@ fn send(connection: &mut TcpStream, status: &str, headers: &str, body: &[u8]) ->
     connection.write_all(body).ok()
 }
 
-/// Announces all of `body` and sends so many bytes of it.
+/// Announces all of `body` and sends this number of bytes of it.
 fn begin(
     connection: &mut TcpStream,
     from: usize,

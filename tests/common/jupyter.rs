@@ -1,4 +1,4 @@
-//! A Jupyter that knows our kernel alone, and a cache in which nobody else's kernels work.
+//! A Jupyter installation that has only our kernel, and a cache that no other kernels use.
 
 use super::python::{cache, python};
 use super::{root, run_within, taper};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The first set-up of all builds the warm image.
+/// The limit includes building the warm image, which the first set-up does.
 const TO_SET_UP: Duration = Duration::from_secs(900);
 
 pub(crate) struct Jupyter {
@@ -54,7 +54,7 @@ impl Jupyter {
         self.folder.path()
     }
 
-    /// Neither settings nor kernels of the person's own, and no spare kernel that stays.
+    /// Removes the user's settings and kernels from the environment, and limits the spare kernel's life.
     fn sees(&self, mut command: Command) -> Command {
         let folder = self.path();
         for (variable, name) in [
@@ -75,7 +75,8 @@ impl Jupyter {
     }
 }
 
-/// It shares the images, and lies beside them: a session links their files.
+/// Creates a cache that shares the images. It is on the same file system as the images, because a
+/// session links their files.
 fn own_cache() -> TempDir {
     let images = cache().join("images");
     let tests = cache().join("tests");

@@ -1,6 +1,6 @@
 //! Helpers of the tests of the command: they start the real program, with a time limit.
 
-// Each test file uses its own part of this.
+// Each test file uses only some of these items.
 #![allow(dead_code)]
 
 pub(crate) mod browser;
@@ -53,7 +53,7 @@ pub(crate) fn notebook_of(cells: &[&str]) -> Value {
     })
 }
 
-/// How a program ended, and what it said.
+/// The exit status and the output of a program.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
@@ -72,7 +72,7 @@ impl Said {
 /// the test fails with what it had said until then.
 pub(crate) fn run_within(limit: Duration, mut command: Command) -> Said {
     let name = format!("{command:?}");
-    // A spare would stay behind; the tests of the standby say what they want.
+    // A spare kernel would outlive the test. The tests of spare kernels set this variable themselves.
     if !command.get_envs().any(|(name, _)| name == "TAPER_STANDBY") {
         command.env("TAPER_STANDBY", "0");
     }

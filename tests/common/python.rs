@@ -11,7 +11,7 @@ const REQUIREMENTS: [&str; 2] = [
     "cli/src/setup/requirements.txt",
     "tests/python/requirements.txt",
 ];
-/// Packages may have to be downloaded.
+/// The limit includes downloading packages.
 const TO_INSTALL: Duration = Duration::from_secs(600);
 
 /// The environment's `python`. It is made once for each list of packages, in Taper's cache.
@@ -52,7 +52,7 @@ pub(crate) fn cache() -> PathBuf {
 }
 
 fn make(folder: &Path) {
-    // What an earlier try left may be incomplete in any way.
+    // An earlier attempt may have left an incomplete environment.
     let _ = std::fs::remove_dir_all(folder);
     let mut venv = Command::new(std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into()));
     venv.args(["-m", "venv"]).arg(folder);

@@ -59,11 +59,28 @@ fn prose(lines: Vec<Line>) -> Vec<Line> {
                 .collect();
             prose.push(Line {
                 number: line.number,
-                text: text.concat(),
+                text: without_titles(&text.concat()),
             });
         }
     }
     prose
+}
+
+/// Drops the texts of links to notebooks: they are titles, which the chapters determine.
+fn without_titles(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, target)) = rest.split_once("](") {
+        let is_title = target
+            .split(')')
+            .next()
+            .is_some_and(|target| target.contains(".ipynb"));
+        let start = before.rfind('[').filter(|_| is_title);
+        kept += &before[..start.map_or(before.len(), |at| at + 1)];
+        kept += "](";
+        rest = target;
+    }
+    kept + rest
 }
 
 /// Comments of a Rust source, and its strings with a blank in them.
@@ -195,6 +212,16 @@ fn documents_are_text_without_their_code() {
     let lines = of("x.md", "A `code` word.\n\n```rust\ncode\n```\nMore.\n");
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts, ["A . word.", "", "More."]);
+}
+
+#[test]
+fn titles_of_chapters_are_not_text() {
+    let lines = of(
+        "x.md",
+        "See [a title](01-x.ipynb#a), [a page](x.md) and [b](b.ipynb).\n",
+    );
+    let expected = "See [](01-x.ipynb#a), [a page](x.md) and [](b.ipynb).";
+    assert_eq!(lines[0].text, expected);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Look for what is wrong with the built book without a browser.
+"""Check the built book without a browser.
 
     book_check.py FOLDER
 
-Every address in a page that is not elsewhere on the web must be a file of the book, and what stands
-behind # an element of that file; ids are unique; pictures have a size and a text; nothing runs that
-is not the book's own. Links into the crate's documentation are followed, those within it are rustdoc's.
+Every relative link must lead to a file of the book, and its fragment to an element of that file. Ids are
+unique, images have a size and a text, and the text contains no scripts. Links into the crate's
+documentation are checked; links within it are left to rustdoc.
 """
 
 import sys
@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# mdBook's own, which leads to itself by a script.
+# Pages of mdBook itself, whose links depend on a script.
 NO_PAGES = {"toc.html", "404.html"}
 
 
@@ -55,7 +55,7 @@ def main() -> int:
     for file, page in pages.items():
         name = file.relative_to(root)
         problems += [f"{name}: {problem}" for problem in page.problems]
-        problems += [f"{name}: the id {id} is there twice" for id in {i for i in page.ids if page.ids.count(i) > 1}]
+        problems += [f"{name}: the id {id} occurs twice" for id in {i for i in page.ids if page.ids.count(i) > 1}]
         if file.name in NO_PAGES:
             continue
         for link in page.links:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Read the book in headless Chromium, as a person would: every page, wide and narrow, light and dark.
+"""Check the book in headless Chromium as a reader sees it: every page, wide and narrow, light and dark.
 
     book_visit.py --url http://127.0.0.1:3000 [--screenshots FOLDER] PAGE.html…
 
-Exit status: 0 when all is well, 1 when not (each problem on a line), 2 when there is no Chromium.
+Exit status: 0 without problems, 1 with problems (one on each line), 2 without Chromium.
 """
 
 import argparse
@@ -14,13 +14,13 @@ from axe_playwright_python.sync_playwright import Axe
 from lab_run_all import CannotBegin, launch
 from playwright.sync_api import Browser, Page, sync_playwright
 
-# Both widths and both themes; what is wrong with a theme does not depend on the width.
+# Both widths and both themes, but not all four combinations: a problem of a theme does not depend on the width.
 LOOKS = {
     "wide, light": ({"width": 1280, "height": 900}, "light"),
     "narrow, dark": ({"width": 390, "height": 844}, "navy"),
 }
 
-# Elements that are wider than the window though nothing scrolls them.
+# Elements that are wider than the window and not in a scrollable one.
 TOO_WIDE = """() => {
     const width = document.documentElement.clientWidth;
     const scrolls = e => ['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(e).overflowX);
@@ -31,13 +31,13 @@ TOO_WIDE = """() => {
     return page.concat(wide.map(e => `<${e.tagName.toLowerCase()}> ${e.textContent.trim().slice(0, 40)}`));
 }"""
 
-PICTURES = """() => [...document.querySelectorAll('main img')].map(i => ({
+IMAGES = """() => [...document.querySelectorAll('main img')].map(i => ({
     src: i.getAttribute('src'), alt: i.alt, natural: i.naturalWidth, width: i.width, height: i.height,
     box: [i.getAttribute('width'), i.getAttribute('height')] }))"""
 
 
 class Reader:
-    """One browser; it notes what goes wrong in it."""
+    """A browser that records the problems that it finds."""
 
     def __init__(self, browser: Browser, root: str, screenshots: Path | None) -> None:
         self.browser = browser
@@ -65,7 +65,7 @@ class Reader:
         return page
 
     def check_message(self, message) -> None:
-        # A page that is left before mdBook's own connection for reloading stands says so.
+        # Leaving a page before mdBook's connection for live reloading is open causes this message.
         left_early = "/__livereload" in message.text and "closed before the connection" in message.text
         if message.type in ("error", "warning") and not left_early:
             self.note(f"console: {message.text}")
@@ -87,9 +87,9 @@ class Reader:
     def look_at(self, page: Page) -> None:
         for wide in page.evaluate(TOO_WIDE):
             self.note(f"too wide: {wide}")
-        for picture in page.evaluate(PICTURES):
-            if not (picture["alt"] and all(picture["box"]) and picture["natural"] and picture["width"] and picture["height"]):
-                self.note(f"picture: {picture}")
+        for image in page.evaluate(IMAGES):
+            if not (image["alt"] and all(image["box"]) and image["natural"] and image["width"] and image["height"]):
+                self.note(f"image: {image}")
         for violation in Axe().run(page).response["violations"]:
             if violation["impact"] in ("serious", "critical"):
                 nodes = [f"{node['html'][:150]} {node['failureSummary']}" for node in violation["nodes"][:3]]
@@ -112,7 +112,7 @@ class Reader:
         page.context.close()
 
     def keyboard(self, pages: list[str]) -> None:
-        """Right and left arrow turn the pages; the sidebar opens and is walked through with Tab."""
+        """The arrow keys turn the pages; the sidebar can be opened and used by keyboard."""
         page = self.open(pages[0])
         self.where = "keyboard"
         for here, key in [(pages[1:], "ArrowRight"), (pages[-2::-1], "ArrowLeft")]:
@@ -135,7 +135,7 @@ class Reader:
         page.context.close()
 
     def tabs(self, name: str) -> None:
-        """The outputs of two machines are tabs: one click turns all of them, and the choice is kept."""
+        """The outputs of two machines are tabs: one click switches all of them, and the choice is stored."""
         page = self.open(name)
         self.where = "tabs"
         shown = lambda: page.locator(".machine:visible").evaluate_all("all => all.map(m => m.ariaLabel)")
@@ -163,7 +163,7 @@ class Reader:
         page.context.close()
 
     def go(self, page: Page, key: str, name: str) -> None:
-        """Press a key that leads to another page. The page that got the key is gone when it is let go."""
+        """Press a key that leads to another page, which then receives the release of the key."""
         page.keyboard.down(key)
         page.wait_for_url(f"**/{name}*")
         page.keyboard.up(key)
@@ -171,7 +171,7 @@ class Reader:
     def toggle(self, page: Page, button, key: str) -> str:
         button.focus()
         page.keyboard.press(key)
-        page.wait_for_timeout(400)  # it slides
+        page.wait_for_timeout(400)  # the animation
         return button.get_attribute("aria-expanded")
 
 

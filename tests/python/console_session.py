@@ -6,13 +6,13 @@ import unittest
 
 import pexpect
 
-# How a cell asks the person for a line.
+# Code that requests a line of input from the user.
 ASK = 'println!("EVCXR_INPUT_REQUEST:{} tea? ", "Your"); let mut tea = String::new(); std::io::stdin().read_line(&mut tea)?; tea.trim().len()'
 
 
 class Console(unittest.TestCase):
     def setUp(self):
-        # No questions to the terminal about itself, which nobody would answer here.
+        # The console must not query the terminal, since no terminal emulator answers here.
         environment = os.environ | {"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "vt100"}
         arguments = ["-m", "jupyter_console", "--kernel", "taper", "--ZMQTerminalInteractiveShell.true_color=False"]
         self.console = pexpect.spawn(
@@ -28,7 +28,7 @@ class Console(unittest.TestCase):
     def test_a_session(self):
         console = self.console
         console.expect("Taper .*: deep learning in Rust")
-        # What is expected is not what is typed, which the terminal shows as well.
+        # The expected output differs from the input, because the terminal shows the input as well.
         self.enter('println!("{}", 6 * 7);')
         console.expect("42\r\n")
         self.enter("1000 + 234")

@@ -1,4 +1,4 @@
-"""What the tests of the kernel share: a kernel, and exchanges with it, message by message."""
+"""Helpers of the kernel's tests: a kernel, and exchanges with it, message by message."""
 
 import time
 from dataclasses import dataclass, field
@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from jupyter_client.manager import KernelManager
 from jupyter_kernel_test.msgspec_v5 import schema_fragments, validate_message
 
-# Nothing takes longer, on a slow machine either.
+# The limit for each reply, also on a slow machine.
 LIMIT = 300.0
 
 
 @dataclass
 class Exchange:
-    """A request's reply, and what was published because of it between its `busy` and its `idle`."""
+    """The reply to a request, and the messages that it published between `busy` and `idle`."""
 
     reply: dict
     published: list[dict] = field(default_factory=list)
 
     def outline(self) -> list[tuple]:
-        """Each publication in short: its type and what matters in it."""
+        """Returns a summary of each published message: its type and the relevant content."""
         return [in_short(message["msg_type"], message["content"]) for message in self.published]
 
     def value(self) -> str | None:
-        """The text of the cell's value."""
+        """Returns the text of the cell's value."""
         values = [m["content"]["data"] for m in self.published if m["msg_type"] == "execute_result"]
         return values[-1]["text/plain"] if values else None
 
@@ -67,7 +67,7 @@ class Kernel:
         return self.manager.provisioner.pid
 
     def ask(self, kind: str, *arguments, **options) -> Exchange:
-        """Sends a request and waits for all that belongs to it."""
+        """Sends a request and waits for its reply and its published messages."""
         return self.finish(getattr(self.client, kind)(*arguments, **options))
 
     def run(self, code: str, **options) -> Exchange:
@@ -83,9 +83,9 @@ class Kernel:
         return Exchange(reply, published)
 
     def reply(self, request: str) -> dict:
-        """The content of the reply; replies come in the order of the requests of these tests."""
+        """Returns the content of the next reply. In these tests, replies arrive in the order of the requests."""
         message = self.client.get_shell_msg(timeout=LIMIT)
-        # A client that waits for a kernel asks more than once who it is.
+        # A client that waits for a kernel sends several `kernel_info_request`s.
         while message["msg_type"] == "kernel_info_reply" and message["parent_header"]["msg_id"] != request:
             message = self.client.get_shell_msg(timeout=LIMIT)
         check(message, request)
@@ -99,7 +99,7 @@ class Kernel:
         return message
 
     def wait_for_output(self, request: str, kind: str) -> dict:
-        """The first publication of this type that a running request causes."""
+        """Returns the first message of this type that a running request publishes."""
         while True:
             for message in self.published.get(request, []):
                 if message["msg_type"] == kind:
@@ -108,9 +108,9 @@ class Kernel:
 
 
 def check(message: dict, cause: str) -> None:
-    """Checks the form of a message, as far as Jupyter's own tests know it."""
+    """Validates a message, if Jupyter's own tests have a schema for it."""
     kind = message["msg_type"]
-    # They know neither what a kernel says on its own nor the status of a cell that was not run.
+    # They have none for messages without a parent and for the status `aborted`.
     known = cause and kind in schema_fragments and message["content"].get("status") != "aborted"
     if known:
         validate_message(message, kind, cause)
@@ -123,7 +123,7 @@ def ends(published: list[dict] | None) -> bool:
 
 
 def wait_until(holds, limit: float = 30.0) -> bool:
-    """Whether this comes true in time."""
+    """Returns whether the condition becomes true within the limit."""
     end = time.monotonic() + limit
     while not holds():
         if time.monotonic() > end:

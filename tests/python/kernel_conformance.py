@@ -1,10 +1,10 @@
-"""Jupyter's own tests of a kernel, with samples for every check that they have."""
+"""Jupyter's own tests of a kernel, with samples for all of their checks."""
 
 import unittest
 
 from jupyter_kernel_test import IopubWelcomeTests, KernelTests
 
-# What `taper` sends to have the outputs so far removed.
+# The lines by which `taper` removes the outputs so far.
 CLEAR_OUTPUT = r"""
 let secret = std::env::var("TAPER_DISPLAY")?;
 println!("\u{1e}{secret} {{\"op\":\"clear\",\"wait\":false}}");
@@ -46,7 +46,7 @@ class Conformance(KernelTests):
         {"code": 'display(&MimeBundle::text("tea").with("text/html", "<b>tea</b>"));', "mime": mime}
         for mime in ("text/plain", "text/html")
     ]
-    # Fits one of code_execute_result, which was run more than once by then.
+    # Matches a cell of code_execute_result, which has been run several times by then.
     code_history_pattern = "? * 7"
     supported_history_operations = ("tail", "range", "search")
     code_inspect_sample = "zeros"
@@ -55,7 +55,7 @@ class Conformance(KernelTests):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # The time limits of these tests are for a kernel that has started.
+        # The time limits of these tests assume that the kernel has started.
         cls.kc.execute("", reply=True, timeout=300)
 
 

@@ -1,4 +1,4 @@
-"""Kernels that come and go: many after each other, many at once, one that is killed."""
+"""The life of kernels: many one after the other, many in parallel, one that is killed."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ import psutil
 from kernel_client import Kernel, wait_until
 from leftovers import open_files, processes, session_folders
 
-# Many kernels take minutes: `.ci/nightly` asks for them.
+# Many kernels take minutes, so only `.ci/nightly` starts them.
 MANY = "TAPER_TEST_MANY_KERNELS" in os.environ
 CYCLES = 50 if MANY else 5
-# As many at the same time where there is memory for them, a gigabyte for each.
+# The number of parallel kernels, if there is a gigabyte of memory for each.
 AT_ONCE = 20 if MANY else 3
 GIGABYTE = 1 << 30
 
@@ -31,7 +31,7 @@ class Lives(unittest.TestCase):
             with Kernel() as kernel:
                 self.assertEqual(kernel.run(f"{cycle} + 1").value(), str(cycle + 1))
             self.assertEqual(session_folders(), [], f"after {cycle + 1} cycles")
-            # The first ones make what the client keeps, such as its event loop.
+            # In the first cycles the client creates what it keeps, such as its event loop.
             held = open_files() if cycle == 2 else held
         self.assertTrue(wait_until(lambda: not processes()), processes())
         self.assertEqual(open_files(), held)
@@ -70,7 +70,7 @@ class Lives(unittest.TestCase):
             with Kernel(cwd=folder) as kernel:
                 self.assertEqual(kernel.run("6 * 7").value(), "42")
                 self.assertNotIn(left[0], session_folders())
-                # It reads every file and compares it with what was built.
+                # `doctor` compares every file of the image with the built one.
                 said = subprocess.run([program(kernel), "doctor"], capture_output=True, text=True)
                 self.assertRegex(said.stdout, r"ok +compiled packages: complete, every file as it was built")
             self.assertEqual(list(Path(folder).iterdir()), [])

@@ -8,7 +8,7 @@ from pygments.lexers import get_lexer_by_name
 
 from kernel_client import Kernel, wait_until
 
-# How a cell asks the person for a line.
+# Code that requests a line of input from the user.
 ASK = """
 println!("EVCXR_INPUT_REQUEST{kind}:{prompt}");
 let mut answer = String::new();
@@ -27,7 +27,7 @@ class WithKernel(unittest.TestCase):
 
 
 class Questions(WithKernel):
-    """What a front end asks while a person types."""
+    """Requests that a front end sends while the user types."""
 
     def test_kernel_info(self):
         for info in [self.kernel.ask("kernel_info").reply, self.control_info()]:
@@ -80,12 +80,12 @@ class Questions(WithKernel):
                 typed = reply["metadata"]["_jupyter_types_experimental"]
                 self.assertEqual([t["text"] for t in typed], reply["matches"])
                 one = typed[reply["matches"].index(text)]
-                # No front end breaks the line at such a space.
+                # A no-break space, so that a front end does not break the line there.
                 kind = kind.replace(" ", "\u00a0")
                 expected = {"text": text, "type": kind, "signature": signature, "start": start, "end": len(code)}
                 self.assertEqual(one, expected)
 
-    def test_completion_knows_the_cells_before(self):
+    def test_completion_includes_names_of_earlier_cells(self):
         self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")
         reply = self.kernel.ask("complete", "kettle.lit").reply
         self.assertEqual(reply["matches"], ["litres"])
@@ -167,7 +167,7 @@ class Cells(WithKernel):
         self.assertEqual(cell.reply, expected)
         self.assertEqual(self.kernel.run("1").reply["execution_count"], count + 1)
 
-    def test_an_error_is_in_the_reply_as_it_was_published(self):
+    def test_the_reply_contains_the_published_error(self):
         for code, name, words in [
             ("let x: i32 = true;", "CompileError", "mismatched types"),
             ('panic!("cold tea");', "Panic", "cold tea"),
@@ -182,14 +182,14 @@ class Cells(WithKernel):
                 self.assertEqual(shown["ename"], name)
                 self.assertTrue(shown["traceback"])
 
-    def test_a_silent_cell_is_run_and_not_heard(self):
+    def test_a_silent_cell_is_run_and_publishes_nothing(self):
         before = self.kernel.run("1").reply["execution_count"]
         silent = self.kernel.run('let quiet = 3;\nprintln!("never");\n7', silent=True)
         self.assertEqual((silent.reply["status"], silent.outline()), ("ok", []))
         after = self.kernel.run("quiet")
         self.assertEqual((after.value(), after.reply["execution_count"]), ("3", before + 1))
 
-    def test_a_cell_that_is_not_to_be_kept(self):
+    def test_a_cell_without_store_history(self):
         before = self.kernel.run("1").reply["execution_count"]
         unstored = self.kernel.run("40 + 2", store_history=False)
         self.assertEqual(unstored.value(), "42")
@@ -257,7 +257,7 @@ class Cells(WithKernel):
         nobody = self.kernel.run(ASK.format(kind="", prompt="Tea? "), allow_stdin=False)
         self.assertEqual((nobody.reply["status"], nobody.value()), ("ok", '""'))
 
-    def test_what_waits_behind_a_failure(self):
+    def test_requests_after_a_failure_are_aborted(self):
         wait = "std::thread::sleep(std::time::Duration::from_millis(500));\n"
         send = self.kernel.client.execute
         failing, *waiting = [send(code) for code in [f'{wait}panic!("cold");', "1", "2"]]
@@ -288,7 +288,7 @@ class Cells(WithKernel):
 class Ends(unittest.TestCase):
     """Shutdown and restart."""
 
-    def test_restart_forgets(self):
+    def test_restart_removes_the_variables(self):
         with Kernel() as kernel:
             kernel.run("let x = 1;")
             first = kernel.pid

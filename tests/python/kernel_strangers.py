@@ -1,4 +1,4 @@
-"""What strangers send to a kernel's sockets: none of it is run, and the kernel goes on."""
+"""Unauthenticated and malformed messages to a kernel's sockets: none is executed, and the kernel keeps working."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ DELIMITER = b"<IDS|MSG>"
 
 
 class Stranger:
-    """A socket of one's own to one of the kernel's channels."""
+    """A separate socket to one of the kernel's channels."""
 
     def __init__(self, info: dict, channel: str) -> None:
         self.session = Session(key=info["key"])
@@ -31,7 +31,7 @@ class Stranger:
         self.socket.send_multipart(frames)
 
     def message(self, kind: str, content: dict) -> list[bytes]:
-        """The frames of a message that is signed correctly."""
+        """Returns the frames of a correctly signed message."""
         return self.session.serialize(self.session.msg(kind, content))
 
     def cell(self, code: str) -> list[bytes]:
@@ -39,8 +39,8 @@ class Stranger:
         return self.message("execute_request", content)
 
     def replies(self) -> list[str]:
-        """The types of the replies until now. The last one is to a request that is sent here, so
-        whatever was sent before has been read."""
+        """Returns the types of the replies so far. Sends a last request, whose reply shows that all earlier
+        messages have been read."""
         self.send(*self.message("kernel_info_request", {}))
         kinds = []
         while not kinds or kinds[-1] != "kernel_info_reply":
@@ -48,7 +48,7 @@ class Stranger:
         return kinds[:-1]
 
     def receive(self) -> str:
-        """The type of the next reply."""
+        """Returns the type of the next reply."""
         _, frames = self.session.feed_identities(self.socket.recv_multipart())
         return json.loads(frames[1])["msg_type"]
 
@@ -70,12 +70,12 @@ class Strangers(unittest.TestCase):
         self.evidence.touch()
 
     def tearDown(self):
-        """The kernel is the same as before, and nobody else's cell was run."""
+        """Checks that the kernel is alive and that no other cell was run."""
         self.assertEqual(self.kernel.run("1").reply["execution_count"], self.count + 1)
         self.assertTrue(self.kernel.client.is_alive())
 
     def leave_evidence(self) -> str:
-        """A cell that says in a file that it was run."""
+        """Returns a cell that writes to a file that it was run."""
         path = json.dumps(str(self.evidence))
         return f'use std::io::Write;\nwriteln!(std::fs::File::options().append(true).open({path})?, "run")?;'
 
@@ -106,13 +106,13 @@ class Strangers(unittest.TestCase):
             self.assertEqual(stranger.replies(), [])
 
     def test_malformed_content(self):
-        """It is signed, so whoever sent it gets an answer."""
+        """The messages are signed, so they get a reply."""
         for stranger in self.strangers():
             for content in [{}, {"code": 7}, {"code": None, "silent": "yes"}]:
                 stranger.send(*stranger.message("execute_request", content))
                 self.assertEqual(stranger.replies(), ["execute_reply"])
 
-    def test_cells_that_are_not_signed(self):
+    def test_unsigned_cells(self):
         for stranger in self.strangers():
             cell = stranger.cell(self.leave_evidence())
             another = Session(key=b"another key")
@@ -130,12 +130,12 @@ class Strangers(unittest.TestCase):
             self.assertEqual(stranger.replies(), [])
         self.assertEqual(self.times_run(), 0)
 
-    def test_a_cell_that_comes_again(self):
+    def test_a_replayed_cell(self):
         shell, control = self.strangers()
         cell = shell.cell(self.leave_evidence())
         shell.send(*cell)
         self.assertEqual(shell.receive(), "execute_reply")
-        # It was run. Now it comes again, also from somebody else.
+        # It was run. Now it is sent again, also from another socket.
         another = Stranger(self.info, "shell")
         self.addCleanup(another.socket.close)
         for stranger in (shell, another, control):
@@ -156,7 +156,7 @@ class Strangers(unittest.TestCase):
             stranger.send(*([huge[: HUGE // 1000]] * 1000))
             self.assertEqual(stranger.replies(), [])
 
-    def test_those_who_do_not_speak_the_protocol(self):
+    def test_clients_without_the_protocol(self):
         for channel in ("shell", "control", "stdin", "iopub", "hb"):
             address = (self.info["ip"], self.info[f"{channel}_port"])
             for noise in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\xff", os.urandom(1 << 20)):
@@ -164,7 +164,7 @@ class Strangers(unittest.TestCase):
                     try:
                         connection.sendall(noise)
                     except OSError:
-                        pass  # It does not listen any more.
+                        pass  # The kernel has closed the connection.
         for stranger in self.strangers():
             self.assertEqual(stranger.replies(), [])
         self.assertTrue(self.kernel.client.hb_channel.is_beating())

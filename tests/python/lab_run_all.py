@@ -7,10 +7,10 @@
 It does what a student does: opens the notebook, waits for the kernel, chooses
 Run > Run All Cells, and waits until every code cell shows a number. Errors are
 read from the kernel's messages as the browser receives them (in the page, an
-error and text on stderr look the same). Neither the notebook nor the person's
+error and text on stderr look the same). Neither the notebook nor the user's
 JupyterLab settings and workspace are changed: autosave is off in this browser.
 
-Exit status: 0 when every cell ran, 1 when not, 2 when the check could not begin
+Exit status: 0 if every cell ran, 1 if not, 2 if the check could not start
 (no Chromium, no JupyterLab, no such notebook).
 """
 
@@ -39,7 +39,7 @@ CHROMIUM_FLAGS = [
 ]
 VIEWPORT = {"width": 1280, "height": 1400}
 
-# What differs from JupyterLab's defaults in this browser, and only there.
+# Settings that differ from JupyterLab's defaults, in this browser only.
 SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none", "scrollPastEnd": False},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
@@ -55,24 +55,24 @@ NUMBERED = re.compile(r"\[\d+\]:?")
 READ_CELLS = """() => {
     const panel = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)');
     return [...panel.querySelectorAll('.jp-Notebook .jp-CodeCell')].map(cell => {
-        const pictures = [...cell.querySelectorAll('.jp-OutputArea-output :is(svg, img, canvas)')]
-            .filter(picture => !picture.parentElement.closest('svg'));
+        const figures = [...cell.querySelectorAll('.jp-OutputArea-output :is(svg, img, canvas)')]
+            .filter(figure => !figure.parentElement.closest('svg'));
         const isBroken = p => p.tagName === 'IMG' && p.complete && p.naturalWidth === 0;
         return {
             prompt: cell.querySelector('.jp-InputPrompt')?.textContent.trim() ?? '',
-            figures: pictures.length,
-            broken: pictures.filter(isBroken).length,
+            figures: figures.length,
+            broken: figures.filter(isBroken).length,
         };
     });
 }"""
 
 
 class CannotBegin(Exception):
-    """The check could not begin; says why."""
+    """The check cannot start; the message is the reason."""
 
 
 class Failed(Exception):
-    """The notebook did not run as it should; says where and why."""
+    """The notebook did not run correctly; the message says where and why."""
 
 
 def main() -> int:
@@ -91,7 +91,7 @@ def new_parser(description: str, timeout: float) -> argparse.ArgumentParser:
 
 
 def in_browser(check: Callable[[Page], int]) -> int:
-    """What the check of a new page gives, as an exit status; 2 if it cannot begin."""
+    """Runs the check in a new page and returns the exit status, 2 if it cannot start."""
     try:
         with sync_playwright() as playwright:
             browser = launch(playwright)
@@ -144,7 +144,7 @@ def check(page: Page, args: argparse.Namespace) -> int:
 
 
 class Lab:
-    """One notebook, open in JupyterLab."""
+    """A notebook that is open in JupyterLab."""
 
     def __init__(self, page: Page, url: str, notebook: str, deadline: float) -> None:
         address = urlsplit(url)
@@ -157,7 +157,7 @@ class Lab:
         self.cells = self.read_code_cells()
 
     def read_code_cells(self) -> list[dict]:
-        """The code cells of the file, as the server gives it."""
+        """Returns the code cells of the file, as the server returns it."""
         notebook = self.get(f"/api/contents/{quote(self.path)}?content=1")["content"]
         cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         if not any(map(has_code, cells)):
@@ -209,7 +209,7 @@ class Lab:
     def wait_for_cells(self) -> list[dict]:
         """Wait until every cell with code has a number, and no cell failed."""
         self.wait("all cells to have a number", self.all_cells_ran)
-        self.page.wait_for_timeout(1000)  # pictures that are still being decoded
+        self.page.wait_for_timeout(1000)  # images that are still being decoded
         self.raise_for_errors()
         cells = self.page.evaluate(READ_CELLS)
         for number, cell in enumerate(cells, 1):
@@ -252,7 +252,7 @@ class Lab:
         return max(self.deadline - time.monotonic(), 1)
 
     def answer_settings(self, route: Route) -> None:
-        """Pass the person's settings on, with those in SETTINGS laid over them."""
+        """Return the user's settings, overridden by SETTINGS."""
         if route.request.method != "GET":
             return route.fulfill(status=204)
         response = route.fetch()
@@ -268,7 +268,7 @@ class Lab:
 
 
 def answer_workspaces(route: Route) -> None:
-    """Begin with an empty workspace and keep none."""
+    """Start with an empty workspace and save none."""
     if route.request.method == "GET" and re.search(r"/workspaces/[^?]", route.request.url):
         route.fulfill(json={"data": {}, "metadata": {"id": "default"}})
     elif route.request.method == "GET":
@@ -278,7 +278,7 @@ def answer_workspaces(route: Route) -> None:
 
 
 class KernelMessages:
-    """Reads the messages between page and kernel; keeps the errors by cell id."""
+    """Reads the messages between page and kernel, and collects the errors by cell id."""
 
     def __init__(self) -> None:
         self.cell_of: dict[str, str] = {}
@@ -306,7 +306,7 @@ class KernelMessages:
 
 
 def decode(frame: str | bytes) -> list[dict]:
-    """Header, parent header, metadata and content of a frame on the kernel's socket.
+    """Return header, parent header, metadata and content of a frame on the kernel's socket.
 
     A binary frame (`v1.kernel.websocket.jupyter.org`) begins with the number of
     offsets and the offsets themselves, as 64-bit little-endian integers; between
@@ -324,7 +324,7 @@ def decode(frame: str | bytes) -> list[dict]:
 
 
 def save_screenshots(page: Page, out: Path | None) -> list[Path]:
-    """The whole notebook from top to bottom: OUT.png, or OUT-1.png, OUT-2.png … ."""
+    """Save the whole notebook from top to bottom: OUT.png, or OUT-1.png, OUT-2.png … ."""
     if out is None:
         return []
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ TOOLTIP = ".jp-Tooltip:visible"
 
 def main() -> int:
     parser = new_parser("Do what a student does in a running JupyterLab.", timeout=300)
-    parser.add_argument("--screenshots", type=Path, help="folder for a picture of each step")
+    parser.add_argument("--screenshots", type=Path, help="folder for a screenshot of each step")
     args = parser.parse_args()
     deadline = time.monotonic() + args.timeout
     return in_browser(lambda page: check(Student(Lab(page, args.url, args.notebook, deadline), page, args.screenshots)))
@@ -48,7 +48,7 @@ def check(student: "Student") -> int:
         try:
             step()
         except (CannotBegin, Failed, BrowserError) as why:
-            student.picture("failed")
+            student.screenshot("failed")
             print(f"FAILED at {step.__name__}: {why}", file=sys.stderr)
             return 1
         print(f"ok {step.__name__}")
@@ -72,7 +72,7 @@ class Student:
         self.lab.wait("four states of the plot", lambda: self.note_plot(seen) >= 4)
         if self.prompt(DRAWS) != "[*]:":
             raise Failed(f"the plot changed, but the cell does not run: {self.prompt(DRAWS)}")
-        self.picture("running")
+        self.screenshot("running")
         self.page.locator(f'{PANEL} .jp-Toolbar [data-command="notebook:interrupt-kernel"]').click()
         self.lab.wait("the cell to stop", lambda: NUMBERED.fullmatch(self.prompt(DRAWS)))
         outputs = self.cell(DRAWS).locator(".jp-OutputArea").inner_text()
@@ -80,7 +80,7 @@ class Student:
             raise Failed(f"the interrupted cell shows\n{outputs}")
         if not self.plot():
             raise Failed("the plot is gone")
-        self.picture("interrupted")
+        self.screenshot("interrupted")
 
     def complete(self) -> None:
         self.type_into(USES, "x.matm")
@@ -92,7 +92,7 @@ class Student:
         text = " ".join(completer.inner_text().split())
         if not re.search(r"matmul\(rhs\) fn -> result<self>", text, re.IGNORECASE):
             raise Failed(f"the completions show no type: {text}")
-        self.picture("completion")
+        self.screenshot("completion")
         self.page.keyboard.press("Escape")
 
     def read_documentation(self) -> None:
@@ -104,7 +104,7 @@ class Student:
         for part in ["fn matmul", "matrix"]:
             if part not in text:
                 raise Failed(f"`{part}` is missing in the documentation:\n{text}")
-        self.picture("documentation")
+        self.screenshot("documentation")
         self.page.keyboard.press("Escape")
 
     def restart_and_run_all(self) -> None:
@@ -116,7 +116,7 @@ class Student:
         shown = self.cell(USES).locator(".jp-OutputArea-output").inner_text().strip()
         if shown != "2":
             raise Failed(f"the last cell shows {shown}")
-        self.picture("again")
+        self.screenshot("again")
 
     def cell(self, number: int) -> Locator:
         return self.page.locator(f"{PANEL} .jp-CodeCell").nth(number)
@@ -134,16 +134,16 @@ class Student:
         self.page.keyboard.type(code)
 
     def note_plot(self, seen: set[str]) -> int:
-        """Adds the state of the plot to those seen, and counts them."""
+        """Adds the state of the plot to those seen so far, and returns their number."""
         if plot := self.plot():
             seen.add(plot)
         return len(seen)
 
     def plot(self) -> str | None:
-        picture = self.cell(DRAWS).locator(".jp-OutputArea-output img")
-        return picture.first.get_attribute("src") if picture.count() else None
+        image = self.cell(DRAWS).locator(".jp-OutputArea-output img")
+        return image.first.get_attribute("src") if image.count() else None
 
-    def picture(self, name: str) -> None:
+    def screenshot(self, name: str) -> None:
         if self.screenshots:
             self.screenshots.mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=self.screenshots / f"{name}.png")

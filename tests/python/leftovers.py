@@ -1,4 +1,4 @@
-"""What kernels leave behind when they have ended: processes, folders, open files."""
+"""Leftovers of kernels that have ended: processes, folders, open files."""
 
 import os
 import uuid
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import psutil
 
-# Whatever we start from now on inherits it, and whatever that starts.
+# All processes started from now on inherit this variable.
 MARK = "TAPER_TEST_RUN"
 os.environ[MARK] = uuid.uuid4().hex
 
 
 def processes() -> list[psutil.Process]:
-    """What works because of us; our dead children that nobody collected too."""
+    """Returns the processes that this test has started, including zombies among its children."""
     ours = {process.pid: process for process in psutil.Process().children(recursive=True)}
     for process in psutil.process_iter():
         if mark_of(process) == os.environ[MARK]:
@@ -28,11 +28,11 @@ def mark_of(process: psutil.Process) -> str | None:
 
 
 def session_folders() -> list[str]:
-    """The folders of sessions in our cache."""
+    """Returns the session folders in the cache of the tests."""
     folder = Path(os.environ["TAPER_CACHE"], "sessions")
     return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
 
 
 def open_files() -> int:
-    """How many file descriptors we hold."""
+    """Returns the number of open file descriptors of this process."""
     return psutil.Process().num_fds()

@@ -88,7 +88,7 @@ class Report:
         took = time.monotonic() - self.began
         status = execute_reply["content"]["status"]
         if status == "error" and "raises-exception" in cell.metadata.get("tags", []):
-            status = "raised"  # as the cell's tag says it does
+            status = "raised"  # as announced by the cell's tag
         if status != "error":
             self.done += 1
         print(
@@ -107,7 +107,7 @@ def outputs_in_words(cell: nbformat.NotebookNode) -> str:
 
 
 def kind_of(output: nbformat.NotebookNode) -> str:
-    """`stdout`, `stderr`, `error`, or the richest mime type of the output."""
+    """Returns `stdout`, `stderr`, `error`, or the richest MIME type of the output."""
     if output.output_type == "stream":
         return output.name
     if output.output_type == "error":

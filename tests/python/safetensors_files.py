@@ -1,4 +1,4 @@
-"""Writes parameters as PyTorch names and lays them out, and compares what Taper made of them.
+"""Writes parameters with PyTorch's names and layout, and compares the results of Taper with them.
 
     python tests/python/safetensors_files.py write FOLDER      from_python.safetensors
     python tests/python/safetensors_files.py compare FOLDER    with from_taper.safetensors

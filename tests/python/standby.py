@@ -1,4 +1,4 @@
-"""The spare kernel: it is adopted at start and at restart, and keeps what Jupyter relies on."""
+"""The spare kernel is adopted at start and at restart, and behaves as Jupyter expects."""
 
 import os
 import signal
@@ -11,17 +11,17 @@ import psutil
 from kernel_client import Kernel, wait_until
 from leftovers import processes, session_folders
 
-# A spare waits so many minutes.
+# A spare kernel waits for this many minutes.
 SHORT = 0.25
 
 
 def spares() -> list[psutil.Process]:
-    """The spares that wait, not those that have become kernels."""
+    """Returns the waiting spare kernels, without those that were adopted."""
     return [process for process in processes() if waits(process)]
 
 
 def waits(process: psutil.Process) -> bool:
-    """Whether it is a spare, and not a kernel yet, which listens."""
+    """Returns whether the process is a spare kernel that was not adopted: it does not listen yet."""
     try:
         connections = process.net_connections("tcp")
         return "__standby" in process.cmdline() and not any(c.status == psutil.CONN_LISTEN for c in connections)
@@ -30,7 +30,7 @@ def waits(process: psutil.Process) -> bool:
 
 
 def ready() -> bool:
-    """Whether the one spare has come so far that it waits."""
+    """Returns whether there is one spare kernel, and it is ready."""
     waiting = spares()
     return len(waiting) == 1 and len(session_folders()) > 0 and sleeps(waiting[0])
 
@@ -57,13 +57,13 @@ class Standby(unittest.TestCase):
         self.assertTrue(wait_until(lambda: not processes(), 60), processes())
 
     def start_one(self) -> psutil.Process:
-        """Runs a kernel, so that there is a spare."""
+        """Runs a kernel, which starts a spare kernel, and returns that."""
         with Kernel() as kernel:
             kernel.run("let mine = 1;")
             self.assertTrue(wait_until(ready, 120), spares())
         return spares()[0]
 
-    def test_it_is_adopted_with_all_that_a_start_has(self):
+    def test_adoption_is_like_a_start(self):
         spare = self.start_one()
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "TEA": "green"}
@@ -72,7 +72,7 @@ class Standby(unittest.TestCase):
                 here = kernel.run("std::env::current_dir()?.to_string_lossy().into_owned()").value()
                 self.assertEqual(here, f'"{folder}"')
                 self.assertEqual(kernel.run('std::env::var("TEA")?').value(), '"green"')
-                # Nothing of what warmed it is there.
+                # The variables of the warm-up are gone.
                 self.assertEqual(kernel.run("warm").reply["ename"], "CompileError")
                 first = kernel.run("let mine = 2;")
                 self.assertEqual(first.reply["execution_count"], 5)
@@ -109,11 +109,11 @@ class Standby(unittest.TestCase):
         with Kernel() as kernel:
             request = kernel.client.execute('println!("on");\nloop { check_interrupt()? }')
             kernel.wait_for_output(request, "stream")
-            # As a terminal does it.
+            # Like Ctrl+C in a terminal.
             os.kill(kernel.pid, signal.SIGINT)
             self.assertEqual(kernel.finish(request).reply["ename"], "Interrupted")
 
-    def test_there_is_one_at_most_and_it_leaves(self):
+    def test_there_is_at_most_one_and_it_ends(self):
         kernels = [Kernel() for _ in range(3)]
         for kernel in kernels:
             kernel.run("1 + 1")
@@ -123,7 +123,7 @@ class Standby(unittest.TestCase):
             kernel.stop()
         self.assertTrue(wait_until(lambda: not processes(), 60 * SHORT + 30), processes())
 
-    def test_it_is_switched_off(self):
+    def test_it_can_be_disabled(self):
         os.environ["TAPER_STANDBY"] = "0"
         with Kernel() as kernel:
             kernel.run("1 + 1")

@@ -1,4 +1,4 @@
-"""Lists every scalar, histogram, image and hyperparameter in an event file, as TensorBoard's own reader sees them.
+"""Lists every scalar, histogram, image and hyperparameter in an event file, with TensorBoard's own reader.
 
     python tests/python/tensorboard_scalars.py FOLDER_OR_FILE
 

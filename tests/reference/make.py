@@ -1,4 +1,4 @@
-"""Writes the numbers that Taper is compared with, by PyTorch, beside this file.
+"""Writes the expected values of the comparisons with PyTorch into files next to this script.
 
     pip install torch==2.15.0 numpy==2.4.6 safetensors==0.8.0
     python tests/reference/make.py
@@ -78,7 +78,7 @@ def layers():
         "gelu": nn.GELU(), "silu": nn.SiLU(), "softmax": nn.Softmax(dim=-1),
     }.items():
         layer_case(out, name, layer, numbers)
-    # What came later leaves the random numbers of the others as they are.
+    # Later cases use a generator of their own, so that the random values of the others stay the same.
     with torch.random.fork_rng():
         rows = nn.BatchNorm1d(5)
         rows(torch.randn(6, 5) * 2 + 1)
@@ -106,7 +106,7 @@ def losses():
     case("huber_half", lambda a, b: F.huber_loss(a, b, delta=0.5), x, y)
     case("cross_entropy", F.cross_entropy, x * 3, torch.tensor([0, 2, 1, 1]))
     case("bce", F.binary_cross_entropy_with_logits, x * 5, torch.rand(4, 3))
-    # Each by itself: in a mean, what is small would not be seen. In double precision: in single,
+    # Element by element, because a mean would hide small values. In double precision, because in single
     # PyTorch's own value at -10 is off by a hundredth.
     def bce(y_hat, y):
         return F.binary_cross_entropy_with_logits(y_hat.double(), y.double()).float()
@@ -228,7 +228,7 @@ def training():
 
 
 def files():
-    """A model as PyTorch saves it, with what it gives for an input."""
+    """Writes a model as PyTorch saves it, with an input and its output."""
     net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(18, 4))
     net(torch.randn(3, 1, 5, 5))
     save_file(net.state_dict(), HERE / "from_pytorch.safetensors")

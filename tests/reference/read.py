@@ -1,4 +1,4 @@
-"""Reads a file that Taper has saved into PyTorch, and compares what the model gives."""
+"""Loads a file that Taper has saved into PyTorch, and compares the outputs of the model."""
 
 import sys
 

@@ -1,10 +1,10 @@
-//! `deny.toml`, checked without cargo-deny and without a network: licences, bans and sources of what is
-//! compiled on this platform.
+//! Checks the rules of `deny.toml` without cargo-deny and without a network: licences, bans and sources
+//! of the packages that are compiled on this platform.
 
 use serde_json::Value;
 use std::process::Command;
 
-/// All packages that the workspace compiles on this platform, as `cargo metadata` prints them.
+/// Returns all packages that the workspace compiles on this platform, as `cargo metadata` prints them.
 fn packages() -> Vec<Value> {
     let host = Command::new("rustc")
         .args(["--print", "host-tuple"])
@@ -29,7 +29,7 @@ fn packages() -> Vec<Value> {
         String::from_utf8_lossy(&output.stderr)
     );
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    // `packages` holds those of all platforms; the resolved graph only those of this one.
+    // `packages` contains those of all platforms, the resolved graph only those of this one.
     let nodes = metadata["resolve"]["nodes"]
         .as_array()
         .expect("a resolved graph");
@@ -100,7 +100,7 @@ fn no_banned_package_is_used() {
 }
 
 #[test]
-fn every_package_comes_from_an_allowed_source_in_a_chosen_version() {
+fn every_package_has_an_allowed_source_and_a_version_requirement() {
     let rules = rules();
     let registries = strings(&rules["sources"]["allow-registry"]);
     for package in packages() {
@@ -117,7 +117,7 @@ fn every_package_comes_from_an_allowed_source_in_a_chosen_version() {
     }
 }
 
-/// Checks that a package of the workspace takes nothing from a registry in any version.
+/// Asserts that a package of the workspace has no dependency from a registry without a version.
 fn assert_versions_are_chosen(package: &Value) {
     for dependency in package["dependencies"].as_array().expect("dependencies") {
         let any = dependency["req"] == "*" && dependency["path"].is_null();
@@ -130,8 +130,8 @@ fn assert_versions_are_chosen(package: &Value) {
     }
 }
 
-/// Whether one choice that an SPDX expression offers consists of allowed licences only. Older packages
-/// write `/` for `OR`.
+/// Returns whether one alternative of an SPDX expression consists of allowed licences only. Older
+/// packages write `/` for `OR`.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let spaced = expression
         .replace('(', " ( ")

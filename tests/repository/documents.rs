@@ -1,4 +1,4 @@
-//! Documents name files; each of them must exist.
+//! The files that documents name must exist.
 
 use super::{read, root};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn files_that_documents_name_exist() {
     assert!(missing.is_empty(), "no such file:\n{}", missing.join("\n"));
 }
 
-/// The folders at the top of the repository.
+/// Returns the top-level folders of the repository.
 fn folders() -> BTreeSet<String> {
     let entries = std::fs::read_dir(root()).expect("the repository").flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
@@ -39,12 +39,12 @@ fn folders() -> BTreeSet<String> {
         .collect()
 }
 
-/// What a line has between backticks.
+/// Returns the code spans of a line.
 fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// Whether a code span is a path below one of the folders, not a command or a placeholder.
+/// Returns whether a code span is a path in one of the folders, and not a command or a placeholder.
 fn is_path(span: &str, folders: &BTreeSet<String>) -> bool {
     let Some((first, _)) = span.split_once('/') else {
         return false;
@@ -57,7 +57,7 @@ fn is_path(span: &str, folders: &BTreeSet<String>) -> bool {
 }
 
 #[test]
-fn only_plain_paths_below_the_folders_are_looked_for() {
+fn only_plain_paths_in_the_folders_are_checked() {
     let folders = BTreeSet::from(["src".to_owned(), "tests".to_owned()]);
     let line =
         "`src/ops`, `src/{a,b}`, `cargo test`, `tests/output/x.png`, `elsewhere/x`, src/plain";

@@ -1,5 +1,5 @@
-//! What must agree across the files of the repository: rules for dependencies, Rust versions, and the
-//! paths that documents name.
+//! Consistency across the files of the repository: rules for dependencies, Rust versions, and the paths
+//! that documents name.
 
 mod dependencies;
 mod documents;

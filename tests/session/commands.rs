@@ -1,15 +1,15 @@
-//! Lines of a cell that are no Rust.
+//! Shell lines and commands in a cell.
 
 use crate::common::events::{error, out, own_session, session, value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 #[test]
-fn shell_lines_run_in_order_and_their_output_is_seen_while_they_run() {
+fn shell_lines_run_in_order_and_their_output_arrives_while_they_run() {
     let mut session = session();
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::remove_file(file.path()).expect("it was just made");
-    // The command goes on only when its first line has been seen.
+    // The command continues only after its first line has arrived.
     let told = file.path().display();
     let code =
         format!("!echo first; until [ -e {told} ]; do sleep 0.05; done; echo second\n!echo third");
@@ -29,7 +29,7 @@ fn a_shell_line_that_fails_fails_the_cell() {
 }
 
 #[test]
-fn a_shell_line_sees_the_students_environment() {
+fn a_shell_line_has_the_environment_of_the_user() {
     let ran =
         session().run("!env | grep -c -e EVCXR -e cargo-home -e TAPER_CARGO -e TAPER_PATH; true");
     assert_eq!(ran, [out("0\n")]);
@@ -49,7 +49,7 @@ fn a_shell_line_is_interrupted() {
 }
 
 #[test]
-fn after_a_restart_the_variables_are_gone_and_all_else_is_there() {
+fn a_restart_removes_only_the_variables() {
     let mut session = own_session();
     session.run(
         &json!({ "code": "let kept = 1;\nfn twice(n: i32) -> i32 { 2 * n }" }),
@@ -62,15 +62,14 @@ fn after_a_restart_the_variables_are_gone_and_all_else_is_there() {
     assert_eq!(ran[0]["name"], "CompileError");
     let ran = session.run(&json!({ "code": "twice(21)" }), |_| {});
     assert_eq!(ran, [value("42")]);
-    // `:clear` forgets more, but not what a session begins with.
+    // `:clear` removes items as well, but not the prelude of the session.
     let ran = session.run(&json!({ "code": ":clear" }), |_| {});
     assert_eq!(ran, [] as [serde_json::Value; 0]);
     let ran = session.run(&json!({ "code": "zeros(2, &cpu())?.dims().len()" }), |_| {});
     assert_eq!(ran, [value("1")]);
 }
 
-/// Packages that the tests' own lock file names lie in cargo's cache; several in one cell, between
-/// other lines.
+/// Cargo's cache contains the packages of the tests' own lock file. One cell adds several of them.
 #[test]
 fn packages_are_added_and_used_in_one_cell() {
     let mut session = own_session();
@@ -98,10 +97,10 @@ fn packages_are_added_and_used_in_one_cell() {
     assert_eq!(ran, [value("2")]);
 }
 
-/// A package may want features, of the packages below Taper, that Taper does without: then the cells'
-/// process has an old library `taper` in it.
+/// A package may enable features of Taper's dependencies. Then Taper is recompiled, and the process that
+/// runs the cells must be replaced: it has loaded the old library.
 #[test]
-fn a_package_for_which_taper_is_compiled_anew_gets_a_new_process() {
+fn a_package_that_makes_taper_recompile_starts_a_new_process() {
     let mut session = own_session();
     session.run(&json!({ "code": "let kept = ones(2, &cpu())?;" }), |_| {});
     let package = ":dep zune-jpeg = { version = \"0.5\", features = [\"log\"] }";

@@ -1,11 +1,11 @@
-//! Cells that end the process in which all cells run: the student learns what happened, what was
-//! printed before is there, and the next cell works.
+//! Cells that end the process in which all cells run: the error says what happened, earlier output is
+//! kept, and the next cell works.
 
 use crate::common::events::{error, out, session, value};
 
 const LOST: &str = "\nAll variables are lost: run the cells that define them again.";
 
-/// Defines a variable, runs `cell`, and looks for the variable: it must be gone, and cells work.
+/// Defines a variable and runs `cell`. Afterwards the variable must be gone, and cells must work.
 fn crash(cell: &str, what: &str) -> Vec<serde_json::Value> {
     let mut session = session();
     session.run("let crashes_a = 1;");

@@ -1,10 +1,10 @@
-//! Displays that change in place.
+//! Displays that are updated in place.
 
 use crate::common::events::{session, value};
 use serde_json::json;
 
 #[test]
-fn a_board_is_drawn_now_and_then_and_ends_in_its_final_state() {
+fn a_board_is_updated_at_intervals_and_ends_in_its_final_state() {
     let mut session = session();
     session.run("let displays_a = ProgressBoard::new();");
     let ran = session
@@ -20,13 +20,13 @@ fn a_board_is_drawn_now_and_then_and_ends_in_its_final_state() {
         .as_str()
         .expect("a board says what it shows");
     assert!(text.contains("25000"), "{text}");
-    // It is a value like any other, and shows itself in a later cell.
+    // The board is a value that a later cell can show.
     let again = session.run("displays_a");
     assert_eq!(again[0]["data"]["image/svg+xml"], last["image/svg+xml"]);
 }
 
 #[test]
-fn a_loop_that_checks_for_an_interrupt_stops_and_earlier_variables_live() {
+fn a_loop_that_checks_for_an_interrupt_stops_and_keeps_earlier_variables() {
     let mut session = session();
     session.run("let mut displays_b = Vec::<i32>::new();");
     let code = "for step in progress(0..100_000) {\n    check_interrupt()?;\n    displays_b.push(step);\n    if step == 5 { println!(\"on\"); }\n    std::thread::sleep(std::time::Duration::from_millis(5));\n}";

@@ -1,4 +1,4 @@
-//! A failing cell says what failed and where, and what was there before lives on.
+//! A failing cell reports what failed and where, and earlier variables are kept.
 
 use crate::common::events::{compile_error, err, error, out, session, value};
 
@@ -24,7 +24,7 @@ const FAIL: &str =
     "fn errors_fail() -> std::result::Result<(), String> { Err(\"what\\nwhat to do\".into()) }";
 
 #[test]
-fn an_error_of_two_lines_is_whole_and_its_place_is_known() {
+fn an_error_of_two_lines_is_complete_and_has_a_position() {
     let mut session = session();
     session.run(FAIL);
     let cell = "let a = 1;\nlet b = 2;\nerrors_fail()?;\nlet c = 3;";
@@ -37,7 +37,7 @@ fn an_error_of_two_lines_is_whole_and_its_place_is_known() {
             &["   3 | errors_fail()?;"]
         )]
     );
-    // Which of two failed cannot be told.
+    // With two `?` in a line, the failing one is unknown.
     let cell = "errors_fail()?;\nerrors_fail()?;";
     assert_eq!(
         session.run(cell),
@@ -45,8 +45,8 @@ fn an_error_of_two_lines_is_whole_and_its_place_is_known() {
     );
 }
 
-/// evcxr prints an error to standard error as the cell does its own text: what came just before it
-/// cannot be told apart, so it stands in the message. Nothing is lost and nothing is said twice.
+/// evcxr prints an error to standard error, where the cell prints as well. Text just before the error
+/// cannot be separated from it, so it is part of the message. No text is lost or repeated.
 #[test]
 fn text_before_a_failing_question_mark_is_not_lost() {
     let mut session = session();
@@ -67,7 +67,7 @@ fn text_before_a_failing_question_mark_is_not_lost() {
 }
 
 #[test]
-fn an_error_without_words_says_so() {
+fn an_error_without_a_message_says_so() {
     let cell = "Err::<(), String>(String::new())?;";
     assert_eq!(
         session().run(cell),
@@ -81,7 +81,7 @@ fn an_error_without_words_says_so() {
 }
 
 #[test]
-fn a_panic_is_the_cells_error_and_variables_live_on() {
+fn a_panic_is_the_cells_error_and_variables_are_kept() {
     let mut session = session();
     session.run("let errors_kept = vec![40, 1];");
     let cell = "let errors_lost = 5;\npanic!(\"boom {}\", errors_kept.len());";

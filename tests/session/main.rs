@@ -1,4 +1,4 @@
-//! Cells in the real session (`taper events`): each with exactly the events that it must give.
+//! Cells in the real session (`taper events`), each with exactly the events that it must produce.
 
 mod commands;
 #[path = "../common/mod.rs"]

@@ -1,17 +1,18 @@
-//! Cells that print what evcxr, or we, use as marks.
+//! Cells that print the markers that evcxr or Taper uses.
 //!
-//! The code that evcxr puts around a cell speaks to evcxr by lines on standard output:
-//! - `EVCXR_EXECUTION_COMPLETE`: the cell is done. Ours is a record with a secret instead, so this is text.
-//! - `EVCXR_BEGIN_CONTENT type` … `EVCXR_END_CONTENT`: a value; crates print it too, so it is one.
-//! - `EVCXR_VARIABLE_CHANGED_TYPE:name`: run the cell again without it; text, unless evcxr's sentence came before.
-//! - `EVCXR_ERROR_OCCURRED`, `EVCXR_PANIC_NOTIFICATION`: the cell failed. Nothing tells a forged one
-//!   from evcxr's (a cell may set its own panic hook), so the cell is shown as failed, and nothing else suffers.
+//! The code that evcxr adds to a cell sends evcxr lines on standard output:
+//! - `EVCXR_EXECUTION_COMPLETE`: the cell is done. Taper uses a record with a secret instead, so this is text.
+//! - `EVCXR_BEGIN_CONTENT type` … `EVCXR_END_CONTENT`: a value. Crates print it too, so it is accepted.
+//! - `EVCXR_VARIABLE_CHANGED_TYPE:name`: run the cell again without the variable. It is text, unless evcxr's
+//!   message came before.
+//! - `EVCXR_ERROR_OCCURRED`, `EVCXR_PANIC_NOTIFICATION`: the cell failed. A forged one cannot be
+//!   distinguished from evcxr's (a cell may set its own panic hook), so only this cell is shown as failed.
 //! - `EVCXR_INPUT_REQUEST:prompt`: see the test of input.
 
 use crate::common::events::{error, out, session, value};
 
 #[test]
-fn marks_of_the_end_are_text() {
+fn end_markers_are_text() {
     let cell = r#"println!("\x1e {{\"op\":\"complete\"}}");
         println!("\x1eguess {{\"op\":\"complete\"}}");
         println!("EVCXR_EXECUTION_COMPLETE");
@@ -23,7 +24,7 @@ fn marks_of_the_end_are_text() {
 }
 
 #[test]
-fn a_block_that_never_ends_is_text_and_does_not_swallow_the_next_cell() {
+fn an_unterminated_block_is_text_and_leaves_the_next_cell_intact() {
     let mut session = session();
     let cell = "println!(\"EVCXR_BEGIN_CONTENT text/plain\");\nprintln!(\"no end\");";
     assert_eq!(

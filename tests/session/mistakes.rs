@@ -1,8 +1,8 @@
 //! Mistakes, each with exactly what the student then reads: `tests/snapshots/errors/*.txt`.
 //!
-//! Such a file is a part of a notebook (they all run in one session, in the order of their names): `> ` begins the lines of a cell, and what the cell shows stands below
-//! it. To add a mistake, write its cells; to take over what is shown, run the test with
-//! `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
+//! Each file is a part of a notebook; all run in one session, in the order of their names. Lines that
+//! begin with `> ` are a cell, and the next lines are its output. To add a mistake, write its cells. To
+//! update the outputs, run the test with `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
 
 use crate::common::events::{Events, own_session, value, words};
 use crate::common::root;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const KEPT: &str = "let mistakes_kept = 41;";
 
 #[test]
-fn every_mistake_is_told_as_its_snapshot_says() {
+fn every_mistake_has_the_output_of_its_snapshot() {
     let mut session = own_session();
     show(&mut session, KEPT);
     let mut different = Vec::new();
@@ -37,12 +37,12 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Runs the cells of a snapshot; what they show now takes the place of what the file says.
+/// Runs the cells of a snapshot and returns the snapshot with their current output.
 fn run(session: &mut Events, snapshot: &str) -> String {
     let title = snapshot.lines().next().expect("a first line");
     assert!(
         title.starts_with("# "),
-        "{title:?} says what the mistake is"
+        "{title:?} must be a title: \"# the mistake\""
     );
     let mut now = format!("{title}\n");
     let mut failed = 0;
@@ -52,12 +52,12 @@ fn run(session: &mut Events, snapshot: &str) -> String {
         let quoted: String = cell.lines().map(|line| format!("> {line}\n")).collect();
         now += &format!("\n{quoted}{}", shown.text);
     }
-    assert!(failed > 0, "{title:?} is no mistake");
+    assert!(failed > 0, "{title:?}: no cell fails");
     still_works(session, &now);
     now
 }
 
-/// The lines of each run of lines that begin with `>`.
+/// Returns the cells: each is a group of consecutive lines that begin with `>`.
 fn cells(snapshot: &str) -> Vec<String> {
     let lines: Vec<&str> = snapshot.lines().collect();
     let parts = lines.split(|line| !line.starts_with('>'));
@@ -76,7 +76,7 @@ struct Shown {
     failed: bool,
 }
 
-/// What a notebook shows below the cell.
+/// Runs a cell and returns what a notebook shows as its output.
 fn show(session: &mut Events, cell: &str) -> Shown {
     let mut coloured = true;
     let ran = session.run(&json!({ "code": cell }), |event| {
@@ -114,7 +114,7 @@ fn lines(traceback: &Value) -> String {
         .join("\n")
 }
 
-/// No mistake costs more than its own cell, unless it ends the process.
+/// Asserts that the session works and that variables are kept, unless the process has ended.
 fn still_works(session: &mut Events, shown: &str) {
     if shown.contains("ProcessEnded") {
         show(session, KEPT);

@@ -1,4 +1,4 @@
-//! Text that a cell prints: all of it, in order, in time.
+//! Text that a cell prints arrives completely, in order, and in time.
 
 use crate::common::events::{err, out, session, value};
 use serde_json::json;
@@ -21,7 +21,7 @@ fn both_streams_keep_their_order() {
     assert_eq!(ran, expected.collect::<Vec<_>>());
 }
 
-/// The cell goes on when this file is there: only what is seen before can make it so.
+/// Returns code that waits until this file exists. The test creates it after it has received the output.
 fn until_told(file: &std::path::Path) -> String {
     format!(
         "while !std::path::Path::new({file:?}).exists() {{ std::thread::sleep(std::time::Duration::from_millis(5)); }}"
@@ -29,7 +29,7 @@ fn until_told(file: &std::path::Path) -> String {
 }
 
 #[test]
-fn text_is_seen_while_the_cell_runs() {
+fn text_arrives_while_the_cell_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("seen");
     let code = format!(
@@ -45,7 +45,7 @@ fn text_is_seen_while_the_cell_runs() {
 }
 
 #[test]
-fn text_of_another_thread_is_seen_while_the_cell_runs() {
+fn text_of_another_thread_arrives_while_the_cell_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("seen");
     let code = format!(
@@ -61,14 +61,14 @@ fn text_of_another_thread_is_seen_while_the_cell_runs() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_replaced() {
+fn bytes_that_are_not_utf_8_are_replaced() {
     let mut session = session();
     let ran = session
         .run("use std::io::Write;\nstd::io::stdout().write_all(b\"bad \\xff\\xfe bytes\\n\")?;");
     assert_eq!(ran, [out("bad \u{fffd}\u{fffd} bytes\n")]);
     let ran = session.run("std::io::stderr().write_all(b\"\\xff err\")?;");
     assert_eq!(ran, [err("\u{fffd} err")]);
-    // The beginning of `€` at the end of the cell does not eat the next cell's text.
+    // An incomplete `€` at the end of the cell does not change the next cell's text.
     assert_eq!(
         session.run("std::io::stdout().write_all(b\"half \\xe2\\x82\")?;"),
         [out("half \u{fffd}")]
@@ -88,9 +88,9 @@ fn a_cell_that_asks_for_input_gets_a_line() {
 }
 
 #[test]
-fn two_hundred_megabytes_are_cut_and_said_and_cost_little_memory() {
+fn two_hundred_megabytes_are_truncated_with_a_note_and_need_little_memory() {
     let mut session = session();
-    // The first variables of a session make the compiler's helper load Rust's library.
+    // With the first variables of a session, rust-analyzer loads the standard library.
     session.run("let output_warm = 1;");
     let before = session.peak_memory();
     let cell = r#"use std::io::Write;

@@ -9,7 +9,7 @@ const LOST: &str = "The cell did not stop when asked to, so its process was ende
     All variables are lost: run the cells that define them again.";
 
 #[test]
-fn a_loop_that_does_not_listen_is_ended_after_a_while() {
+fn a_loop_that_ignores_an_interrupt_is_killed_after_a_while() {
     let mut session = session();
     let mut seen = Instant::now();
     let request = json!({ "code": "println!(\"begun\");\nloop { std::hint::spin_loop(); }", "interrupt_at": "begun" });
@@ -25,7 +25,7 @@ fn a_loop_that_does_not_listen_is_ended_after_a_while() {
 }
 
 #[test]
-fn a_loop_that_looks_at_interrupted_stops_and_variables_live() {
+fn a_loop_that_checks_interrupted_stops_and_variables_are_kept() {
     let mut session = session();
     session.run("let stopping_a = 40;");
     let code = "println!(\"begun\");\nlet mut stopping_n = 0_u64;\nloop { stopping_n += 1; if taper::interrupted() { break; } }\nprintln!(\"ended\");";
@@ -38,13 +38,13 @@ fn a_loop_that_looks_at_interrupted_stops_and_variables_live() {
         session.run("(stopping_a, stopping_n > 0)"),
         [value("(40, true)")]
     );
-    // The next cell has not been asked to stop.
+    // The interrupt does not affect the next cell.
     assert_eq!(session.run("taper::interrupted()"), [value("false")]);
 }
 
 /// An interrupt may come while the cell is still being compiled.
 #[test]
-fn a_cell_that_was_interrupted_before_it_began_stops_as_well() {
+fn a_cell_that_is_interrupted_before_it_starts_stops_as_well() {
     let mut session = session();
     session.run("let stopping_b = 41;");
     let code = "while !taper::interrupted() { std::hint::spin_loop(); }";

@@ -1,4 +1,4 @@
-//! What a cell shows below itself besides text.
+//! The values and figures that a cell shows.
 
 use crate::common::events::{display, err, out, result, session, value};
 use serde_json::json;
@@ -28,13 +28,13 @@ fn a_tensor_shows_values_shape_type_and_device() {
 }
 
 #[test]
-fn a_cell_that_ends_in_nothing_shows_nothing() {
+fn a_cell_without_a_value_shows_nothing() {
     let mut session = session();
     for cell in [
         "()",
         "let values_b = 1;",
         "",
-        "// a remark",
+        "// a comment",
         "fn values_c() {}",
         "values_b + 1;",
     ] {
@@ -64,17 +64,17 @@ fn two_figures_of_one_cell_are_both_shown() {
     );
 }
 
-/// Other crates (plotters, for one) print figures in the way of evcxr, which knows only values: the
-/// last one is the cell's.
+/// Other crates, such as plotters, print figures as evcxr's values. The last one is the value of the
+/// cell.
 #[test]
-fn two_figures_printed_in_evcxrs_way_are_both_shown() {
+fn two_figures_printed_as_evcxrs_values_are_both_shown() {
     let cell = r#"for i in 1..=2 { println!("EVCXR_BEGIN_CONTENT image/svg+xml\n<svg>{i}</svg>\nEVCXR_END_CONTENT"); }"#;
     let figure = |i: u8| json!({ "image/svg+xml": format!("<svg>{i}</svg>") });
     assert_eq!(session().run(cell), [display(figure(1)), result(figure(2))]);
 }
 
 #[test]
-fn evcxrs_commands_answer() {
+fn evcxrs_commands_have_output() {
     let mut session = session();
     session.run("let values_d = 2.5_f32;");
     let shown = session.run(":vars");
@@ -101,9 +101,9 @@ fn a_function_may_use_either_result() {
     assert_eq!(session.run(two), [value("7")]);
 }
 
-/// Without care, the old value would be read as one of the new type.
+/// If the variable were kept, its value would be read as one of the new type.
 #[test]
-fn a_variable_of_a_type_that_is_defined_anew_is_let_go() {
+fn variables_of_a_redefined_type_are_dropped() {
     let mut session = session();
     session.run("struct ValuesP { x: i32 }\nlet values_g = ValuesP { x: 1 };\nlet values_h = vec![ValuesP { x: 2 }];");
     assert!(session.run("struct ValuesP { x: i32 }").is_empty());

@@ -1,14 +1,14 @@
-//! Which device set-up decides on, with drivers that answer as the real ones do.
+//! The device that set-up chooses, with stand-ins for the driver that answer like real ones.
 
 use super::place::{Call, Place, Said, programs_without, script, with_first};
 use std::fs;
 use std::path::PathBuf;
 
-/// Cells that fail where the packages are built for another device.
+/// Cells that fail if the packages are built for another device.
 const ON_CUDA: &str = "assert_eq!(built_for(), \"cuda\");";
 const ON_CPU: &str = "assert_eq!(built_for(), \"cpu\");";
 
-/// A driver that runs CUDA up to this version, with one card.
+/// Returns a driver that supports CUDA up to this version, with one GPU.
 fn driver(version: &str, cuda: &str, card: &str) -> String {
     format!(
         "case \"$1\" in\n\
@@ -22,7 +22,7 @@ fn h200() -> String {
     driver("580.95.05", "13.0", "9.0, NVIDIA H200")
 }
 
-/// A call, with an `nvidia-smi` that does this.
+/// Returns a call with this script as `nvidia-smi`.
 fn on<const N: usize>(place: &Place, driver: &str, arguments: [&str; N]) -> Call {
     let folder = place.path().join("driver");
     script(
@@ -46,7 +46,7 @@ fn cargo_config(place: &Place) -> String {
 }
 
 #[test]
-fn a_card_gets_an_image_for_cuda_and_doctor_shows_each_link() {
+fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
     let place = Place::empty();
     on(&place, &h200(), ["setup", "--cuda"])
         .run()
@@ -64,7 +64,7 @@ fn a_card_gets_an_image_for_cuda_and_doctor_shows_each_link() {
     );
     place.run_cell(ON_CUDA).succeeds();
 
-    // The way ends at the card, which the stand-in has not.
+    // Every link is present except the GPU itself, which the stand-in does not have.
     let doctor = on(&place, &h200(), ["doctor"]).run().fails();
     assert!(
         line(&doctor, "NVIDIA driver")
@@ -79,7 +79,7 @@ fn a_card_gets_an_image_for_cuda_and_doctor_shows_each_link() {
         "{product}"
     );
 
-    // Without the driver, the same packages start, and the next step is told.
+    // Without the driver, the same packages start, and doctor names the next step.
     let doctor = place.taper(["doctor"]).run();
     assert!(line(&doctor, "NVIDIA driver").contains("sees no card"));
     let toolkit = place.cache().join("python");
@@ -89,7 +89,7 @@ fn a_card_gets_an_image_for_cuda_and_doctor_shows_each_link() {
     let doctor = on(&place, &h200(), ["doctor"]).run().fails();
     assert!(line(&doctor, "CUDA toolkit").ends_with("is gone; run `cargo taper setup`"));
 
-    // What was decided stays until the next set-up.
+    // The decision is valid until the next set-up.
     place.run_cell(ON_CUDA).succeeds();
     on(&place, &h200(), ["setup", "--cpu"])
         .run()
@@ -103,7 +103,7 @@ fn a_card_gets_an_image_for_cuda_and_doctor_shows_each_link() {
 }
 
 #[test]
-fn drivers_that_cannot_be_used_leave_the_cpu_and_say_why() {
+fn unusable_drivers_leave_the_cpu_and_the_reason() {
     let place = Place::ready();
     let mismatch = "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18";
     let old = driver("535.216.01", "12.2", "7.5, Tesla T4");
@@ -148,7 +148,7 @@ fn drivers_that_cannot_be_used_leave_the_cpu_and_say_why() {
 }
 
 #[test]
-fn a_toolkit_of_the_system_that_fits_is_taken() {
+fn a_matching_toolkit_of_the_system_is_used() {
     let place = Place::ready();
     let root = toolkit(&place, "12.8");
     let old = driver("570.86.15", "12.8", "8.6, NVIDIA RTX A2000, 12GB");
@@ -158,7 +158,7 @@ fn a_toolkit_of_the_system_that_fits_is_taken() {
         .succeeds()
         .says(&format!("with the toolkit 12.8 in {}", root.display()));
     assert!(cargo_config_of_last(&place).contains("CUDARC_CUDA_VERSION = { value = \"12080\""));
-    // One that is newer than the driver does not.
+    // A toolkit that is newer than the driver is refused.
     let root = toolkit(&place, "12.9");
     on(&place, &old, ["setup", "--cuda"])
         .env("CUDA_HOME", &root)
@@ -170,7 +170,7 @@ fn a_toolkit_of_the_system_that_fits_is_taken() {
     wrong.says("write one like 8.6");
 }
 
-/// What lies in a toolkit of this version, as far as set-up looks.
+/// Creates the files of a toolkit of this version that set-up checks.
 fn toolkit(place: &Place, version: &str) -> PathBuf {
     let root = place.path().join(format!("cuda-{version}"));
     let said = format!("Cuda compilation tools, release {version}, V{version}.93");
@@ -192,7 +192,7 @@ fn toolkit(place: &Place, version: &str) -> PathBuf {
     root
 }
 
-/// The settings that sessions take over.
+/// Returns the settings that sessions use.
 fn cargo_config_of_last(place: &Place) -> String {
     let images = fs::read_dir(place.cache().join("images")).expect("images");
     let configs = images

@@ -1,4 +1,4 @@
-//! Killed at ten moments, then asked again.
+//! Set-up is killed at ten moments, then started again.
 
 use super::CELL;
 use super::place::{Place, find};
@@ -76,9 +76,9 @@ fn killed_while_the_manifest_is_written() {
     });
 }
 
-/// Kills a set-up (the process alone) when `is_time` says so; the next one must complete.
+/// Kills a set-up (only its main process) when `is_time` returns true. The next set-up must complete.
 fn killed(place: fn() -> Place, mut is_time: impl FnMut(&Place, &str) -> bool) {
-    // On a busy machine a moment may pass unseen.
+    // On a busy machine, the moment may be missed.
     for _ in 0..3 {
         let place = place();
         let mut setup = place.taper(["setup"]).start();

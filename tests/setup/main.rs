@@ -1,5 +1,5 @@
 //! Set-up, with the real command, the real cargo and a small stand-in for the clone: killed at any
-//! moment, twice at once, damaged afterwards, or on a machine where something is missing.
+//! moment, run twice at the same time, damaged afterwards, or with a missing requirement.
 
 mod gpu;
 mod killed;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 const CELL: &str = "zeros(2, &cpu())?";
 
-// ---- side by side
+// ---- in parallel
 
 #[test]
-fn of_two_at_once_one_waits() {
+fn two_set_ups_at_the_same_time_run_one_after_the_other() {
     let place = Place::empty();
     let both = [
         place.taper(["setup"]).start(),
@@ -38,7 +38,7 @@ fn of_two_at_once_one_waits() {
 // ---- damaged
 
 #[test]
-fn a_file_that_was_cut_short_is_noticed_by_the_next_run() {
+fn a_truncated_file_is_noticed_by_the_next_run() {
     let place = Place::ready();
     let file = place
         .file_of_image("libserde_json-", ".rlib")
@@ -54,7 +54,7 @@ fn a_file_that_was_cut_short_is_noticed_by_the_next_run() {
 }
 
 #[test]
-fn another_content_of_the_same_size_and_time_is_noticed_by_setup() {
+fn changed_content_of_the_same_size_and_time_is_noticed_by_setup() {
     let place = Place::ready();
     change_content(
         &place
@@ -66,7 +66,7 @@ fn another_content_of_the_same_size_and_time_is_noticed_by_setup() {
 }
 
 #[test]
-fn another_content_and_a_missing_file_are_noticed_by_doctor() {
+fn changed_content_and_a_missing_file_are_noticed_by_doctor() {
     let place = Place::ready();
     change_content(
         &place
@@ -110,7 +110,7 @@ fn change_content(file: &Path) {
     opened.set_modified(modified).expect("its time is set");
 }
 
-// ---- afterwards
+// ---- after set-up
 
 #[test]
 fn a_missing_image_is_built_by_run_as_well() {
@@ -137,14 +137,14 @@ fn doctor_names_the_command_for_each_missing_part() {
 }
 
 #[test]
-fn setting_up_twice_does_nothing_the_second_time() {
+fn a_second_set_up_changes_nothing() {
     let place = Place::ready();
     let again = place.taper(["setup"]).run().succeeds();
     assert_eq!(again.text.lines().count(), 1, "{}", again.text);
 }
 
 #[test]
-fn a_session_leaves_nothing_behind_and_the_image_as_it_was() {
+fn a_session_leaves_nothing_behind_and_the_image_unchanged() {
     let place = Place::ready();
     let helper = place.path().join("helper");
     fs::create_dir_all(helper.join("src")).expect("a folder");
@@ -172,7 +172,7 @@ fn a_session_leaves_nothing_behind_and_the_image_as_it_was() {
 }
 
 #[test]
-fn a_session_that_is_killed_leaves_no_process_and_the_next_one_clears_up() {
+fn a_killed_session_leaves_no_process_and_the_next_one_removes_its_folder() {
     let place = Place::ready();
     let mark = place.path().join("the-cell-runs");
     let endless = format!(

@@ -1,4 +1,4 @@
-//! Something that set-up needs is missing, or taken by others.
+//! A requirement of set-up is missing, or in use by another process.
 
 use super::place::{Place, programs_without, script};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 #[test]
-fn what_is_missing_is_named_before_anything_long_begins_and_nothing_else_is_needed() {
+fn a_missing_requirement_is_reported_at_once_and_nothing_else_is_needed() {
     let place = Place::empty();
     let programs = programs_without(place.path(), |name| name == "cc");
     let without_cc = |arguments| place.taper(arguments).env("PATH", &programs).run();
@@ -86,7 +86,7 @@ fn what_is_missing_is_named_before_anything_long_begins_and_nothing_else_is_need
 }
 
 #[test]
-fn whoever_runs_a_cell_first_installs_the_source_of_rusts_library_once() {
+fn the_first_cell_installs_the_source_of_the_standard_library_once() {
     let place = Place::empty();
     let rustc = Command::new("rustc").args(["--print", "sysroot"]).output();
     let real = String::from_utf8(rustc.expect("rustc is there").stdout).expect("a path");
@@ -130,7 +130,7 @@ fn whoever_runs_a_cell_first_installs_the_source_of_rusts_library_once() {
 }
 
 #[test]
-fn a_port_in_use_is_named_before_anything_long_begins() {
+fn a_port_in_use_is_reported_at_once() {
     let place = Place::empty();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken
@@ -148,7 +148,7 @@ fn a_port_in_use_is_named_before_anything_long_begins() {
 }
 
 #[test]
-fn a_disk_that_is_nearly_full_is_named_before_anything_long_begins() {
+fn a_nearly_full_disk_is_reported_at_once() {
     let place = Place::empty();
     let Some(_disk) = Disk::mount(place.cache(), "size=64m") else {
         return;
@@ -167,9 +167,9 @@ fn a_disk_that_is_nearly_full_is_named_before_anything_long_begins() {
 }
 
 #[test]
-fn a_disk_that_runs_full_loses_nothing() {
+fn a_disk_that_becomes_full_loses_nothing() {
     let place = Place::empty();
-    // Room for bytes, but not for files: so the check before sees nothing.
+    // There is room for bytes but not for files, which the check at the start does not notice.
     let Some(disk) = Disk::mount(place.cache(), "size=3g,nr_inodes=120") else {
         return;
     };
@@ -184,11 +184,11 @@ fn a_disk_that_runs_full_loses_nothing() {
     place.taper(["doctor"]).run().succeeds();
 }
 
-/// A disk of its own in place of a folder.
+/// A file system of its own, mounted on a folder.
 struct Disk(PathBuf);
 
 impl Disk {
-    /// `None`, and a word about it, where we may not.
+    /// Returns `None`, and prints the reason, without the permission to mount.
     fn mount(folder: PathBuf, options: &str) -> Option<Disk> {
         fs::create_dir_all(&folder).expect("a folder");
         let mounted = cfg!(target_os = "linux")
@@ -198,7 +198,7 @@ impl Disk {
                 .output()
                 .is_ok_and(|o| o.status.success());
         if !mounted {
-            // Not `eprintln`, which a test that passes keeps to itself.
+            // Not `eprintln!`, whose output is captured if the test passes.
             let _ = writeln!(
                 std::io::stderr(),
                 "skipped: a small disk cannot be mounted here (that needs Linux and root)"

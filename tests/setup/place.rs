@@ -1,4 +1,4 @@
-//! A place of its own to set Taper up in, with the real command.
+//! A place where a test sets Taper up with the real command.
 
 use super::stand_in::home;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No single command of these tests takes longer, on a slow machine either.
+/// The limit for each command, also on a slow machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// A cache of one's own, and what lies beside it.
@@ -122,7 +122,7 @@ impl Place {
             command.env_remove(name);
         }
         command.args(arguments).current_dir(self.path());
-        // Whatever card this machine has, only a test that wants one sees one.
+        // The GPUs of this machine are hidden; a test may add a stand-in.
         for name in ["CUDA_HOME", "CUDA_PATH"] {
             command.env_remove(name);
         }
@@ -136,7 +136,7 @@ impl Place {
         }
         Call {
             command,
-            // Not a pipe: a process that outlives the command would keep it open.
+            // A file, because a process that outlives the command would keep a pipe open.
             output: tempfile::NamedTempFile::new_in(self.path())
                 .expect("a file")
                 .into_temp_path(),
@@ -269,7 +269,7 @@ impl Running {
     }
 }
 
-/// How a call ended and what it printed, on both streams.
+/// The exit status of a call and its output, of both streams.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
@@ -289,7 +289,7 @@ impl Said {
         self
     }
 
-    /// Prints this, not necessarily in one line.
+    /// Asserts that the output contains this text, not necessarily in one line.
     #[track_caller]
     pub(crate) fn says(self, words: &str) -> Said {
         assert!(
@@ -316,7 +316,7 @@ pub(crate) fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<Pa
     None
 }
 
-/// The PATH, with an `nvidia-smi` first that says that there is no card.
+/// Returns the PATH with an `nvidia-smi` in front that finds no GPU.
 fn without_a_driver() -> std::ffi::OsString {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = fresh("no-card");
@@ -344,7 +344,7 @@ pub(crate) fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool
     let folders = std::env::split_paths(&path).filter_map(|folder| fs::read_dir(folder).ok());
     for program in folders.flat_map(|programs| programs.flatten()) {
         if !is_left_out(&program.file_name().to_string_lossy()) {
-            // The first one of a name counts.
+            // The first program of a name is the one that is used.
             let _ = std::os::unix::fs::symlink(program.path(), folder.join(program.file_name()));
         }
     }

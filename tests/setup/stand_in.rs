@@ -139,7 +139,7 @@ pub(crate) fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
 }
 ";
 
-/// `-c …` asks for the version, `-m venv FOLDER` makes an environment.
+/// Called with `-c …`, it prints the version; with `-m venv FOLDER`, it creates an environment.
 const PYTHON: &str = r#"#!/bin/sh
 set -e
 case "$1" in
@@ -148,8 +148,8 @@ case "$1" in
 esac
 "#;
 
-/// The environment's Python: what it installs is a `jupyter` that does nothing, or, for the list with
-/// CUDA's compiler in it, the files of CUDA that set-up looks for.
+/// The environment's Python. It installs a `jupyter` that does nothing, or, for the list that contains
+/// CUDA's compiler, the files of CUDA that set-up checks.
 const PIP: &str = r#"#!/bin/sh
 set -e
 bin=$(dirname "$0")

@@ -1,4 +1,4 @@
-//! A graph of what uses what, and its circles.
+//! The graph of uses, and its circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -43,7 +43,7 @@ fn reachable<'a>(start: &'a str, used: &BTreeMap<&'a str, Vec<&'a str>>) -> BTre
     reached
 }
 
-/// Lists each circle with the arrows that close it; empty when there is none.
+/// Lists each circle with its arrows; empty without circles.
 pub(crate) fn describe_circles(owner: &str, kind: &str, arrows: &Arrows) -> String {
     let mut text = String::new();
     for circle in circles(arrows) {
@@ -78,7 +78,7 @@ fn room(file: &str) -> &str {
     top.strip_suffix(".rs").unwrap_or(top)
 }
 
-/// Lists the arrows from a room to one that stands after it in the same order.
+/// Lists the arrows from a room to a room that follows it in the same order.
 pub(crate) fn upward(orders: &[&[&str]], rooms: &Arrows) -> String {
     let mut text = String::new();
     for ((from, to), names) in rooms {

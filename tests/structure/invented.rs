@@ -1,4 +1,4 @@
-//! The same checks on small invented crates, which must pass or fail.
+//! Tests of the checks, on small invented crates that must pass or fail.
 
 use crate::graph::{self, Arrows};
 use crate::resolve;
@@ -42,7 +42,7 @@ fn an_import_points_through_a_facade_to_the_file_that_defines_the_item() {
 }
 
 #[test]
-fn siblings_that_meet_through_their_facade_are_a_circle() {
+fn siblings_that_use_each_other_through_their_facade_are_a_circle() {
     let files = [
         ("lib.rs", "mod nn;"),
         ("nn.rs", "mod a; mod b; pub use a::A; pub use b::B;"),
@@ -58,7 +58,10 @@ fn siblings_that_meet_through_their_facade_are_a_circle() {
         "invented: 2 files use each other:\n  nn/a.rs -> nn/b.rs: B\n  nn/b.rs -> nn/a.rs: A\n"
     );
     let rooms = graph::rooms(&arrows(&files));
-    assert!(graph::circles(&rooms).is_empty(), "one room is no circle");
+    assert!(
+        graph::circles(&rooms).is_empty(),
+        "a single room has no circle"
+    );
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn groups_and_inner_modules_are_followed() {
 }
 
 #[test]
-fn globs_point_to_what_is_named() {
+fn globs_point_to_the_items_that_are_used() {
     let files = [
         ("lib.rs", "mod prelude; mod a; mod b; mod c;"),
         ("prelude.rs", "pub use crate::a::*; pub use crate::b::B;"),
@@ -107,7 +110,7 @@ fn globs_point_to_what_is_named() {
 }
 
 #[test]
-fn what_only_tests_use_is_left_out() {
+fn uses_in_tests_are_left_out() {
     let files = [
         (
             "lib.rs",
@@ -196,7 +199,7 @@ fn macros_are_read() {
 }
 
 #[test]
-fn re_exports_that_lead_back_to_themselves_end() {
+fn cyclic_re_exports_terminate() {
     let files = [
         ("lib.rs", "pub mod a; pub mod b; mod c;"),
         ("a.rs", "pub use crate::b::*; pub struct A;"),
@@ -210,7 +213,7 @@ fn re_exports_that_lead_back_to_themselves_end() {
 }
 
 #[test]
-fn a_room_holds_its_folder_and_its_facade() {
+fn a_room_contains_its_folder_and_its_facade() {
     let files = [
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "pub mod x; mod y;"),
@@ -233,7 +236,7 @@ fn a_room_holds_its_folder_and_its_facade() {
 }
 
 #[test]
-fn crates_that_point_upwards_are_named() {
+fn upward_dependencies_of_crates_are_reported() {
     let mut packages: Vec<(&str, Vec<&str>)> = crate::CRATES
         .iter()
         .map(|(name, below)| (*name, below.to_vec()))
@@ -253,7 +256,7 @@ fn crates_that_point_upwards_are_named() {
             "  taper-macros: no such package in the workspace",
             "  taper-book -> taper-session: taper-session is not below taper-book",
             "  taper-host -> taper: taper is not below taper-host",
-            "  taper-extra: not in the list, add it with what is below it"
+            "  taper-extra: not in the list: add it with its dependencies"
         ]
     );
 }

@@ -1,7 +1,7 @@
 //! The layers: which crate may use which, and no circles of files or rooms inside a crate.
 //!
-//! A *room* is a top-level module of a crate. What is read are names: methods of values, and what
-//! macros make of their arguments, are not seen. Code that is only compiled for tests is left out.
+//! A *room* is a top-level module of a crate. The check reads names: it does not see methods of values
+//! or the expansion of macros. It leaves out code that is only compiled for tests.
 
 mod graph;
 mod invented;
@@ -14,7 +14,7 @@ use sources::Sources;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Each crate with those right below it; it may use what they use as well.
+/// Each crate with its direct dependencies; it may use their dependencies as well.
 const CRATES: &[(&str, &[&str])] = &[
     (
         "taper-cli",
@@ -28,12 +28,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ("taper-host", &[]),
     ("taper", &["taper-macros"]),
     ("taper-macros", &[]),
-    // Only tests.
+    // Packages for tests only.
     ("taper-tests", &[]),
     ("stock-evcxr-jupyter", &[]),
 ];
 
-/// Rooms of the crate `taper`, lower ones first: none may use a room that stands after it.
+/// Rooms of the crate `taper`, lower ones first: none may use a room that follows it.
 const ROOMS: &[&[&str]] = &[
     &["tensor", "ops", "nn", "optim", "train", "tensorboard"],
     &["device", "ops", "nn", "optim", "train", "bench"],
@@ -114,7 +114,7 @@ fn wrong_crates(packages: &[(&str, Vec<&str>)]) -> Vec<String> {
     for (name, used) in packages {
         if !listed(name) {
             wrong.push(format!(
-                "  {name}: not in the list, add it with what is below it"
+                "  {name}: not in the list: add it with its dependencies"
             ));
             continue;
         }

@@ -9,12 +9,12 @@ enum Target {
     Item(Definition, String),
 }
 
-/// Imports that are being followed: re-exports may lead back to where they began.
+/// Imports that are being followed, since re-exports may be cyclic.
 type Followed = HashSet<(usize, String)>;
 
 /// Returns which file uses which other file of the same crate.
 ///
-/// A re-export alone is no arrow: a facade may name everything below it.
+/// A re-export alone does not count: a facade may name everything that it contains.
 pub(crate) fn arrows(sources: &Sources) -> Arrows {
     let mut arrows = Arrows::new();
     for (id, module) in sources.modules.iter().enumerate() {
@@ -36,7 +36,7 @@ pub(crate) fn arrows(sources: &Sources) -> Arrows {
         }
         for import in module.imports.iter().filter(|import| !import.public) {
             for target in sources.resolve(id, &import.path, &mut Followed::new()) {
-                // A trait is imported for its methods, an enum's variants come by a glob.
+                // A trait is imported for its methods, and a glob may import the variants of an enum.
                 if let Target::Item(definition, name) = target
                     && (definition.kind == Kind::Trait || import.name.is_none())
                 {
@@ -63,7 +63,7 @@ pub(crate) fn arrows(sources: &Sources) -> Arrows {
 }
 
 impl Sources {
-    /// Returns what a path in a module leads to: nothing for what other crates define.
+    /// Resolves a path in a module. The result is empty for items of other crates.
     fn resolve(&self, from: usize, path: &[String], followed: &mut Followed) -> Vec<Target> {
         let mut path = path.iter();
         let Some(first) = path.next() else {
@@ -82,7 +82,7 @@ impl Sources {
                 .flat_map(|target| match target {
                     Target::Module(id) if name == "super" => self.parent(id),
                     Target::Module(id) => self.lookup(id, from, name, followed),
-                    // What follows is a method or a variant of the type.
+                    // The rest of the path is a method or a variant of the type.
                     Target::Item(definition, _)
                         if matches!(definition.kind, Kind::Value | Kind::Macro) =>
                     {
@@ -100,7 +100,7 @@ impl Sources {
         parent.map(Target::Module).into_iter().collect()
     }
 
-    /// Returns what a name means in module `id`, as seen from module `user`.
+    /// Resolves a name in module `id`, as seen from module `user`.
     fn lookup(&self, id: usize, user: usize, name: &str, followed: &mut Followed) -> Vec<Target> {
         let module = &self.modules[id];
         let item = |definition| Target::Item(definition, name.to_owned());

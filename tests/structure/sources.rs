@@ -1,4 +1,4 @@
-//! Reads the modules of a crate: what each defines, imports and names, without what only tests use.
+//! Reads the modules of a crate: their definitions, imports and names, without code for tests.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ pub(crate) struct Module {
     pub(crate) paths: BTreeSet<Vec<String>>,
     /// Names of the macros called.
     pub(crate) called: BTreeSet<String>,
-    /// Words given to macros between items: such a macro may define an item of that name.
+    /// Identifiers in the arguments of macros between items, which may define items of these names.
     pub(crate) generated: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// What `::` can follow: a struct, an enum, an alias.
+    /// Types, which `::` can follow: structs, enums, aliases.
     Type,
     Trait,
     Value,
@@ -58,7 +58,7 @@ pub(crate) struct Sources {
 pub(crate) type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 impl Sources {
-    /// Reads the crate whose root is `root`, below the folder that `read` knows.
+    /// Reads the crate whose root is `root`, with paths relative to the folder of `read`.
     pub(crate) fn read(root: &str, read: Read) -> Self {
         let mut sources = Self::default();
         sources.file(Path::new(root), Path::new(""), None, read);
@@ -183,7 +183,7 @@ impl Sources {
     }
 }
 
-/// Collects what the items of one module import and name.
+/// Collects the imports and names in the items of one module.
 struct Reader<'a>(&'a mut Module);
 
 /// Visits a node unless it is only compiled for tests.
@@ -370,7 +370,7 @@ fn path_attribute(attributes: &[Attribute]) -> Option<PathBuf> {
     })
 }
 
-/// Returns whether attributes say `#[test]` or a `#[cfg(…)]` that holds in tests alone.
+/// Returns whether attributes contain `#[test]` or a `#[cfg(…)]` that holds only in tests.
 fn only_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")

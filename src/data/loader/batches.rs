@@ -25,7 +25,7 @@ use std::thread::JoinHandle;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Batches {
-    /// `None` once there are no more. What is behind it need not be known where a loop is compiled.
+    /// `None` after the last batch. It is boxed so that a loop in a cell does not compile its type.
     source: Option<Box<dyn Iterator<Item = Result<Batch>> + Send>>,
     left: usize,
 }
@@ -86,14 +86,14 @@ impl std::fmt::Debug for Batches {
 
 /// A thread that prepares batches ahead, as many as its channel holds.
 struct Ahead {
-    /// `None` once nothing more is wanted: that is how the thread knows.
+    /// Set to `None` to close the channel, which stops the thread.
     batches: Option<Receiver<Result<Batch>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
     fn start(plan: Plan, prefetch: usize) -> Self {
-        // The batch that waits to be sent is one of those made ahead.
+        // One more batch is prepared while the thread waits for room in the channel.
         let (sender, batches) = sync_channel(prefetch - 1);
         let thread = std::thread::spawn(move || {
             for number in 0..plan.num_batches {
@@ -126,11 +126,11 @@ impl Ahead {
 }
 
 impl Drop for Ahead {
-    /// Waits for the thread, so that nothing works on when the loop is over.
+    /// Waits for the thread, so that it does not outlive the loop.
     fn drop(&mut self) {
         self.batches = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic, if any, was told by `receive`.
+            // `receive` has reported its panic, if any.
             let _ = thread.join();
         }
     }

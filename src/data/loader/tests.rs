@@ -57,14 +57,14 @@ fn batches_come_in_order_and_the_last_is_smaller() {
 }
 
 #[test]
-fn a_seed_fixes_order_and_noise_however_far_ahead_batches_are_made() {
+fn a_seed_fixes_order_and_noise_for_every_prefetch() {
     let run = |prefetch| -> (Vec<Vec<i64>>, Vec<Vec<f32>>, f32) {
         let shuffled = DataLoader::new(numbers(20)).batch_size(8).shuffle(true);
         let noisy = DataLoader::new(Noisy::new()).prefetch(prefetch);
         let order = read(&shuffled.prefetch(prefetch));
         let noise = noisy.into_iter().map(|batch| {
             let x: Tensor = batch.unwrap().x;
-            // What the loop draws must not mix with what the thread draws.
+            // Random values drawn in the loop must not change those drawn on the thread.
             rand(3, &CPU).unwrap();
             x.flatten_all().unwrap().to_vec1().unwrap()
         });
@@ -72,7 +72,7 @@ fn a_seed_fixes_order_and_noise_however_far_ahead_batches_are_made() {
         let after = rand((), &CPU).unwrap().to_scalar().unwrap();
         (order, noise, after)
     };
-    // Other tests draw from the program's own numbers meanwhile.
+    // A seeded generator: tests on other threads draw from the program's generator.
     let run = |prefetch| with_seed(7, || run(prefetch));
     let expected = run(0);
     assert_ne!(expected.0[0], [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -83,7 +83,7 @@ fn a_seed_fixes_order_and_noise_however_far_ahead_batches_are_made() {
 }
 
 #[test]
-fn every_loop_has_another_order_of_the_same_examples() {
+fn each_loop_shuffles_the_same_examples_differently() {
     let loader = DataLoader::new(numbers(50)).batch_size(50).shuffle(true);
     let (first, second) = (read(&loader), read(&loader));
     assert_ne!(first, second);
@@ -93,7 +93,7 @@ fn every_loop_has_another_order_of_the_same_examples() {
 }
 
 #[test]
-fn an_error_arrives_in_place_and_ends_the_loop() {
+fn an_error_replaces_its_batch_and_ends_the_loop() {
     for prefetch in [0, 2] {
         let data = Noisy {
             fails_at: 25,
@@ -109,7 +109,7 @@ fn an_error_arrives_in_place_and_ends_the_loop() {
 }
 
 #[test]
-fn a_loop_that_is_left_stops_its_thread() {
+fn leaving_a_loop_early_stops_its_thread() {
     let data = Noisy::new();
     let asked = data.asked.clone();
     let loader = DataLoader::new(data).batch_size(1).prefetch(3);
@@ -118,12 +118,12 @@ fn a_loop_that_is_left_stops_its_thread() {
     drop(batches);
     let after = asked.load(Ordering::SeqCst);
     assert!(after <= 5, "{after}");
-    // The thread is gone, and the data set with it: nobody else holds its counter.
+    // The thread has ended and dropped the data set, which held the other reference to the counter.
     assert_eq!(Arc::strong_count(&asked), 1);
 }
 
 #[test]
-fn a_panic_of_the_data_set_is_an_error_of_the_loop() {
+fn a_panic_in_the_data_set_becomes_an_error() {
     struct Broken;
     impl Dataset for Broken {
         fn len(&self) -> usize {
@@ -202,7 +202,7 @@ fn a_loader_describes_itself() {
 
 /// From each device to each: without a GPU that is only the CPU.
 #[test]
-fn batches_come_on_the_device_that_was_asked_for() {
+fn batches_are_on_the_requested_device() {
     let devices = crate::reference::devices();
     for from in &devices {
         let x = zeros((4, 2), from).unwrap();

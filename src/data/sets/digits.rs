@@ -6,7 +6,7 @@ use crate::error;
 use crate::tensor::{permutation, with_seed};
 use candle_core::{Device, Result, Tensor};
 
-/// Where the pixels lie: see the README beside it.
+/// All images in one file, and their labels; the README next to them describes the layout.
 const SHEET: &[u8] = include_bytes!("digits/digits.png");
 const LABELS: &str = include_str!("digits/labels.txt");
 
@@ -79,7 +79,7 @@ impl Digits {
         /// ```
         batch_size(digits: usize);
 
-        /// Chooses other digits for validation: those of another seed than 0.
+        /// Sets the seed that chooses the digits for validation, 0 by default.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
     use crate::data::Dataset;
 
-    /// The numbers are those of scikit-learn's `load_digits()`.
+    /// The expected values come from scikit-learn's `load_digits()`.
     #[test]
-    fn the_digits_are_those_of_the_source() {
+    fn the_digits_equal_those_of_scikit_learn() {
         let (x, y) = read().unwrap();
         let values = (&x * 16.0).unwrap();
         let sum = values

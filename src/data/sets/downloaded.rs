@@ -21,7 +21,7 @@ macro_rules! downloaded {
         #[doc = concat!("let data = ", stringify!($set), "::new().batch_size(256);")]
         /// match data.train() {
         #[doc = concat!("    Ok(train) => assert_eq!(train.len(), ", stringify!($count), "),")]
-        ///     Err(error) => println!("{error}"), // what to type, if it is not there
+        ///     Err(error) => println!("{error}"), // the command that downloads it
         /// }
         /// ```
         #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ macro_rules! downloaded {
         }
 
         impl $set {
-            /// What the targets from 0 to 9 stand for.
+            /// The names of the classes 0 to 9.
             pub const CLASSES: [&str; 10] = $classes;
 
             /// Creates the data set, with batches of 64. Nothing is read yet.
@@ -130,7 +130,8 @@ downloaded! {
     ///
     /// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, red, green and blue; targets `(batch,)`,
     /// `u32`, which [`Cifar10::CLASSES`] names. Source: A. Krizhevsky, *Learning Multiple Layers of
-    /// Features from Tiny Images* (2009). [`Shapes`](super::Shapes) stands in for it without a download.
+    /// Features from Tiny Images* (2009). [`Shapes`](super::Shapes) is a
+    /// replacement that needs no download.
     Cifar10 = "cifar10", [3, 32, 32], 50000,
     [
         "airplane", "automobile", "bird", "cat", "deer",
@@ -141,7 +142,7 @@ downloaded! {
 /// Reads one part of a data set from the data folder.
 fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDataset> {
     let folder = data_folder()?.join(name);
-    // The second line is what to type, and nothing else.
+    // The second line is only the command to type.
     let command = format!("cargo taper data get {name}");
     let file = folder.join(part).with_extension("safetensors");
     if !file.exists() {

@@ -1,4 +1,4 @@
-//! What drawn images have in common: a random generator for each, and colours.
+//! The random generator of a drawn image, and its colours.
 
 use rand::distr::{Distribution, StandardUniform};
 use rand::{RngCore, SeedableRng};
@@ -45,7 +45,7 @@ pub(super) fn mix(under: Color, over: Color, part: f32) -> Color {
     std::array::from_fn(|i| under[i] + (over[i] - under[i]) * part)
 }
 
-/// Returns 0 below `from`, 1 above `to`, and a straight line between them.
+/// Returns 0 below `from`, 1 above `to`, and a linear transition between them.
 pub(super) fn ramp(from: f32, to: f32, value: f32) -> f32 {
     ((value - from) / (to - from)).clamp(0.0, 1.0)
 }

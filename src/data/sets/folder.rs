@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Images that lie in a folder for each class, as PyTorch's `ImageFolder` takes them.
+/// Images in one folder per class, in the layout of PyTorch's `ImageFolder`.
 ///
 /// ```text
 /// train/healthy/01.png     the class is the folder's name;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// train/diseased/01.png
 /// ```
 ///
-/// Files ending in `.png`, `.jpg` or `.jpeg` count, in folders within a class folder too. An image
-/// is read when its batch is made: inputs are what the transform gives, stacked, such as
+/// Reads the files that end in `.png`, `.jpg` or `.jpeg`, also in folders within a class folder. An image
+/// is read when its batch is made: inputs are the outputs of the transform, stacked, such as
 /// `(batch, 3, height, width)`; targets are `(batch,)`, `u32`.
 ///
 /// ```
@@ -48,7 +48,7 @@ pub struct ImageFolder {
 }
 
 impl ImageFolder {
-    /// Finds the images below `root`; reads none yet.
+    /// Lists the images in `root`, without reading them.
     ///
     /// # Errors
     /// If the folder cannot be read, has no folders in it, or one of those has no images.
@@ -184,7 +184,7 @@ impl Dataset for ImageFolder {
     }
 
     fn get(&self, indices: &[usize]) -> Result<Batch> {
-        // Reading is spread over the cores. What is random comes after it, in the order of the batch.
+        // Files are read in parallel. Random transforms run afterwards, in the order of the batch.
         let images: Vec<_> = indices.par_iter().map(|&i| self.image(i)).collect();
         let images: Vec<Tensor> = images
             .into_iter()
@@ -225,7 +225,7 @@ impl Show for ImageFolder {
     }
 }
 
-/// Lists what is in a folder, sorted by name, without hidden files.
+/// Lists the entries of a folder, sorted by name, without hidden files.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |reason: std::io::Error| {
         error::file(

@@ -7,7 +7,7 @@ use candle_core::{DType, Result, Tensor};
 use std::fmt;
 use std::sync::Arc;
 
-/// Images with their classes, kept as bytes: a quarter of what they take as `f32`.
+/// Images with their classes, stored as bytes: a quarter of the memory that `f32` needs.
 ///
 /// A batch has inputs `(batch, channels, height, width)` of `f32` from 0 to 1, and targets
 /// `(batch,)`, `u32`.
@@ -130,7 +130,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn bytes_become_numbers_from_0_to_1_in_the_order_asked_for() {
+    fn bytes_become_values_from_0_to_1_in_the_order_of_the_indices() {
         let pixels: Vec<u8> = vec![0, 51, 102, 153, 204, 255];
         let images = Tensor::from_vec(pixels, (3, 1, 1, 2), &Device::Cpu).unwrap();
         let labels = Tensor::new(&[7u8, 8, 9], &Device::Cpu).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_for_each_image() {
+    fn each_image_needs_a_label() {
         let images = Tensor::zeros((3, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
         let labels = Tensor::zeros(2, DType::U32, &Device::Cpu).unwrap();
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! A folder of leaf images that need no download.
 
+mod images;
 mod render;
 
-use super::drawing::ImageRng;
 use super::location::data_folder;
 use crate::compose;
 use crate::data::module::setters;
@@ -10,18 +10,9 @@ use crate::data::transforms::{
     CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor,
 };
 use crate::data::{DataLoader, DataModule, ImageFolder};
-use crate::error;
 use candle_core::Result;
-use rayon::prelude::*;
-use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// The two kinds of leaves, in the order of their names.
-const CLASSES: [&str; 2] = ["diseased", "healthy"];
-/// Changes when the images do.
-const VERSION: u32 = 1;
-/// The file that says which images a folder holds; it is written last.
-const NOTE: &str = "about.txt";
+use images::{Images, unwritable};
+use std::path::PathBuf;
 
 /// Mean and standard deviation of red, green and blue in ImageNet's images, as usual.
 const MEAN: [f64; 3] = [0.485, 0.456, 0.406];
@@ -34,7 +25,7 @@ const STD: [f64; 3] = [0.229, 0.224, 0.225];
 /// colour, form, place and light of all leaves vary, and healthy ones have drops of light. The
 /// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every image.
 ///
-/// As a [`DataModule`](crate::data::DataModule) it gives batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
+/// As a [`DataModule`] it returns batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
 /// `u32`: 0 for diseased, 1 for healthy.
 ///
 /// ```
@@ -142,7 +133,7 @@ impl Leaves {
         /// ```
         num_test(images: usize);
 
-        /// Draws other leaves: those of another seed than 0.
+        /// Sets the seed that fixes the images, 0 by default.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -189,8 +180,9 @@ impl Leaves {
             Some(folder) => folder.clone(),
             None => self.own_folder()?,
         };
-        if !self.is_in(&folder) {
-            self.make(&folder)?;
+        let images = self.images();
+        if !images.are_in(&folder) {
+            images.draw_into(&folder)?;
         }
         Ok(folder)
     }
@@ -199,75 +191,16 @@ impl Leaves {
     fn own_folder(&self) -> Result<PathBuf> {
         let data = data_folder()?;
         std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
-        Ok(data.join(format!(
-            "leaves-{}-{}-{}-{}-v{VERSION}",
-            self.num_train, self.num_val, self.num_test, self.seed
-        )))
+        Ok(data.join(self.images().folder_name()))
     }
 
-    /// Returns the content of the note in the folder.
-    fn note(&self) -> String {
-        format!(
-            "Leaves drawn by Taper, version {VERSION}, seed {}: {} for training, {} for validation, \
-             {} to test with, of each kind.\n",
-            self.seed, self.num_train, self.num_val, self.num_test
-        )
-    }
-
-    fn is_in(&self, folder: &Path) -> bool {
-        std::fs::read_to_string(folder.join(NOTE)).is_ok_and(|note| note == self.note())
-    }
-
-    /// Draws all images beside the folder and then gives it their name, so that it is never seen
-    /// half full.
-    fn make(&self, folder: &Path) -> Result<()> {
-        let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-        if folder.exists() && !is_empty {
-            return Err(error::file(
-                "write the leaves to",
-                folder,
-                "it holds other files",
-                "Name another folder, or delete this one",
-            ));
+    fn images(&self) -> Images {
+        Images {
+            num_train: self.num_train,
+            num_val: self.num_val,
+            num_test: self.num_test,
+            seed: self.seed,
         }
-        let mut name = folder.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let part = folder.with_file_name(name);
-        let made = self.write_all(&part).and_then(|()| {
-            if is_empty {
-                std::fs::remove_dir(folder)?;
-            }
-            std::fs::rename(&part, folder)
-        });
-        let _ = std::fs::remove_dir_all(&part);
-        match made {
-            // Another program was faster.
-            Err(_) if self.is_in(folder) => Ok(()),
-            Err(error) => Err(unwritable(folder, &error)),
-            Ok(()) => Ok(()),
-        }
-    }
-
-    fn write_all(&self, root: &Path) -> std::io::Result<()> {
-        let parts = [
-            ("train", self.num_train),
-            ("validation", self.num_val),
-            ("test", self.num_test),
-        ];
-        for (part, (name, count)) in parts.into_iter().enumerate() {
-            for (class, class_name) in CLASSES.into_iter().enumerate() {
-                let folder = root.join(name).join(class_name);
-                std::fs::create_dir_all(&folder)?;
-                (0..count).into_par_iter().try_for_each(|i| {
-                    // Another number for every image of the set, however many there are.
-                    let number = (i << 3) | (part << 1) | class;
-                    let mut rng = ImageRng::new(self.seed, number);
-                    let bytes = render::draw(&mut rng, class == 0).encode_png();
-                    std::fs::write(folder.join(format!("{i:03}.png")), bytes)
-                })?;
-            }
-        }
-        std::fs::write(root.join(NOTE), self.note())
     }
 
     /// Returns the transform for training: resize, centre crop, random mirroring and contrast,
@@ -382,20 +315,11 @@ impl DataModule for Leaves {
         Ok(loader.batch_size(self.batch_size).shuffle(true))
     }
 
-    // A folder without images cannot be opened.
+    // `ImageFolder` refuses a folder without images.
     fn val_dataloader(&self) -> Result<Option<DataLoader>> {
         let val = (self.num_val > 0).then(|| self.val()).transpose()?;
         Ok(val.map(|val| DataLoader::new(val).batch_size(self.batch_size)))
     }
-}
-
-fn unwritable(folder: &Path, reason: &dyn fmt::Display) -> candle_core::Error {
-    error::file(
-        "write the leaves to",
-        folder,
-        reason,
-        "Name a folder that you may write to: .folder(\"leaves\")",
-    )
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(super) fn data_folder() -> Result<PathBuf> {
     })
 }
 
-/// Does the same for any environment. Taper's cache is `$TAPER_CACHE`, else `taper` in the system's
+/// Does the same with the variables of any environment. Taper's cache is `$TAPER_CACHE`, else `taper` in the system's
 /// folder for caches.
 fn folder_in(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = |name| {
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_for_data_counts_more_than_the_cache() {
+    fn taper_data_takes_precedence_over_the_cache() {
         let home = ("HOME", "/home/ada");
         let cache = ("TAPER_CACHE", "/cache");
         let data = ("TAPER_DATA", "/data");
@@ -62,7 +62,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn without_either_it_lies_in_the_cache_of_the_system() {
+    fn the_default_is_in_the_cache_of_the_system() {
         let home = ("HOME", "/home/ada");
         let own = Some(PathBuf::from("/home/ada/.cache/taper/data"));
         assert_eq!(folder(&[home]), own);

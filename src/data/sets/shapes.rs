@@ -9,12 +9,12 @@ use std::f32::consts::PI;
 
 const SIDE: usize = 32;
 
-/// Ten kinds of shapes and textures in images of 32 by 32 pixels, drawn by Taper: for what one
-/// would use CIFAR-10 for, without a download.
+/// Ten kinds of shapes and textures in images of 32 by 32 pixels, drawn by Taper: a replacement for
+/// CIFAR-10 that needs no download.
 ///
 /// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, targets `(batch,)`, `u32`, which
 /// [`Shapes::CLASSES`] names. Place, size, angle and colours vary, the background is uneven, and
-/// there is noise, so that colours or single pixels do not give a class away. A seed fixes every
+/// there is noise, so that colours or single pixels do not reveal the class. A seed fixes every
 /// image.
 ///
 /// ```
@@ -45,7 +45,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// What the targets from 0 to 9 stand for.
+    /// The names of the classes 0 to 9.
     pub const CLASSES: [&str; 10] = [
         "disc", "ring", "square", "frame", "triangle", "plus", "star", "stripes", "checks", "dots",
     ];
@@ -95,7 +95,7 @@ impl Shapes {
         /// ```
         batch_size(images: usize);
 
-        /// Draws other images: those of another seed than 0.
+        /// Sets the seed that fixes the images, 0 by default.
         ///
         /// ```
         /// use taper::prelude::*;
@@ -135,7 +135,7 @@ impl Shapes {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn val(&self) -> Result<ImageDataset> {
-        // Far from every number that an image for training has.
+        // Far above the indices of the training images, so that the sets do not overlap.
         self.draw_all(self.num_val, 1 << 40)
     }
 
@@ -165,7 +165,7 @@ fn draw(rng: &mut ImageRng) -> (usize, Vec<u8>) {
     let mut pixels = vec![0; 3 * SIDE * SIDE];
     for row in 0..SIDE {
         for column in 0..SIDE {
-            // A quarter of the pixel at a time, so that edges are soft.
+            // Four samples per pixel, for smooth edges.
             let quarters = [(0.25, 0.25), (0.75, 0.25), (0.25, 0.75), (0.75, 0.75)];
             let inside = quarters.into_iter().filter(|(right, down)| {
                 let (x, y) = (column as f32 + right - x0, row as f32 + down - y0);
@@ -200,7 +200,7 @@ fn colors(rng: &mut ImageRng) -> (Color, Color) {
 fn covers(class: usize, u: f32, v: f32) -> bool {
     let radius = u.hypot(v);
     let square = u.abs().max(v.abs());
-    // How far a point is from the middle of its field in a grid of three by three.
+    // The distance of a point from the centre of its field in a 3 × 3 grid.
     let from_middle = |value: f32| (value * 1.5 + 8.5).fract() - 0.5;
     let odd = |value: f32| (value.floor() as i32).rem_euclid(2) == 1;
     match Shapes::CLASSES[class] {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_fixes_the_images_however_many_there_are() {
+    fn a_seed_fixes_each_image_whatever_the_size_of_the_set() {
         let few = read(&Shapes::new().num_train(5).train().unwrap());
         let more = read(&Shapes::new().num_train(9).train().unwrap());
         assert_eq!(few.0[..], more.0[..few.0.len()]);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_class_comes_about_as_often_and_values_are_colours() {
+    fn classes_are_balanced_and_values_are_colours() {
         let (pixels, labels) = read(&Shapes::new().num_train(500).train().unwrap());
         for class in 0..10 {
             let count = labels.iter().filter(|&&label| label == class).count();

@@ -33,7 +33,7 @@ pub struct SyntheticRegression {
 }
 
 impl SyntheticRegression {
-    /// Examples of the rule with weights `w` and bias `b`: 1,000 for training and 1,000 for
+    /// Creates examples of the function with weights `w` and bias `b`: 1,000 for training and 1,000 for
     /// validation, noise of standard deviation 0.01, batches of 32.
     ///
     /// ```
@@ -133,7 +133,7 @@ impl SyntheticRegression {
     /// Returns the training examples.
     ///
     /// # Errors
-    /// If the noise is no standard deviation.
+    /// If the noise is negative or not finite.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -150,7 +150,7 @@ impl SyntheticRegression {
     /// Returns the validation examples.
     ///
     /// # Errors
-    /// If the noise is no standard deviation.
+    /// If the noise is negative or not finite.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -181,7 +181,7 @@ mod tests {
     use crate::data::Dataset;
 
     #[test]
-    fn the_examples_follow_the_rule_up_to_the_noise() {
+    fn the_examples_are_linear_up_to_the_noise() {
         let data = with_seed(3, || SyntheticRegression::new([2.0, -3.4], 4.2));
         let all: Vec<usize> = (0..1000).collect();
         let batch = data.train().unwrap().get(&all).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_stay_and_those_for_validation_are_others() {
+    fn examples_are_fixed_and_validation_examples_differ() {
         let data = SyntheticRegression::new([1.0], 0.0);
         let first = |set: TensorDataset| -> Vec<Vec<f32>> {
             set.get(&[0, 1, 2]).unwrap().x.to_vec2().unwrap()
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noise_that_cannot_be_is_refused() {
+    fn a_negative_noise_is_refused() {
         assert!(
             SyntheticRegression::new([1.0], 0.0)
                 .noise(-1.0)

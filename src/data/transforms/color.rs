@@ -1,15 +1,15 @@
-//! Steps that change colours, and the one that makes a tensor of them.
+//! Steps that change colours, and the conversion to a tensor of floating-point numbers.
 
 use super::{ImageBytes, Transform};
 use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
-/// How bright red, green and blue look.
+/// The contributions of red, green and blue to the brightness.
 const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
 
-/// Changes brightness, contrast and saturation a little, each by a random factor. Takes and gives
-/// `(height, width, 3)` of `u8`.
+/// Changes brightness, contrast and saturation a little, each by a random factor. Input and output
+/// are `(height, width, 3)` of `u8`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -42,7 +42,7 @@ impl ColorJitter {
         Self::default()
     }
 
-    /// Lightens or darkens, by a factor from `1 - amount` to `1 + amount`.
+    /// Multiplies the brightness by a random factor from `1 - amount` to `1 + amount`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -57,7 +57,8 @@ impl ColorJitter {
         self
     }
 
-    /// Moves all pixels away from the image's mean grey, or towards it, by such a factor.
+    /// Multiplies the contrast, the distance of all pixels from the mean grey of the image, by such a
+    /// factor.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,7 +73,7 @@ impl ColorJitter {
         self
     }
 
-    /// Moves each pixel away from its own grey, or towards it, by such a factor.
+    /// Multiplies the saturation, the distance of each pixel from its own grey, by such a factor.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -92,7 +93,7 @@ impl Transform for ColorJitter {
     fn apply(&self, input: &Tensor) -> Result<Tensor> {
         let mut image = ImageBytes::of("ColorJitter", input)?;
         let channels = image.channels;
-        // All three are drawn in any case: what is switched on does not change the others.
+        // All three are always drawn, so that enabling one does not change the others.
         let [brightness, contrast, saturation] =
             [self.brightness, self.contrast, self.saturation].map(factor);
         let grey = |pixel: &[u8]| -> f32 {
@@ -152,8 +153,8 @@ impl Transform for ToTensor {
     }
 }
 
-/// Subtracts a mean from each channel and divides it by a standard deviation. Takes and gives
-/// `(channels, height, width)` of a float type.
+/// Subtracts a mean from each channel and divides it by a standard deviation. Input and
+/// output are `(channels, height, width)` of a float type.
 ///
 /// ```
 /// use taper::prelude::*;

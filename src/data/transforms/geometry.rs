@@ -5,7 +5,7 @@ use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
-/// Makes an image smaller or larger. Takes and gives `(height, width, 3)` of `u8`.
+/// Makes an image smaller or larger. Input and output are `(height, width, 3)` of `u8`.
 ///
 /// Each new pixel is the weighted mean of those around its place (bilinear); an image that gets
 /// smaller is smoothed as well, so that no pattern appears that was not there.
@@ -30,7 +30,7 @@ enum TargetSize {
 }
 
 impl Resize {
-    /// Keeps the ratio: the shorter side gets `size` pixels.
+    /// Keeps the aspect ratio: the shorter side becomes `size` pixels long.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -45,7 +45,7 @@ impl Resize {
         }
     }
 
-    /// Gives every image this height and width, in pixels, whatever its ratio.
+    /// Resizes every image to this height and width, in pixels, whatever its aspect ratio.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -88,7 +88,7 @@ impl Transform for Resize {
             return Ok(input.clone());
         }
         let samples: Vec<f32> = image.bytes.iter().copied().map(f32::from).collect();
-        // A row of the image is a line of pixels; so is a column, whose elements are rows.
+        // First along the rows, whose elements are pixels, then along the columns, whose elements are rows.
         let wide = resample(&samples, height, width, channels, new_width);
         let both = resample(&wide, 1, height, channels * new_width, new_height);
         let bytes = both.into_iter().map(|sample| sample.round() as u8);
@@ -98,7 +98,7 @@ impl Transform for Resize {
     }
 }
 
-/// Brings `lines` lines from `old` to `new` elements of `depth` numbers each.
+/// Resamples `lines` lines from `old` to `new` elements of `depth` values each.
 fn resample(samples: &[f32], lines: usize, old: usize, depth: usize, new: usize) -> Vec<f32> {
     let weights: Vec<(usize, Vec<f32>)> = (0..new).map(|i| weights(i, old, new)).collect();
     let mut result = vec![0.0; lines * new * depth];
@@ -131,7 +131,7 @@ fn weights(index: usize, old: usize, new: usize) -> (usize, Vec<f32>) {
     (first, parts.into_iter().map(|part| part / sum).collect())
 }
 
-/// Cuts out the middle. Takes and gives `(height, width, 3)` of `u8`.
+/// Crops the centre of an image. Input and output are `(height, width, 3)` of `u8`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -190,7 +190,8 @@ impl Transform for CenterCrop {
     }
 }
 
-/// Mirrors every second image, left to right. Takes and gives `(height, width, 3)` of `u8`.
+/// Mirrors an image left to right, with a probability of 0.5 by default. Input and output are
+/// `(height, width, 3)` of `u8`.
 ///
 /// ```
 /// use taper::prelude::*;

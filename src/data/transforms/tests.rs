@@ -25,7 +25,7 @@ fn channel(image: &Tensor, number: usize) -> Vec<Vec<u8>> {
         .unwrap()
 }
 
-/// The numbers are those of Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same image.
+/// The expected values come from Pillow 13: `Image.resize((3, 2), BILINEAR)` of the same image.
 #[test]
 fn a_smaller_image_is_smoothed_as_pillow_does() {
     let small = Resize::exact(2, 3).apply(&ramp(4, 6)).unwrap();
@@ -34,7 +34,7 @@ fn a_smaller_image_is_smoothed_as_pillow_does() {
     assert_eq!(channel(&small, 2), [[7; 3]; 2]);
 }
 
-/// Likewise: `Image.resize((4, 4), BILINEAR)` of 2 by 2.
+/// As above: `Image.resize((4, 4), BILINEAR)` of 2 by 2.
 #[test]
 fn a_larger_image_is_interpolated_as_pillow_does() {
     let large = Resize::new(4).apply(&ramp(2, 2)).unwrap();
@@ -42,7 +42,7 @@ fn a_larger_image_is_interpolated_as_pillow_does() {
 }
 
 #[test]
-fn the_ratio_is_kept_also_of_long_pictures() {
+fn the_aspect_ratio_is_kept() {
     let dims = |height, width, size| {
         let image = Resize::new(size).apply(&ramp(height, width)).unwrap();
         (image.dims()[0], image.dims()[1])
@@ -54,7 +54,7 @@ fn the_ratio_is_kept_also_of_long_pictures() {
 }
 
 #[test]
-fn the_middle_is_cut_out() {
+fn the_centre_is_cropped() {
     let nothing = CenterCrop::new(0).apply(&ramp(5, 6)).unwrap_err();
     let message = "CenterCrop: expected a size of at least 1 pixel, found 0\nChoose a size above 0";
     assert_eq!(nothing.to_string(), message);
@@ -64,7 +64,7 @@ fn the_middle_is_cut_out() {
 }
 
 #[test]
-fn about_half_of_the_images_are_mirrored_and_a_seed_says_which() {
+fn about_half_of_the_images_are_mirrored_as_the_seed_determines() {
     let flips = || -> Vec<bool> {
         let flip = RandomHorizontalFlip::new();
         let mirrored = |_| channel(&flip.apply(&ramp(1, 2)).unwrap(), 0) == [[10, 0]];
@@ -77,7 +77,7 @@ fn about_half_of_the_images_are_mirrored_and_a_seed_says_which() {
 }
 
 #[test]
-fn jitter_stays_within_its_bounds_and_changes_what_it_should() {
+fn jitter_changes_only_its_own_property_within_its_bounds() {
     with_seed(2, || {
         let grey = Tensor::full(100u8, (2, 2, 3), &CPU).unwrap();
         let same = ColorJitter::new().contrast(0.5).saturation(0.5);

@@ -31,7 +31,7 @@ fn meaning_of(error: &Error) -> Option<Meaning> {
     match error {
         Error::Cuda(error) => match error.downcast_ref::<CudaError>() {
             Some(error) => of_candle(error),
-            // An operation that has none returns a text here, and nothing else does.
+            // Only an operation without a CUDA kernel returns a plain message here.
             None => Some(Meaning::UnsupportedOperation),
         },
         Error::Context { inner, .. }

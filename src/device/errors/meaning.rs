@@ -1,4 +1,4 @@
-//! What can go wrong with a GPU, in the words that users see.
+//! The errors of a GPU, in the words that users see.
 
 use crate::device::memory::Memory;
 use crate::error::{self, Problem};
@@ -32,7 +32,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// Makes the error that users see; `memory` is asked only where the memory is full.
+    /// Returns the error that users see. `memory` is called only if the memory is full.
     pub(super) fn to_error(
         self,
         requested: Option<usize>,

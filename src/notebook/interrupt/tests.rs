@@ -3,9 +3,9 @@ use crate::notebook::hooks::taper_begin_cell;
 use crate::notebook::testing::records;
 
 #[test]
-fn an_interrupt_ends_the_work_that_checks_it_but_not_the_next_cell() {
+fn an_interrupt_ends_the_work_that_checks_for_it_but_not_the_next_cell() {
     let records = records(
-        "notebook::interrupt::tests::an_interrupt_ends_the_work_that_checks_it_but_not_the_next_cell",
+        "notebook::interrupt::tests::an_interrupt_ends_the_work_that_checks_for_it_but_not_the_next_cell",
         || {
             assert!(check_interrupt().is_ok());
             // SAFETY: `raise` has no preconditions, and the signal has a handler.

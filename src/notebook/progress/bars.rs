@@ -64,7 +64,7 @@ impl Bars {
             return false;
         };
         row.end = Some(End { at: now, complete });
-        // If an outer loop was left early, the inner bars stay: they show how far its last step was.
+        // If the outer loop ended early, the inner bars stay: they show how far its last step got.
         if complete && index == 0 {
             self.rows.truncate(1);
         }

@@ -23,7 +23,7 @@ const TARGET: i32 = 230;
 /// The maximal width of a cell that is widened for its text, and of a row of such cells.
 const MAX_CELL_WIDTH: i32 = 70 * UNIT;
 const MAX_ROW_WIDTH: i32 = 400 * UNIT;
-/// More values than this are not written: nobody would read them.
+/// If there are more cells, no values are written into them: they could not be read.
 const MAX_CELL_TEXTS: usize = 400;
 /// Names of rows are shortened to this width.
 const MAX_NAME_WIDTH: i32 = 250 * UNIT;

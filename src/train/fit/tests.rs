@@ -30,8 +30,8 @@ fn an_interrupt_keeps_model_and_history() {
 
 #[cfg(unix)]
 #[test]
-fn a_training_that_is_done_has_a_full_bar() {
-    let name = "train::fit::tests::a_training_that_is_done_has_a_full_bar";
+fn a_completed_training_has_a_full_bar() {
+    let name = "train::fit::tests::a_completed_training_has_a_full_bar";
     let records = crate::notebook::testing::records(name, || {
         let history = Trainer::new(3).fit(&mut mlp(0.0), &Quarters::new(50));
         assert_eq!(history.unwrap().epochs.len(), 3);
@@ -96,8 +96,8 @@ fn an_interrupt_keeps_the_steps_since_the_last_interval_and_tells_the_callbacks(
 
 #[cfg(unix)]
 #[test]
-fn a_training_that_stops_early_says_how_far_it_came() {
-    let name = "train::fit::tests::a_training_that_stops_early_says_how_far_it_came";
+fn a_training_that_stops_early_shows_the_completed_steps() {
+    let name = "train::fit::tests::a_training_that_stops_early_shows_the_completed_steps";
     let records = crate::notebook::testing::records(name, || {
         let stop = EarlyStopping::new("train_loss", 1).min_delta(100.0);
         let history = Trainer::new(9)
@@ -112,7 +112,7 @@ fn a_training_that_stops_early_says_how_far_it_came() {
     assert!(bar.is_some_and(|bar| bar.contains("] 8/36 ")), "{bar:?}");
 }
 
-/// Takes its time for each batch.
+/// A data set that is slow to return a batch.
 struct Slow;
 
 const WAIT: Duration = Duration::from_millis(20);
@@ -137,7 +137,7 @@ impl DataModule for Slow {
 }
 
 #[test]
-fn waiting_for_the_data_counts() -> Result<()> {
+fn the_speed_includes_waiting_for_the_data() -> Result<()> {
     let mut model = Classifier::new(Linear::new(2, 2)?, 0.1);
     let history = Trainer::new(1).log_every(1).fit(&mut model, &Slow)?;
     let fastest = 2.0 / WAIT.as_secs_f64();
@@ -147,14 +147,14 @@ fn waiting_for_the_data_counts() -> Result<()> {
         .collect();
     assert_eq!(speeds.len(), 5);
     assert!(speeds.iter().all(|&speed| speed <= fastest), "{speeds:?}");
-    // No time counts twice.
+    // No time is counted twice.
     let seconds: f64 = speeds[..4].iter().map(|speed| 2.0 / speed).sum();
     assert!(seconds <= history.epochs[0].seconds, "{speeds:?}");
     Ok(())
 }
 
 #[test]
-fn a_validation_set_may_be_absent_and_not_empty() -> Result<()> {
+fn a_validation_set_may_be_absent_but_not_empty() -> Result<()> {
     let data = Shapes::new().num_train(8).num_val(0);
     assert!(data.val_dataloader()?.is_none());
 

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 type Row = BTreeMap<String, f64>;
 
 const METRIC: &str = "metric.";
-/// Stands for a metric that a row does not have: a NaN that no computation returns, since a metric may
-/// be NaN as well.
+/// Marks a metric that a row does not have: a NaN that no computation returns, since a metric may be
+/// NaN as well.
 const MISSING: f64 = f64::from_bits(0x7ff8_0000_0000_7a9e);
 
 impl History {
@@ -26,8 +26,8 @@ impl History {
             .collect()
     }
 
-    /// Returns the history from which [`to_tensors`](Self::to_tensors) made these tensors; empty
-    /// without tensors.
+    /// Returns the history from which [`to_tensors`](Self::to_tensors) created these tensors. Without
+    /// tensors, it is empty.
     pub(in crate::train) fn of_tensors(tensors: &HashMap<String, Tensor>) -> Result<Self> {
         let epochs = rows("epochs", tensors)?;
         let intervals = rows("intervals", tensors)?;

@@ -1,4 +1,4 @@
-//! One step on several devices at once.
+//! A training step on several devices at the same time.
 
 use super::split::{no_devices, split_and_load};
 use crate::data::Batch;
@@ -51,7 +51,7 @@ pub struct Gradients {
     pub gradients: GradStore,
 }
 
-// The bounds stand on the methods, so that an editor that does not expand the derive finds these.
+// The bounds are on the methods, so that an editor that does not expand the derive finds the methods.
 impl<M> DataParallel<M> {
     /// Moves the model to the first device and copies it to the others.
     ///
@@ -83,7 +83,8 @@ impl<M> DataParallel<M> {
         })
     }
 
-    /// Loss and gradients of a batch, wherever it is; each device works on its part.
+    /// Returns the loss and the gradients of a batch, which may be on any device. Each device computes
+    /// those of its part.
     ///
     /// # Errors
     /// If the model cannot take the batch.
@@ -221,15 +222,15 @@ pub(in crate::train) fn replicate(
         .collect()
 }
 
-/// The result of a device for its part.
+/// The result of one device for its part of the batch.
 struct Part {
     loss: Tensor,
     gradients: GradStore,
     metrics: Vec<Metric>,
 }
 
-/// Loss and gradients of parts of a batch, and what the models plotted. The first part belongs to
-/// `model`, the next ones to `others`.
+/// Returns the loss and the gradients of a batch that is split into parts, and the metrics that the
+/// models plotted. The first part is for `model`, the next ones are for `others`.
 pub(in crate::train) fn backward(
     model: &dyn Model,
     others: &[Box<dyn Model>],
@@ -245,8 +246,8 @@ pub(in crate::train) fn backward(
     };
     let examples: usize = parts.iter().map(Batch::len).sum();
     let share = |part: &Batch| part.len() as f64 / examples.max(1) as f64;
-    // A seed for each part: so dropout does not depend on which thread is faster, and what the data
-    // draw next does not depend on the number of devices.
+    // A seed for each part: dropout does not depend on the order in which the threads run, and the next
+    // random values of the data do not depend on the number of devices.
     let seed = draw_seed();
     let seeded = |i: usize, model: &dyn Model, part: &Batch| {
         with_seed(seed.wrapping_add(i as u64), || {
@@ -283,8 +284,8 @@ pub(in crate::train) fn backward(
     Ok((Gradients { loss, gradients }, metrics))
 }
 
-/// Changes the advice where a layer refuses the shape of a single example although the user's batch
-/// has more of them.
+/// Changes the advice if a layer refuses the shape of a single example although the user's batch has
+/// more examples.
 fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
     let problem = error::of(&error).map(|error| &error.problem);
     match problem {
@@ -300,7 +301,7 @@ fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
     }
 }
 
-/// Loss and gradients of one part, weighted with its share of the batch.
+/// Returns the loss and the gradients of one part, weighted with its share of the batch.
 fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
     let (loss, metrics) = recorder::collect(part.len(), || model.step(part))?;
     if loss.elem_count() != 1 {
@@ -324,7 +325,7 @@ fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
     })
 }
 
-/// Adds another device's loss, gradients and metrics to the first one's.
+/// Adds the loss, gradients and metrics of another device to those of the first device.
 fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter]) -> Result<()> {
     total.metrics.append(&mut part.metrics);
     total.loss = (&total.loss + part.loss.to_device(total.loss.device())?)?;

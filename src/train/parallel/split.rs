@@ -5,7 +5,7 @@ use crate::error;
 use crate::tensor::TensorExt;
 use candle_core::{Device, Result, Tensor};
 
-/// What can be split along its first dimension: a tensor, or a batch.
+/// A type that can be split along its first dimension: a tensor or a batch.
 pub trait Split: Sized {
     /// Returns the number of examples.
     ///
@@ -23,7 +23,7 @@ pub trait Split: Sized {
     /// Returns `len` examples from `start` on, on a device.
     ///
     /// # Errors
-    /// If there are not so many, or the device has not enough memory.
+    /// If there are fewer examples, or the device has not enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -50,7 +50,7 @@ impl Split for Tensor {
         let part = self.narrow(0, start, len)?;
         match device.same_device(self.device()) {
             true => part.contiguous(),
-            // Candle would move the whole memory behind the view.
+            // Candle would transfer the whole storage of the view.
             false => part.copy_to(device),
         }
     }
@@ -69,7 +69,7 @@ impl Split for Batch {
     }
 }
 
-/// Splits a batch into one part for each device, in order; as Gluon's function of this name.
+/// Splits a batch into one part for each device, in order, like Gluon's function of the same name.
 ///
 /// If the examples cannot be split equally, the first devices get one more. With fewer examples than
 /// devices, there are fewer parts, none of them empty.
@@ -102,7 +102,7 @@ pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> 
     devices[..parts].iter().enumerate().map(part).collect()
 }
 
-/// Makes the error of an empty list of devices.
+/// Returns the error of an empty list of devices.
 pub(super) fn no_devices(operation: &str) -> candle_core::Error {
     error::argument(
         operation,
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_shared_out_in_order() {
+    fn examples_are_split_in_order() {
         assert_eq!(parts(4, 2), [vec![0, 1], vec![2, 3]]);
         assert_eq!(parts(5, 3), [vec![0, 1], vec![2, 3], vec![4]]);
         assert_eq!(parts(2, 3), [vec![0], vec![1]]);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_split_is_explained() {
+    fn invalid_arguments_are_explained() {
         let x = arange(0, 2, &CPU).unwrap();
         let message = split_and_load(&x, &[]).unwrap_err().to_string();
         assert!(

@@ -31,7 +31,7 @@ fn bytes(values: &[u8], dims: &[usize]) -> Tensor {
 }
 
 #[test]
-fn what_the_command_writes_is_read() {
+fn downloaded_files_are_read() {
     let images = bytes(&[0, 0, 0, 0, 255, 255, 255, 255], &[2, 1, 2, 2]);
     let file = Written::new(
         "good",
@@ -46,7 +46,7 @@ fn what_the_command_writes_is_read() {
 }
 
 #[test]
-fn a_cut_file_is_refused_wherever_it_ends() {
+fn a_truncated_file_is_refused() {
     let tensors = [
         ("images", bytes(&[1; 4], &[1, 1, 2, 2])),
         ("labels", bytes(&[1], &[1])),
@@ -60,7 +60,7 @@ fn a_cut_file_is_refused_wherever_it_ends() {
 }
 
 #[test]
-fn a_misshaped_file_is_refused_with_the_reason() {
+fn tensors_of_the_wrong_shape_or_type_are_refused() {
     let labels = || ("labels", bytes(&[1], &[1]));
     let images = || ("images", bytes(&[1; 4], &[1, 1, 2, 2]));
     let flat = ("images", bytes(&[1; 4], &[1, 4]));
@@ -89,7 +89,7 @@ fn a_misshaped_file_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_set_that_is_absent_says_what_to_type() {
+fn a_missing_data_set_names_the_command_that_downloads_it() {
     let message = part("Mnist", "no-such-set", "train", [1, 28, 28])
         .unwrap_err()
         .to_string();

@@ -56,7 +56,7 @@ fn classes_are_folders_in_the_order_of_their_names() {
 }
 
 #[test]
-fn a_corrupt_file_is_named_in_the_place_of_its_batch() {
+fn a_corrupt_file_is_named_in_the_error_of_its_batch() {
     let folder = Temporary::new("corrupt");
     let sound = png(30, 30, 9);
     for name in ["a/1.png", "a/2.png", "a/3.png"] {

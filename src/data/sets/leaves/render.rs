@@ -6,7 +6,7 @@ use std::f32::consts::PI;
 
 const WIDTH: usize = 256;
 const HEIGHT: usize = 224;
-/// The part of an image that a centre crop of 128 pixels is sure to see.
+/// The distance from the centre of a leaf that a centre crop of 128 pixels always contains.
 const SEEN: f32 = 46.0;
 
 /// A leaf on the ground; its middle is near the image's.
@@ -23,14 +23,14 @@ struct Leaf {
     spots: Vec<Spot>,
 }
 
-/// A spot, or a drop of light.
+/// A spot or a highlight.
 struct Spot {
     center: (f32, f32),
     radius: f32,
-    /// How much longer than wide, and in which phase its rim waves.
+    /// The ratio of length to width, and the phase of its wavy outline.
     outline: (f32, f32),
     color: Color,
-    /// Around it, as far again as this part of its radius.
+    /// The colour of the rim, and its width as a part of the radius.
     rim: Option<(Color, f32)>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn draw(rng: &mut ImageRng, diseased: bool) -> RgbImage {
     let mut pixels = RgbImage::filled(WIDTH, HEIGHT, [0; 3]);
     for (i, pixel) in pixels.rgb.chunks_mut(3).enumerate() {
         let (x, y) = ((i % WIDTH) as f32, (i / WIDTH) as f32);
-        // One grain for the three colours: light, not confetti.
+        // The same noise for all three channels: it changes the brightness and not the hue.
         let grain = rng.noise(0.006);
         let color = leaf.color_at(x, y);
         for (byte, value) in pixel.iter_mut().zip(color) {
@@ -71,7 +71,7 @@ pub(super) fn draw(rng: &mut ImageRng, diseased: bool) -> RgbImage {
     pixels
 }
 
-/// Draws brown spots of different sizes, at least three of them where a centre crop sees them.
+/// Draws brown spots of different sizes, at least three of them within the centre crop.
 fn spots(rng: &mut ImageRng) -> Vec<Spot> {
     let count = 5 + rng.below(9);
     let spot = |i| {
@@ -106,12 +106,12 @@ impl Leaf {
     fn color_at(&self, x: f32, y: f32) -> Color {
         let (dx, dy) = (x - self.middle.0, y - self.middle.1);
         let (sin, cos) = self.angle;
-        // Along the leaf and across it.
+        // Coordinates along the leaf and across it.
         let (along, across) = (dx * cos + dy * sin, dy * cos - dx * sin);
         let light = 1.0 + self.light * (dx + dy) / 240.0;
         let depth = self.depth(along, across);
         let part = ramp(-0.7, 0.7, depth);
-        // Most pixels are all leaf or all ground, and need only the one.
+        // Most pixels are entirely leaf or entirely ground: only one of them is computed.
         let color = match part {
             0.0 => self.ground_at(x, y),
             1.0 => self.surface(along, across, depth),
@@ -125,7 +125,7 @@ impl Leaf {
     }
 
     fn ground_at(&self, x: f32, y: f32) -> Color {
-        // The leaf's shadow lies below and to the right.
+        // The leaf's shadow is offset down and to the right.
         let (dx, dy) = (x - self.middle.0 - 5.0, y - self.middle.1 - 6.0);
         let (sin, cos) = self.angle;
         let depth = self.depth(dx * cos + dy * sin, dy * cos - dx * sin);
@@ -134,7 +134,7 @@ impl Leaf {
         color.map(|value| value * unevenness)
     }
 
-    /// Returns about how many pixels a point is inside the edge; below 0 outside.
+    /// Returns the approximate distance of a point from the edge in pixels, negative outside.
     fn depth(&self, along: f32, across: f32) -> f32 {
         let position = along / self.half.0;
         let blade = match position.abs() < 1.0 {

@@ -1,3 +1,4 @@
+use super::images::CLASSES;
 use super::*;
 use crate::data::Dataset;
 
@@ -60,7 +61,7 @@ fn images_are_drawn_once_and_nothing_else_is_overwritten() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named() {
+fn a_folder_that_cannot_be_written_is_named() {
     let file = folder("leaves_file");
     std::fs::write(&file, "").unwrap();
     let message = few()
