@@ -5,7 +5,7 @@
 //! interrupt for long work to check. Once this library is loaded, the process of the cells finds the
 //! three functions below by name; a plain program never calls them.
 
-use super::record::send_record;
+use super::record::{Host, send_record};
 use super::{cell, interrupt, live};
 use serde_json::json;
 use std::io::Write;
@@ -18,6 +18,8 @@ pub(crate) extern "C" fn taper_attach() {
     cell::mark_cell_thread();
     static ATTACH: Once = Once::new();
     ATTACH.call_once(|| {
+        // Read now: a cell may remove the variables that name the host.
+        Host::current();
         report_panics();
         #[cfg(unix)]
         interrupt::install_handler();

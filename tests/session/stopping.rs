@@ -72,3 +72,12 @@ fn an_interrupt_ends_a_long_compilation() {
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!(session.run("stopping_c"), [value("42")]);
 }
+
+/// The end of a cell is announced with a secret that a cell cannot take away.
+#[test]
+fn a_cell_that_removes_all_variables_ends() {
+    let mut session = session();
+    let code = "for (name, _) in std::env::vars_os() { unsafe { std::env::remove_var(name) } }";
+    assert_eq!(session.run(code), []);
+    assert_eq!(session.run("1 + 1"), [value("2")]);
+}

@@ -22,11 +22,13 @@ pub(crate) fn run() -> ! {
     end_with_parent();
     order::keep_order();
     TaperLibrary::load_at_start();
+    // Kept here: a cell may remove the variable.
+    let secret = std::env::var(SECRET_VARIABLE).unwrap_or_default();
     let mut variables = std::ptr::null_mut();
     for line in std::io::stdin().lock().lines() {
         match line
             .map_err(Into::into)
-            .and_then(|l| run_cell(&l, variables))
+            .and_then(|l| run_cell(&l, variables, &secret))
         {
             Ok(after) => variables = after,
             Err(error) => {
@@ -38,7 +40,7 @@ pub(crate) fn run() -> ! {
     std::process::exit(0);
 }
 
-fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
+fn run_cell(instruction: &str, variables: *mut c_void, secret: &str) -> Result<*mut c_void> {
     let mut words = instruction.rsplitn(2, ' ');
     let (Some(function), Some(path)) = (words.next(), words.next()) else {
         bail!("unknown instruction `{instruction}`");
@@ -59,14 +61,13 @@ fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
     if let Some(taper) = taper {
         (taper.flush)();
     }
-    announce_end();
+    announce_end(secret);
     // Never unloaded: values and thread-local destructors of later cells point into it.
     std::mem::forget(library);
     Ok(after)
 }
 
-fn announce_end() {
-    let secret = std::env::var(SECRET_VARIABLE).unwrap_or_default();
+fn announce_end(secret: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(format!("{MARK}{secret} {{\"op\":\"complete\"}}\n").as_bytes());
     let _ = stdout.flush();
