@@ -78,6 +78,6 @@ fn an_interrupt_ends_a_long_compilation() {
 fn a_cell_that_removes_all_variables_ends() {
     let mut session = session();
     let code = "for (name, _) in std::env::vars_os() { unsafe { std::env::remove_var(name) } }";
-    assert_eq!(session.run(code), []);
+    assert!(session.run(code).is_empty());
     assert_eq!(session.run("1 + 1"), [value("2")]);
 }
