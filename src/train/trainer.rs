@@ -211,7 +211,7 @@ impl Trainer {
         self
     }
 
-    /// Takes up the history of a checkpoint, and draws its curves.
+    /// Continues the history of a checkpoint, and draws its curves.
     pub(super) fn continue_history(&mut self, history: History) {
         let board = &self.board;
         history

@@ -28,7 +28,7 @@ pub(crate) fn has_chromium() -> bool {
     found
 }
 
-/// A port on which nobody listens.
+/// Returns a port on which no process listens.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     listener.expect("a free port").port()

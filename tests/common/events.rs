@@ -38,7 +38,7 @@ pub(crate) fn session() -> Borrowed {
     Borrowed { session, place }
 }
 
-/// A session that no other test sees, for one that would spoil the shared one.
+/// Starts a session of its own for a test that would spoil the shared session.
 pub(crate) fn own_session() -> Events {
     Events::start()
 }
@@ -52,12 +52,12 @@ impl Drop for Borrowed {
 }
 
 impl Borrowed {
-    /// Runs a cell and gives its events.
+    /// Runs a cell and returns its events.
     pub(crate) fn run(&mut self, code: &str) -> Ran {
         self.run_with(json!({ "code": code }), |_| {})
     }
 
-    /// Runs the cell of a whole request; `seen` hears of each event when it arrives.
+    /// Runs the cell of a whole request; `seen` receives each event when it arrives.
     pub(crate) fn run_with(&mut self, request: Value, seen: impl FnMut(&Value)) -> Ran {
         self.session().run(&request, seen)
     }
@@ -115,7 +115,7 @@ impl Events {
         session
     }
 
-    /// Runs the cell of a request; `seen` hears of each event when it arrives.
+    /// Runs the cell of a request; `seen` receives each event when it arrives.
     pub(crate) fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
         self.send(request);
         let deadline = Instant::now() + FOR_A_CELL;

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 /// What happens to one transfer of a file.
 pub(crate) enum Fault {
-    /// The connection closes after so many bytes.
+    /// The connection closes after this number of bytes.
     Cut(usize),
     /// The transfer stalls after this number of bytes.
     Stall(usize),
@@ -191,8 +191,8 @@ pub(crate) fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u
     bytes
 }
 
-/// A parquet file as the hub has it: a group of bytes and path, and a label, a thousand in a row
-/// group. Pictures may be missing.
+/// Returns a parquet file as the hub has it: a group of bytes and path, and a label, with a thousand
+/// rows in a row group. Images may be missing.
 pub(crate) fn parquet_file(column: &str, images: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
     let schema = format!(
         "message schema {{ optional group {column} {{ optional binary bytes; optional binary path (STRING); }} \

@@ -49,7 +49,7 @@ impl Jupyter {
         self.sees(command)
     }
 
-    /// A folder of one's own.
+    /// Returns this test's own folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -13,7 +13,7 @@ fn a_failing_question_mark_is_the_cells_error() {
     );
     let candles = "let errors_x = zeros((2, 3), &cpu())?;\nerrors_x.matmul(&errors_x)";
     let shapes = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]\n\
-        A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side wants `.t()?`.";
+        A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`.";
     assert_eq!(
         session.run(&format!("{candles}?;")),
         [error("Error", shapes, 0, &[])]

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// The limit for each command, also on a slow machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A cache of one's own, and what lies beside it.
+/// A test's own cache, and the files next to it.
 pub(crate) struct Place {
     folder: PathBuf,
     python: Option<PathBuf>,
@@ -169,7 +169,7 @@ impl Place {
         .collect()
     }
 
-    /// Waits until nobody works here any more.
+    /// Waits until no process works here any more.
     pub(crate) fn becomes_quiet(&self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while !self.processes().is_empty() {

@@ -170,7 +170,7 @@ fn find(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// The folder of a toolchain whose compiler lies in it, as opposed to a proxy that looks for one.
+/// Returns the folder of the toolchain that contains this compiler, or `None` if it is a proxy.
 fn installed_in(rustc: &Path) -> Option<PathBuf> {
     let rustc = rustc.canonicalize().ok()?;
     if rustc.file_name() != Some(OsStr::new("rustc")) {

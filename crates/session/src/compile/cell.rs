@@ -44,7 +44,7 @@ struct Noted {
 impl<'a> Build<'a> {
     /// The build that these arguments of cargo ask for.
     pub fn asked(arguments: &'a [OsString]) -> Option<Build<'a>> {
-        // evcxr names rustc, a person who calls cargo does not.
+        // evcxr sets `RUSTC`; a user who calls cargo does not.
         std::env::var_os("RUSTC")?;
         let mut texts = arguments.iter().filter_map(|argument| argument.to_str());
         let target = texts
@@ -124,8 +124,8 @@ impl<'a> Build<'a> {
         }
         let given = variables_of(&cargo);
         let status = cargo.status().context("starting cargo")?;
-        // A cell that does not compile is compiled in the same way as one that does. There is no record
-        // where cargo found nothing to do, or came no further than to another package.
+        // Cells are compiled in the same way whether they have errors or not. There is no record
+        // if cargo found nothing to do, or stopped at another package.
         if let (Some(basis), Some(call)) = (basis, recorded(&record)) {
             let linker = Linker::of(&call.arguments, self.target).filter(|_| directly);
             let recipe = Recipe::new(call, &given, linker);
@@ -156,7 +156,7 @@ fn variables_of(command: &Command) -> BTreeMap<OsString, OsString> {
     variables
 }
 
-/// Whether the manifest has a package that lies in a folder, besides `taper`.
+/// Returns whether the manifest has a path dependency besides `taper`.
 fn has_other_source(manifest: &str) -> bool {
     let manifest: toml::Table = manifest.parse().unwrap_or_default();
     let dependencies = manifest.get("dependencies").and_then(|d| d.as_table());

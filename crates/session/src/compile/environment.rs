@@ -28,7 +28,7 @@ pub fn prepare(folder: &Path) -> Result<()> {
 /// # Safety
 /// No other thread may read or write the environment.
 pub unsafe fn enter(folder: &Path) -> Result<()> {
-    // The first cell of a new image is run by a process of one that has entered a session's folder.
+    // The first cell of a new image is run by a process whose parent has entered a session's folder.
     let path = std::env::var_os(PATH_VARIABLE).unwrap_or_else(toolchain::path);
     let first = std::iter::once(programs(folder)).chain(std::env::split_paths(&path));
     let with_us = std::env::join_paths(first)?;
@@ -49,7 +49,7 @@ pub unsafe fn enter(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes note that `PATH` was set anew and no longer leads to the session; evcxr has found us by now.
+/// Records that `PATH` was changed and no longer leads to the session; evcxr has found us by now.
 ///
 /// # Safety
 /// As for [`enter`].

@@ -6,8 +6,8 @@ use taper_host::cache;
 
 /// Where rust-analyzer looks; leads to one of the two folders below.
 pub const LINK: &str = "library";
-/// evcxr lets the library be loaded twice: for a first evaluation of its own, which needs none, and
-/// again when `taper` is added, because then everything is loaded anew.
+/// evcxr has the library loaded twice: for a first evaluation of its own, which needs no library, and
+/// when `taper` is added, because then everything is loaded again.
 const EMPTY: &str = "empty-library";
 /// Without the manifest of the whole, so that rust-analyzer puts these crates together by itself.
 const SEEN: &str = "seen-library";
@@ -28,7 +28,9 @@ pub fn prepare(folder: &Path) -> Result<()> {
 
 /// From now on rust-analyzer finds the library.
 pub fn show(work: &Path) -> Result<()> {
-    let folder = work.parent().context("a work directory lies in a folder")?;
+    let folder = work
+        .parent()
+        .context("the work directory has no parent folder")?;
     link(folder, LINK, Path::new(SEEN))
 }
 

@@ -11,8 +11,8 @@
 //! - `$CARGO_HOME/bin/cargo`, which rust-analyzer prefers to every other, is this very program under
 //!   the name of cargo ([`stand_in`]). It leaves packages out of what `cargo metadata` says
 //!   ([`metadata`]), and compiles a cell without cargo where nothing but the cell is new ([`cell`]);
-//! - `rustup`, first on the `$PATH`, is this program too, and tells evcxr of that cargo and of the
-//!   session's compiler.
+//! - `rustup`, first on the `$PATH`, is this program too, and returns the paths of that cargo and of
+//!   the session's compiler to evcxr.
 //!
 //! The path of a cell: the first time cargo compiles it, and calls the [`recorder`] in place of rustc.
 //! From then on the recorded call is made again ([`replay`]), with the [`linker`] named directly, and what

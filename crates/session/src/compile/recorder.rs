@@ -20,7 +20,7 @@ pub const FILE_VARIABLE: &str = "TAPER_RECORD";
 const NEXT_VARIABLE: &str = "TAPER_NEXT_WRAPPER";
 /// The variable by which cargo finds a wrapper.
 const WRAPPER_VARIABLE: &str = "RUSTC_WORKSPACE_WRAPPER";
-/// The name that evcxr gives to the crate of a cell.
+/// The name of a cell's crate, which evcxr sets.
 pub const CRATE: &str = "ctx";
 
 /// A call of rustc.

@@ -169,7 +169,7 @@ fn are_about_the_cell(diagnostics: &[Value]) -> bool {
     errors.peek().is_some() && errors.all(messages::points_into_a_source)
 }
 
-/// Variables by which cargo tells a crate about itself.
+/// Returns whether this is a variable in which cargo describes a crate to its compiler.
 fn is_cargos(name: &OsStr) -> bool {
     name == "CARGO" || name.as_encoded_bytes().starts_with(b"CARGO_")
 }

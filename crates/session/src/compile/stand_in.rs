@@ -65,8 +65,8 @@ fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
     Err(command.exec()).context("starting cargo")
 }
 
-/// `rustup which cargo` is this program, `rustup which rustc` the session's compiler. Thus evcxr finds
-/// the session's toolchain, with or without rustup.
+/// Answers `rustup which cargo` with this program and `rustup which rustc` with the session's compiler,
+/// so evcxr finds the session's toolchain, with or without rustup.
 fn rustup(arguments: &[OsString]) -> Result<ExitCode> {
     let program = match arguments {
         [which, tool] if which == "which" && tool == "cargo" => variables::program("cargo"),

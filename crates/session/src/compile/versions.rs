@@ -7,7 +7,7 @@
 use std::path::Path;
 use taper_host::cache;
 
-/// Lies beside the work directory.
+/// The lock file that is kept next to the work directory.
 const KEPT: &str = "Cargo.lock";
 
 /// Called before each call of cargo: takes note of a whole lock file, or puts the last one back.

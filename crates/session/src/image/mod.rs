@@ -4,7 +4,7 @@
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
-//! - `clone` gives each session a copy, so that nothing that a session writes changes the image.
+//! - `clone` creates a copy for each session, so that nothing that a session writes changes the image.
 
 mod build;
 mod cargo;

@@ -48,7 +48,7 @@ fn run_cell(instruction: &str, variables: *mut c_void, secret: &str) -> Result<*
     let path = path
         .strip_prefix("LOAD_AND_RUN ")
         .context("unknown instruction")?;
-    // SAFETY: evcxr has just compiled this library from the cell, which the user wants to run.
+    // SAFETY: evcxr has just compiled this library from the cell, which the user asked to run.
     let library = unsafe { Library::new(path) }?;
     // SAFETY: evcxr generates the function with this type.
     let cell = unsafe { library.get::<CellFunction>(function.as_bytes()) }?;

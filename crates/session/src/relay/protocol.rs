@@ -5,7 +5,7 @@ pub(crate) const RELAY_ARGUMENT: &str = "__relay";
 /// The first argument with which this program becomes the cells process.
 pub(crate) const CELLS_ARGUMENT: &str = "__cells";
 
-/// The secret at the start of each record that a cell sends. It also tells `taper` that a session runs it.
+/// The secret at the start of each record that a cell sends. If it is set, `taper` runs in a session.
 pub(crate) const SECRET_VARIABLE: &str = "TAPER_DISPLAY";
 /// The path of the library `taper`, which the cells process loads before the first cell.
 pub(crate) const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";

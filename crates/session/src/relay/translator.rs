@@ -188,7 +188,7 @@ impl Translator {
     }
 
     /// Passes evcxr's mark on, upon which evcxr runs the cell again. evcxr's code reports the loss on standard
-    /// error too; a cell that only printed the mark would run again for ever.
+    /// error too; a cell that only printed the mark would run again endlessly.
     fn variable_lost(&mut self, line: &str) {
         if self.last_stderr.contains("was redefined, so was lost") {
             self.line(line);

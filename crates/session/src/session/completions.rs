@@ -5,7 +5,7 @@ use taper_evaluator::evaluator::{Completion, Completions};
 /// How many completions get a signature: each needs a request to rust-analyzer.
 const SIGNATURE_LIMIT: usize = 8;
 
-/// The name that evcxr gives to the crate of the cells.
+/// The name of the cells' crate, which evcxr sets.
 const CELLS: &str = "ctx";
 
 /// Removes private fields of other crates' types, which evcxr lists too. Where there are few completions,

@@ -15,8 +15,8 @@ pub(crate) fn keep_documentation(code: Cow<str>) -> Cow<str> {
     }
 }
 
-/// Returns the offset of a doc comment that only commands and other comments precede. Ignores one that
-/// precedes a command, which evcxr would no longer read as a command.
+/// Returns the offset of a doc comment that only commands and other comments precede. Ignores a doc
+/// comment before a command, which evcxr would no longer read as a command.
 fn start_of_documentation(code: &str) -> Option<usize> {
     let mut lines = code.split_inclusive('\n');
     let documentation = lines

@@ -51,7 +51,7 @@ impl Engine {
     /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
     pub(crate) fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
         let ready = work.join("ready-for-records");
-        // A file of an earlier session in this work directory would let evcxr wait for ever.
+        // A file of an earlier session in this work directory would make evcxr wait indefinitely.
         if ready.exists() {
             std::fs::remove_file(&ready)?;
         }
@@ -192,7 +192,7 @@ fn without_hidden_lines(text: &str) -> String {
     text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
-/// The variable that tells the dynamic loader where libraries are.
+/// The variable with the folders in which the dynamic loader looks for libraries.
 const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
     "DYLD_LIBRARY_PATH"
 } else {

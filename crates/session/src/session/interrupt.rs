@@ -46,7 +46,7 @@ impl Interrupter {
         }
     }
 
-    /// Until dropped, this process group hears of interrupts instead of the cells.
+    /// Until the result is dropped, this process group receives interrupts instead of the cells.
     pub fn instead(&self, group: u32) -> Instead {
         *self.target.instead.lock().expect("no panic while locked") = Some(group);
         Instead(self.target.clone())

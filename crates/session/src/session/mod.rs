@@ -194,7 +194,7 @@ impl Session {
         result
     }
 
-    /// Ends the cells process and tells the user so, after the reason `why`.
+    /// Ends the cells process and informs the user, after the reason `why`.
     fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
         self.end_cells_process();
         let left = self.variables();

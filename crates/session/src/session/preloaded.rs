@@ -38,8 +38,8 @@ impl PreloadedCrate {
         )
     }
 
-    /// Blanks the lines that load the crate again. The other lines keep their numbers, so errors still
-    /// point to the right ones.
+    /// Blanks the lines that load the crate again. The other lines do not move, so errors still
+    /// point to the right lines.
     pub(crate) fn without_reloading<'a>(&self, code: &'a str) -> Cow<'a, str> {
         commands::blank_out(code, |line| self.is_loaded(line))
     }

@@ -1,7 +1,7 @@
 //! Maps positions in the source that evcxr compiled to positions in the cell.
 //!
 //! evcxr copies each statement of a cell onto lines of its own, and writes its own code around them.
-//! So a line of the source is a line of the cell, or a part of one that holds several statements.
+//! So a line of the source is a line of the cell, or a part of a line that holds several statements.
 
 use taper_evaluator::event::Location;
 

@@ -173,9 +173,9 @@ fn mixed_numbers(diagnostic: &Diagnostic) -> Option<Hint> {
     let types = message.split('`').skip(1).step_by(2);
     let types: Vec<&str> = types.map(|t| t.trim_start_matches('&')).collect();
     let text = if types.contains(&"Tensor") && types.iter().any(|t| is_number(t)) {
-        "a tensor calculates with decimal numbers: write `2.0`, or convert with `n as f64`."
+        "a tensor calculates with floating-point numbers: write `2.0`, or convert with `n as f64`."
     } else if diagnostic.notes.is_empty() && types.iter().all(|t| is_number(t)) {
-        "Rust does not mix kinds of numbers. Write whole numbers with a point (`2.0`), \
+        "Rust does not mix number types. Write the integer with a decimal point (`2.0`), \
          or convert one side: `n as f64`."
     } else {
         return None;
@@ -269,7 +269,7 @@ fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
 /// An error's code, a part of its message, and the hint, in which `{}` is the marked part of the cell.
 #[rustfmt::skip]
 const TABLE: [(&str, &str, &str); 20] = [
-    ("E0277", "`{integer}: Borrow<Tensor>`", "a tensor calculates with decimal numbers: write `2.0`, or convert with `n as f64`."),
+    ("E0277", "`{integer}: Borrow<Tensor>`", "a tensor calculates with floating-point numbers: write `2.0`, or convert with `n as f64`."),
     ("E0277", "doesn't implement `Debug`", "Rust has to know how to print a value. Write `#[derive(Debug)]` above the definition of its type; or end the line with `;`, to show nothing."),
     ("E0277", "`?` operator can only be used on `Result`s, not `Option`s", "this is an `Option`: a value, or nothing. Write `.ok_or(\"what is missing\")?`, or `.unwrap()`."),
     ("E0277", "`?` operator can only be used in", "`?` returns an error to the caller, so the function has to return a `Result`: `-> Result<…>`, and `Ok(…)` at its end."),
@@ -280,9 +280,9 @@ const TABLE: [(&str, &str, &str); 20] = [
     ("E0283", "", "Rust cannot tell which type is meant. Write it: `let x: f64 = …`."),
     ("E0284", "", "Rust cannot tell which type is meant. Write it: `let x: Vec<f64> = …`."),
     ("E0308", "found `()`", "the block has no value. Is there a `;` after its last line that should not be there?"),
-    ("E0599", "for unit type `()`", "`()` is no value. The code that should produce it has a `;` after its last line that should not be there."),
+    ("E0599", "for unit type `()`", "the value is `()`, because the code that should produce it has a `;` after its last line. Remove the `;`."),
     ("E0608", "of type `Tensor`", "a tensor is indexed with `.i(…)`: `t.i(0)?` is its first row, `t.i((0, 1))?` one number."),
-    ("E0614", "cannot be dereferenced", "Rust has no `**`. A power is `x.powi(2)` of a float, `n.pow(2)` of a whole number, `t.sqr()?` of a tensor."),
+    ("E0614", "cannot be dereferenced", "Rust has no `**`. A power is `x.powi(2)` of a float, `n.pow(2)` of an integer, `t.sqr()?` of a tensor."),
     ("E0618", "expected function", "`{}` is a variable in this notebook, and hides the function of that name. Give the variable another name and restart the kernel."),
     ("E0369", "`==` cannot be applied to type `Tensor`", "tensors are compared element by element: `a.eq(&b)?` is 1 where they are equal, and 0 elsewhere."),
     ("E0267", "", "`break` and `continue` are only allowed inside `loop`, `while` or `for`."),
