@@ -76,7 +76,7 @@ fn jupyter_path_of_taper() -> PathBuf {
         .stderr
         .split("ready: ")
         .nth(1)
-        .and_then(|rest| rest.split(" knows").next());
+        .and_then(|rest| rest.split(" offers").next());
     let program = Path::new(program.expect("set-up names its jupyter"));
     let environment = program
         .parent()

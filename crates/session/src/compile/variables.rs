@@ -18,11 +18,13 @@ pub const CARGO_VARIABLE: &str = "TAPER_CARGO";
 pub const CARGO_HOME: &str = "cargo-home";
 
 /// The variables that belong to a session's folder.
-pub const VARIABLES: [&str; 4] = [
+pub const VARIABLES: [&str; 6] = [
     "RUST_SRC_PATH",
     "CARGO_HOME",
     HOME_VARIABLE,
     SESSION_VARIABLE,
+    RUSTC_VARIABLE,
+    CARGO_VARIABLE,
 ];
 
 /// Where the links to this program are.
@@ -42,9 +44,14 @@ pub fn program(name: &str) -> Option<PathBuf> {
 
 /// Undoes [`enter`](super::enter) for a child process.
 pub fn leave(command: &mut Command) {
-    command
-        .env_remove("RUST_SRC_PATH")
-        .env_remove(SESSION_VARIABLE);
+    for ours in [
+        "RUST_SRC_PATH",
+        SESSION_VARIABLE,
+        RUSTC_VARIABLE,
+        CARGO_VARIABLE,
+    ] {
+        command.env_remove(ours);
+    }
     for (ours, theirs) in [(HOME_VARIABLE, "CARGO_HOME"), (PATH_VARIABLE, "PATH")] {
         if let Some(value) = std::env::var_os(ours) {
             command.env_remove(ours).env(theirs, value);
@@ -62,9 +69,6 @@ pub fn leave_with_toolchain(command: &mut Command) {
     if let Ok(path) = std::env::join_paths(folders) {
         command.env("PATH", path);
     }
-    command
-        .env_remove(RUSTC_VARIABLE)
-        .env_remove(CARGO_VARIABLE);
 }
 
 /// The real home of cargo.
