@@ -55,7 +55,7 @@ cuda = []
 const LIBRARY: &str = r#"
 use std::io::Write;
 
-pub(crate) fn interrupted() -> bool {
+pub fn interrupted() -> bool {
     false
 }
 
@@ -70,26 +70,26 @@ extern "C" fn taper_flush() {
     let _ = std::io::stdout().flush();
 }
 
-pub(crate) mod prelude {
-    pub(crate) use std::fmt::Error;
+pub mod prelude {
+    pub use std::fmt::Error;
 
-    pub(crate) struct Cpu;
+    pub struct Cpu;
 
-    pub(crate) fn cpu() -> Cpu {
+    pub fn cpu() -> Cpu {
         Cpu
     }
 
     /// For which device this was compiled.
-    pub(crate) fn built_for() -> &'static str {
+    pub fn built_for() -> &'static str {
         if cfg!(feature = "cuda") { "cuda" } else { "cpu" }
     }
 
-    pub(crate) fn gpu(_index: usize) -> Result<Cpu, NoGpu> {
+    pub fn gpu(_index: usize) -> Result<Cpu, NoGpu> {
         Err(NoGpu)
     }
 
     #[derive(Debug)]
-    pub(crate) struct NoGpu;
+    pub struct NoGpu;
 
     impl std::fmt::Display for NoGpu {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -98,27 +98,27 @@ pub(crate) mod prelude {
     }
 
     /// What a product of matrices is made of, for a cell that never gets that far.
-    pub(crate) struct Matrix;
+    pub struct Matrix;
 
-    pub(crate) fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
+    pub fn ones(_shape: (usize, usize), _device: &Cpu) -> Result<Matrix, NoGpu> {
         Ok(Matrix)
     }
 
     impl Matrix {
-        pub(crate) fn matmul(&self, _other: &Matrix) -> Result<Matrix, NoGpu> {
+        pub fn matmul(&self, _other: &Matrix) -> Result<Matrix, NoGpu> {
             Ok(Matrix)
         }
 
-        pub(crate) fn sum_all(&self) -> Result<Matrix, NoGpu> {
+        pub fn sum_all(&self) -> Result<Matrix, NoGpu> {
             Ok(Matrix)
         }
 
-        pub(crate) fn to_scalar<T: Default>(&self) -> Result<T, NoGpu> {
+        pub fn to_scalar<T: Default>(&self) -> Result<T, NoGpu> {
             Ok(T::default())
         }
     }
 
-    pub(crate) fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
+    pub fn zeros(size: usize, _device: &Cpu) -> Result<Vec<f32>, Error> {
         Ok(vec![0.0; size])
     }
 }
@@ -134,7 +134,7 @@ proc-macro = true
 "#;
 
 const MACROS: &str = "#[proc_macro]
-pub(crate) fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
+pub fn nothing(_: proc_macro::TokenStream) -> proc_macro::TokenStream {
     proc_macro::TokenStream::new()
 }
 ";
