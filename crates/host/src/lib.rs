@@ -19,7 +19,7 @@
 //!    the free space of the disk with what a build needs. Nothing long begins before that.
 //! 2. [`gpu::decide`] asks the driver ([`gpu::smi`]), takes a CUDA toolkit that fits or installs one
 //!    ([`gpu::toolkit`]), writes the folder with which Candle's build scripts compile, and stores the
-//!    result as [`gpu::settings`]. Every later start reads these settings and asks no driver.
+//!    result as [`gpu::settings()`]. Every later start reads these settings and asks no driver.
 //! 3. [`python`] finds an interpreter, and creates one environment for each list of packages.
 //! 4. What is created is in the [`cache`] folder. A [`lock::Lock`] lets one process write a folder at a
 //!    time. Files appear complete or not at all ([`cache::write_atomically`]), and a folder counts only

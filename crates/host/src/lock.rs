@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A lock on a folder. It is released when it is dropped, or when this process and the supervised
-/// programs that it has started ([`crate::process::guarded`]) have ended.
+/// programs that it has started ([`crate::process::supervised`]) have ended.
 pub struct Lock {
     _file: File,
 }

@@ -39,7 +39,7 @@
 //!
 //! # Start and end
 //!
-//! [`serve`] reads the connection file (`connection_file`: only signed messages over the loopback
+//! [`serve()`] reads the connection file (`connection_file`: only signed messages over the loopback
 //! interface), binds the `sockets` and starts the evaluator on its thread. `lifecycle` watches signals
 //! and Jupyter's process. All tasks end when `stop` is requested; the running cell is interrupted
 //! twice, and what is in the outbox is sent.

@@ -35,7 +35,7 @@
 //!
 //! The relay, the cells process, the replacements of cargo and rustup, and the first cell of a new image are
 //! all this program, started under another name or with a hidden first argument. So a program that uses
-//! this crate calls [`hook`] before anything else.
+//! this crate calls [`hook()`] before anything else.
 //!
 //! # Files
 //!

@@ -2,8 +2,8 @@
 //!
 //! 1. [`smi`] asks the driver for GPUs and versions.
 //! 2. [`mod@toolkit`] finds a CUDA toolkit that fits, or installs one from PyPI.
-//! 3. [`build_environment`] makes of it what Candle's build scripts look for, with shim libraries that
-//!    are linked in place of the driver's and CUDA's ([`shims`]).
+//! 3. `build_environment` makes of it what Candle's build scripts look for, with shim libraries that
+//!    are linked in place of the driver's and CUDA's (`shims`).
 //! 4. [`mod@settings`] stores the decision, for every start until the next set-up.
 
 mod build_environment;

@@ -52,7 +52,7 @@ pub unsafe fn enter(folder: &Path) -> Result<()> {
 /// Records that `PATH` was changed and no longer leads to the session; evcxr has found us by now.
 ///
 /// # Safety
-/// As for [`enter`].
+/// No other thread may read or write the environment.
 pub unsafe fn path_is_real() {
     let path = toolchain::path();
     // SAFETY: promised by the caller.
