@@ -28,6 +28,7 @@
 //! | `cell` | the running cell: its thread and its output area |
 //! | `interrupt` | [`check_interrupt`]: requests to stop |
 //! | `hooks` | the functions that the kernel calls in the process of the cells |
+//! | `variables` | the variables that live on between cells |
 //! | [`export`] | the runtime of programs exported from a notebook |
 
 mod bundle;
@@ -46,6 +47,8 @@ mod terminal;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttle;
+#[doc(hidden)]
+pub mod variables;
 
 pub use bundle::MimeBundle;
 pub use display::{clear_output, display};

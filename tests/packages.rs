@@ -1,4 +1,5 @@
-//! A limit for the number of packages that `taper` depends on: each is in every student's first build.
+//! The packages that are compiled: how many `taper` depends on, since each is in every student's first build,
+//! and which ones of the command are optimized.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -6,20 +7,43 @@ use std::process::Command;
 /// If you raise it, give the reason in the commit message.
 const LIMIT: usize = 140;
 
+/// What runs when rust-analyzer analyses a cell, with all that is below.
+const ANALYSIS: [&str; 3] = ["ra_ap_hir", "ra_ap_project_model", "ra_ap_vfs-notify"];
+
 #[test]
 fn taper_has_at_most_this_many_packages() {
+    let packages = below("taper");
+    assert!(
+        packages.len() <= LIMIT,
+        "taper depends on {} packages, the limit is {LIMIT}. Which one is new, and which notebook needs it?",
+        packages.len()
+    );
+}
+
+#[test]
+fn the_packages_of_rust_analyzer_that_analyse_a_cell_are_optimized() {
+    let is_analyzer = |name: &&str| name.starts_with("ra_ap_") || name.starts_with("ra-ap-");
+    let packages: Vec<BTreeSet<String>> = ANALYSIS.iter().map(|root| below(root)).collect();
+    let packages = packages.iter().flatten();
+    let expected: BTreeSet<&str> = packages
+        .filter(|package| !package.contains("(proc-macro)"))
+        .filter_map(|package| package.split(' ').next())
+        .filter(is_analyzer)
+        .collect();
+    let manifest = include_str!("../Cargo.toml");
+    let listed = manifest.lines().filter(|line| line.contains("opt-level"));
+    let listed: BTreeSet<&str> = listed
+        .filter_map(|line| line.split(' ').next())
+        .filter(is_analyzer)
+        .collect();
+    assert_eq!(listed, expected, "[profile.dev.package] in Cargo.toml");
+}
+
+/// The packages that cargo lists for this one, itself included.
+fn below(package: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--locked",
-            "-p",
-            "taper",
-            "-e",
-            "normal",
-            "--prefix",
-            "none",
-            "--no-dedupe",
-        ])
+        .args(["tree", "--locked", "-p", package, "-e", "normal"])
+        .args(["--prefix", "none", "--no-dedupe"])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .output()
         .expect("cargo starts");
@@ -29,11 +53,9 @@ fn taper_has_at_most_this_many_packages() {
         String::from_utf8_lossy(&output.stderr)
     );
     let listed = String::from_utf8_lossy(&output.stdout);
-    let packages: BTreeSet<&str> = listed.lines().collect();
-    assert!(packages.len() > 1, "cargo lists the packages:\n{listed}");
     assert!(
-        packages.len() <= LIMIT,
-        "taper depends on {} packages, the limit is {LIMIT}. Which one is new, and which notebook needs it?",
-        packages.len()
+        listed.lines().count() > 1,
+        "cargo lists the packages:\n{listed}"
     );
+    listed.lines().map(str::to_owned).collect()
 }

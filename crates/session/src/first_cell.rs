@@ -2,7 +2,7 @@
 
 use crate::image::WARM_ARGUMENT;
 use crate::session::{Session, Start};
-use crate::workspace;
+use crate::{compile, workspace};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +17,10 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     };
     let work = PathBuf::from(work);
     // SAFETY: `main` calls `hook` before it starts a thread.
-    unsafe { workspace::enter(&work) }?;
+    unsafe {
+        workspace::enter(&work)?;
+        std::env::set_var(compile::KEEP_CELLS, "1");
+    }
     let mut session = Session::start(&Start {
         work: &work,
         taper: PathBuf::from(taper),

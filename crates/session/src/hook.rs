@@ -15,7 +15,7 @@ use taper_host::process;
 pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     let (program, rest) = arguments.split_first()?;
     if let Some(tool) = StandIn::of_this_process(program) {
-        return Some(tool.run(rest));
+        return Some(tool.run(rest, &image::complete));
     }
     match rest.first()?.to_str()? {
         relay::RELAY_ARGUMENT => relay::process::run(),

@@ -5,24 +5,23 @@
 //! recorded, and made again as long as everything that cargo reads is as it was: arguments, manifest,
 //! lock file, configuration. Where there is no record, or a replay goes wrong, cargo is called.
 
+use super::kept::Kept;
 use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe};
-use super::{tools, variables};
+use super::stand_in::Complete;
+use super::{basis, memory, source, tools, variables};
 use anyhow::{Context, Result};
-use ring::digest::{Context as Digest, SHA256};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
-use taper_host::{cache, digest::hex};
 
 /// Beside the crate's manifest: the last call, as the recorder writes it.
 const RECORD: &str = "rustc-call.json";
-/// And what is made of it.
-const RECIPE: &str = "rustc-recipe.json";
+/// The source that evcxr writes.
+const SOURCE: &str = "src/lib.rs";
 
 /// `cargo build` or `cargo check`, as evcxr calls it, in the folder of the cell's crate.
 pub struct Build<'a> {
@@ -32,18 +31,13 @@ pub struct Build<'a> {
     /// Only what is wrong with the cell is asked for.
     is_check: bool,
     target: &'a str,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Noted {
-    /// What must be the same for the recipe to be right again.
-    basis: String,
-    recipe: Recipe,
+    /// The session's folder.
+    session: &'a Path,
 }
 
 impl<'a> Build<'a> {
     /// The build that these arguments of cargo ask for.
-    pub fn asked(arguments: &'a [OsString]) -> Option<Build<'a>> {
+    pub fn asked(arguments: &'a [OsString], session: &'a Path) -> Option<Build<'a>> {
         // evcxr sets `RUSTC`; a user who calls cargo does not.
         std::env::var_os("RUSTC")?;
         let mut texts = arguments.iter().filter_map(|argument| argument.to_str());
@@ -60,62 +54,71 @@ impl<'a> Build<'a> {
             arguments: arguments.iter().map(built).collect(),
             is_check,
             target,
+            session,
         })
     }
 
     /// Compiles, and writes what cargo would write.
-    pub fn run(&self) -> Result<ExitCode> {
-        let basis = self.basis();
-        let noted = noted().filter(|noted| Some(&noted.basis) == basis.as_ref());
-        let Some(Noted { recipe, .. }) = noted else {
-            return self.run_cargo(basis, true);
+    pub fn run(&self, complete: Complete) -> Result<ExitCode> {
+        let Some(basis) = basis::of(&self.arguments, self.session) else {
+            return self.run_cargo(None, true, complete);
         };
-        match recipe.make(self.is_check) {
-            Ok(Ended::Done { success, messages }) => {
+        let basis = format!("{basis}.recipe");
+        let Some(recipe) = self.recipe(&basis) else {
+            return self.run_cargo(Some(basis), true, complete);
+        };
+        match self.replay(&recipe, &basis) {
+            Ok(Some(Kept { success, messages })) => {
                 std::io::stdout().write_all(messages.as_bytes())?;
-                Ok(if success {
-                    ExitCode::SUCCESS
-                } else {
-                    ExitCode::from(101)
-                })
+                Ok(ExitCode::from(if success { 0 } else { 101 }))
             }
-            Ok(Ended::Unclear) | Err(_) => self.run_cargo(basis, !recipe.links_directly()),
+            Ok(None) | Err(_) => self.run_cargo(Some(basis), !recipe.links_directly(), complete),
         }
     }
 
-    /// A digest of what cargo reads; `None` where it may find something new every time: a package whose
-    /// source the student may be changing.
-    fn basis(&self) -> Option<String> {
-        let manifest = std::fs::read_to_string("Cargo.toml").ok()?;
-        if has_other_source(&manifest) {
-            return None;
+    /// Compiles the cell without what it does not need; `None` if something other than the cell is wrong. Where
+    /// a name was not found, rustc is asked again with all variables, since it suggests those with a similar
+    /// name.
+    fn replay(&self, recipe: &Recipe, basis: &str) -> Result<Option<Kept>> {
+        if self.is_check {
+            return Ok(recipe.make(true, self.session)?.made());
         }
-        let mut digest = Digest::new(&SHA256);
-        let mut add = |bytes: &[u8]| {
-            digest.update(&(bytes.len() as u64).to_le_bytes());
-            digest.update(bytes);
-        };
-        self.arguments
-            .iter()
-            .for_each(|argument| add(argument.as_encoded_bytes()));
-        add(manifest.as_bytes());
-        let own = variables::cargo_home().map(|home| home.join("config.toml"));
-        let files =
-            ["Cargo.lock", ".cargo/config.toml", "../.cargo/config.toml"].map(PathBuf::from);
-        for file in files.into_iter().chain(own) {
-            add(&std::fs::read(file).unwrap_or_default());
+        let whole = std::fs::read_to_string(SOURCE)?;
+        if let Some(light) = source::lighten(&whole) {
+            std::fs::write(SOURCE, &light)?;
+            if let Ended::Done(made) = self.compile(recipe, basis, &light)? {
+                return Ok(Some(made));
+            }
+            std::fs::write(SOURCE, &whole)?;
         }
-        for variable in ["RUSTFLAGS", "RUSTC"] {
-            add(std::env::var_os(variable)
-                .unwrap_or_default()
-                .as_encoded_bytes());
+        Ok(self.compile(recipe, basis, &whole)?.made())
+    }
+
+    fn compile(&self, recipe: &Recipe, basis: &str, source: &str) -> Result<Ended> {
+        let cell = basis::of_cell(basis, source);
+        if let Some(kept) = Kept::find(&cell, self.session) {
+            return Ok(Ended::Done(kept));
         }
-        Some(hex(digest))
+        let ended = recipe.make(false, self.session)?;
+        if let Ended::Done(made) = &ended {
+            made.keep(&cell, self.session)?;
+        }
+        Ok(ended)
+    }
+
+    fn recipe(&self, name: &str) -> Option<Recipe> {
+        serde_json::from_slice(&memory::read(name, self.session)?).ok()
     }
 
     /// Lets cargo do it, and keeps how it called rustc. `directly`: the next cells may be linked
     /// without `cc`.
-    fn run_cargo(&self, basis: Option<String>, directly: bool) -> Result<ExitCode> {
+    fn run_cargo(
+        &self,
+        name: Option<String>,
+        directly: bool,
+        complete: Complete,
+    ) -> Result<ExitCode> {
+        complete(&std::env::current_dir()?)?;
         let record = std::env::current_dir()?.join(RECORD);
         let _ = std::fs::remove_file(&record);
         let mut cargo = tools::cargo(&self.arguments);
@@ -126,18 +129,14 @@ impl<'a> Build<'a> {
         let status = cargo.status().context("starting cargo")?;
         // Cells are compiled in the same way whether they have errors or not. There is no record
         // if cargo found nothing to do, or stopped at another package.
-        if let (Some(basis), Some(call)) = (basis, recorded(&record)) {
+        if let (Some(name), Some(call)) = (name, recorded(&record)) {
             let linker = Linker::of(&call.arguments, self.target).filter(|_| directly);
-            let recipe = Recipe::new(call, &given, linker);
-            let noted = serde_json::to_vec(&Noted { basis, recipe })?;
-            cache::write_atomically(Path::new(RECIPE), &noted)?;
+            if let Some(recipe) = Recipe::new(call, &given, linker) {
+                memory::keep(&name, &serde_json::to_vec(&recipe)?, self.session);
+            }
         }
         Ok(tools::exit_code(status))
     }
-}
-
-fn noted() -> Option<Noted> {
-    serde_json::from_slice(&std::fs::read(RECIPE).ok()?).ok()
 }
 
 fn recorded(file: &Path) -> Option<Call> {
@@ -154,24 +153,4 @@ fn variables_of(command: &Command) -> BTreeMap<OsString, OsString> {
         };
     }
     variables
-}
-
-/// Returns whether the manifest has a path dependency besides `taper`.
-fn has_other_source(manifest: &str) -> bool {
-    let manifest: toml::Table = manifest.parse().unwrap_or_default();
-    let dependencies = manifest.get("dependencies").and_then(|d| d.as_table());
-    let mut dependencies = dependencies.into_iter().flatten();
-    dependencies.any(|(name, value)| name != "taper" && value.get("path").is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_package_in_a_folder_may_change_at_any_time() {
-        let manifest = |more| format!("[dependencies]\ntaper = {{ path = \"/a\" }}\n{more}");
-        assert!(!has_other_source(&manifest("rand = \"0.9\"")));
-        assert!(has_other_source(&manifest("mine = { path = \"../mine\" }")));
-    }
 }

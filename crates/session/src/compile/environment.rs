@@ -17,7 +17,7 @@ pub fn prepare(folder: &Path) -> Result<()> {
     let bin = programs(folder);
     cache::make(&bin)?;
     let program = std::env::current_exe()?;
-    for name in ["cargo", "rustup", recorder::NAME] {
+    for name in ["cargo", "rustc", "rustup", recorder::NAME] {
         link(&bin, name, &program)?;
     }
     Ok(())

@@ -39,6 +39,11 @@ pub fn is_error(diagnostic: &Value) -> bool {
     diagnostic["level"] == "error" && !is_count(diagnostic)
 }
 
+/// Whether it says that a name is not known.
+pub fn lacks_a_name(diagnostic: &Value) -> bool {
+    diagnostic["code"]["code"] == "E0425"
+}
+
 /// "aborting due to 2 previous errors": it has neither a place nor a code, and follows an error that has.
 fn is_count(diagnostic: &Value) -> bool {
     let text = diagnostic["message"].as_str().unwrap_or_default();

@@ -15,23 +15,29 @@
 //!   the session's compiler to evcxr.
 //!
 //! The path of a cell: the first time cargo compiles it, and calls the [`recorder`] in place of rustc.
-//! From then on the recorded call is made again ([`replay`]), with the [`linker`] named directly, and what
-//! rustc says is passed on as cargo would ([`messages`]). Before each call of cargo, the versions that the
+//! From then on the recorded call is made again ([`replay`]), without what the cell does not need
+//! ([`source`]) and with the [`linker`] named directly, and what rustc says is passed on as cargo would
+//! ([`messages`]). Before each call of cargo, the versions that the
 //! image has are kept ([`versions`]).
 //!
 //! An interrupt ends the whole of it ([`group`]).
 //!
 //! Whatever must be right rather than quick is passed on to the real ones ([`tools`]).
 
+mod basis;
 mod cell;
 mod environment;
 mod group;
+mod kept;
 mod library;
 mod linker;
+mod memory;
 mod messages;
 mod metadata;
+mod question;
 mod recorder;
 mod replay;
+mod source;
 mod stand_in;
 mod tools;
 mod variables;
@@ -39,6 +45,8 @@ mod versions;
 
 pub use environment::{enter, path_is_real, prepare};
 pub use group::Compilation;
+pub use kept::KEEP_VARIABLE as KEEP_CELLS;
 pub use library::show as show_library;
+pub use memory::FOLDER as ANSWERS;
 pub use stand_in::StandIn;
 pub use variables::{VARIABLES, cargo_home, leave, leave_with_toolchain};

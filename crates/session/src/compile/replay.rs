@@ -1,7 +1,8 @@
 //! Makes a recorded call of rustc again, for another cell.
 
+use super::kept::{Kept, library};
 use super::linker::Linker;
-use super::recorder::{CRATE, Call};
+use super::recorder::Call;
 use super::{messages, variables};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -12,40 +13,60 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// Where compiled cells are put, in the work directory. No folder of cargo's is named.
-pub const FOLDER: &str = "cells";
-
 /// What a replay is made of.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recipe {
-    arguments: Vec<OsString>,
+    arguments: Vec<String>,
     folder: PathBuf,
     /// The variables that cargo sets for this crate.
-    variables: Vec<(OsString, OsString)>,
+    variables: Vec<(String, String)>,
     /// `None`: as cargo called it.
     linker: Option<Linker>,
 }
 
 /// How a replay ended.
 pub enum Ended {
-    /// As cargo would have; these are the messages that it would have written.
-    Done { success: bool, messages: String },
+    /// As cargo would have.
+    Done(Kept),
+    /// A name was not found in the cell.
+    LacksName(Kept),
     /// Something other than the cell is wrong: cargo must be asked.
     Unclear,
 }
 
+impl Ended {
+    /// What came of the cell, if nothing else was wrong.
+    pub fn made(self) -> Option<Kept> {
+        match self {
+            Ended::Done(made) | Ended::LacksName(made) => Some(made),
+            Ended::Unclear => None,
+        }
+    }
+}
+
 impl Recipe {
-    /// From what cargo was given and what it then called.
-    pub fn new(call: Call, given: &BTreeMap<OsString, OsString>, linker: Option<Linker>) -> Recipe {
+    /// From what cargo was given and what it then called; `None` if that is not UTF-8.
+    pub fn new(
+        call: Call,
+        given: &BTreeMap<OsString, OsString>,
+        linker: Option<Linker>,
+    ) -> Option<Recipe> {
         let set_by_cargo = |(name, value): &(OsString, OsString)| {
             !is_of_make(name) && (is_cargos(name) || given.get(name) != Some(value))
         };
-        Recipe {
-            variables: call.environment.into_iter().filter(set_by_cargo).collect(),
-            arguments: call.arguments,
+        let text = |text: OsString| text.into_string().ok();
+        let variables = call.environment.into_iter().filter(set_by_cargo);
+        let variables = variables.map(|(name, value)| Some((text(name)?, text(value)?)));
+        Some(Recipe {
+            variables: variables.collect::<Option<_>>()?,
+            arguments: call
+                .arguments
+                .into_iter()
+                .map(text)
+                .collect::<Option<_>>()?,
             folder: call.folder,
             linker,
-        }
+        })
     }
 
     /// Whether the linker is called without `cc`.
@@ -54,13 +75,13 @@ impl Recipe {
     }
 
     /// Compiles the cell, or only looks for what is wrong with it.
-    pub fn make(&self, is_check: bool) -> Result<Ended> {
-        let output = self.folder.join(FOLDER);
-        std::fs::create_dir_all(&output)?;
-        let mut rustc = self.command(is_check, &output)?;
+    pub fn make(&self, is_check: bool, session: &Path) -> Result<Ended> {
+        let library = library(session);
+        let output = library.parent().context("the library is in a folder")?;
+        std::fs::create_dir_all(output)?;
+        let mut rustc = self.command(is_check, output)?;
         let mut child = rustc.spawn().context("starting rustc")?;
         let (diagnostics, status) = read(&mut child)?;
-        let library = output.join(library_name());
         let is_done = match status.code() {
             Some(0) => is_check || library.is_file(),
             Some(1) => are_about_the_cell(&diagnostics),
@@ -73,9 +94,14 @@ impl Recipe {
         if status.success() && !is_check {
             said += &messages::artifact(&library);
         }
-        Ok(Ended::Done {
+        let made = Kept {
             success: status.success(),
             messages: said,
+        };
+        let lacks_name = diagnostics.iter().any(messages::lacks_a_name);
+        Ok(match lacks_name {
+            true => Ended::LacksName(made),
+            false => Ended::Done(made),
         })
     }
 
@@ -105,10 +131,9 @@ impl Recipe {
         let mut changed = Vec::with_capacity(self.arguments.len() + 8);
         let mut rest = self.arguments.iter().skip(1);
         while let Some(argument) = rest.next() {
-            let text = argument.to_string_lossy();
-            if text == "--out-dir" {
+            if argument == "--out-dir" {
                 rest.next();
-            } else if text.starts_with("--emit=") {
+            } else if argument.starts_with("--emit=") {
                 changed.push(
                     if is_check {
                         "--emit=metadata"
@@ -117,13 +142,11 @@ impl Recipe {
                     }
                     .into(),
                 );
-            } else if text.starts_with("incremental=") && is_check {
+            } else if argument.starts_with("incremental=") && is_check {
                 // The results of a check lack the machine code that the next cell would take over.
-                let mut folder = argument.clone();
-                folder.push("/check");
-                changed.push(folder);
-            } else if !self.is_left_out(&text) {
-                changed.push(argument.clone());
+                changed.push(format!("{argument}/check").into());
+            } else if !self.is_left_out(argument) {
+                changed.push(argument.into());
             }
         }
         changed.extend(["--out-dir".into(), output.into()]);
@@ -139,11 +162,6 @@ impl Recipe {
             // It is for `cc`.
             || (self.links_directly() && argument.contains("link-arg=-fuse-ld="))
     }
-}
-
-fn library_name() -> String {
-    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-    format!("{DLL_PREFIX}{CRATE}{DLL_SUFFIX}")
 }
 
 fn read(rustc: &mut Child) -> Result<(Vec<Value>, ExitStatus)> {
@@ -205,7 +223,7 @@ mod tests {
             variable("HOME", "/home/ada"),
             variable("LD_LIBRARY_PATH", "/old"),
         ];
-        Recipe::new(call, &given.into_iter().collect(), None)
+        Recipe::new(call, &given.into_iter().collect(), None).expect("all is UTF-8")
     }
 
     #[test]

@@ -1,23 +1,28 @@
 //! This program under the names of cargo, rustup and the wrapper of rustc.
 
-use super::{cell, group, metadata, recorder, tools, variables, versions};
+use super::question::Question;
+use super::{cell, group, recorder, tools, variables, versions};
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 
 /// A program in whose place this one was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandIn {
     /// evcxr and rust-analyzer call it.
     Cargo,
+    /// rust-analyzer asks it about the target.
+    Rustc,
     /// evcxr asks it where the tools are.
     Rustup,
     /// cargo calls it in place of rustc.
     Recorder,
 }
+
+/// Copies the files that cargo reads into a work directory.
+pub type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
 /// How a shell reports a program that was interrupted.
 const STOPPED: u8 = 130;
@@ -28,41 +33,47 @@ impl StandIn {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         match Path::new(program).file_name()?.to_str()? {
             "cargo" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Cargo),
+            "rustc" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Rustc),
             "rustup" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Rustup),
             recorder::NAME if is_set(recorder::FILE_VARIABLE) => Some(StandIn::Recorder),
             _ => None,
         }
     }
 
-    /// Does what the program would do with these arguments.
-    pub fn run(self, arguments: &[OsString]) -> Result<ExitCode> {
+    /// Does what the program would do with these arguments. Calls `complete` with the work directory before
+    /// cargo builds there.
+    pub fn run(self, arguments: &[OsString], complete: Complete) -> Result<ExitCode> {
         match self {
-            StandIn::Cargo => cargo(arguments),
+            StandIn::Cargo => cargo(arguments, complete),
+            StandIn::Rustc => rustc(arguments),
             StandIn::Rustup => rustup(arguments),
             StandIn::Recorder => recorder::run(arguments),
         }
     }
 }
 
-fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
-    if let Some(session) = variables::session() {
-        versions::keep(&session);
-    }
-    if let Some(build) = cell::Build::asked(arguments) {
-        let folder = variables::session().context("a session has a folder")?;
-        return match group::lead(&folder)? {
-            Some(_leader) => build.run(),
+fn cargo(arguments: &[OsString], complete: Complete) -> Result<ExitCode> {
+    let session = variables::session().context("a session has a folder")?;
+    versions::keep(&session);
+    if let Some(build) = cell::Build::asked(arguments, &session) {
+        return match group::lead(&session)? {
+            Some(_leader) => build.run(complete),
             None => Ok(ExitCode::from(STOPPED)),
         };
     }
-    if arguments.iter().any(|argument| argument == "metadata") {
-        return seen_metadata(arguments);
+    if let Some(question) = Question::of_cargo(arguments, &session) {
+        return question.answer(&session);
     }
-    let mut command = match asked_of_rustc(arguments) {
-        Some(question) => tools::rustc(question),
-        None => tools::cargo(arguments),
-    };
-    Err(command.exec()).context("starting cargo")
+    complete(&session.join("work"))?;
+    Err(tools::cargo(arguments).exec()).context("starting cargo")
+}
+
+fn rustc(arguments: &[OsString]) -> Result<ExitCode> {
+    let session = variables::session().context("a session has a folder")?;
+    match Question::of_rustc(arguments, &session) {
+        Some(question) => question.answer(&session),
+        None => Err(tools::rustc(arguments).exec()).context("starting rustc"),
+    }
 }
 
 /// Answers `rustup which cargo` with this program and `rustup which rustc` with the session's compiler,
@@ -78,21 +89,4 @@ fn rustup(arguments: &[OsString]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     Err(tools::command("rustup", arguments).exec()).context("starting rustup")
-}
-
-fn seen_metadata(arguments: &[OsString]) -> Result<ExitCode> {
-    let mut command = tools::cargo(arguments);
-    let output = command.stderr(Stdio::inherit()).output();
-    let output = output.context("starting cargo")?;
-    let seen = metadata::seen(&output.stdout).unwrap_or(output.stdout);
-    std::io::stdout().write_all(&seen)?;
-    Ok(tools::exit_code(output.status))
-}
-
-/// `cargo rustc … --print cfg --target T -- …` asks rustc through cargo, which costs five calls of
-/// rustc instead of one.
-fn asked_of_rustc(arguments: &[OsString]) -> Option<impl Iterator<Item = &OsString>> {
-    let (first, rest) = arguments.split_first()?;
-    let is_question = first == "rustc" && rest.iter().any(|argument| argument == "--print");
-    is_question.then(|| rest.iter().filter(|argument| *argument != "--"))
 }

@@ -28,6 +28,8 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
+    // The first time cargo compiles the cells, the second time we do and keep what every session needs.
+    warm(key, &work)?;
     warm(key, &work)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())

@@ -12,13 +12,16 @@ pub(crate) fn file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let is_linked = from
-        .extension()
-        .is_some_and(|e| LINKED.iter().any(|l| e == *l));
-    if is_linked && std::fs::hard_link(from, to).is_ok() {
+    if is_linked(from) && std::fs::hard_link(from, to).is_ok() {
         return Ok(());
     }
     copy(from, to).with_context(|| format!("copying {}", from.display()))
+}
+
+/// Returns whether the file is linked and not copied.
+pub(crate) fn is_linked(file: &Path) -> bool {
+    let extension = file.extension();
+    extension.is_some_and(|extension| LINKED.iter().any(|linked| extension == *linked))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Which files of a work directory belong to an image, and where they are.
 
+use crate::compile;
 use std::path::{Component, Path};
 
 /// evcxr's work directory within the image's folder.
@@ -20,9 +21,14 @@ pub(crate) fn belongs_to_image(path: &Path) -> bool {
         || name.starts_with("libctx")
         || name.starts_with("libcode_")
         || name == "ready-for-records";
-    let kept_at_top =
-        matches!(top, Some(Component::Normal(n)) if n == "target" || n == "Cargo.lock");
+    let kept = ["target", "Cargo.lock", compile::ANSWERS];
+    let kept_at_top = matches!(top, Some(Component::Normal(n)) if kept.iter().any(|k| n == *k));
     kept_at_top && !is_of_cells
+}
+
+/// Returns whether the file is in cargo's target directory.
+pub(crate) fn is_of_cargo(path: &Path) -> bool {
+    path.starts_with("target")
 }
 
 /// Returns whether the file is the library `taper` that cells load: the copy in `debug`, where cargo

@@ -4,7 +4,8 @@
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
-//! - `clone` creates a copy for each session, so that nothing that a session writes changes the image.
+//! - `clone` gives each session links and copies of its own, so that nothing that a session writes changes
+//!   the image. Files that only cargo reads follow when cargo is called.
 
 mod build;
 mod cargo;
@@ -23,6 +24,9 @@ use taper_host::cache;
 use taper_host::checks;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
+
+/// In a work directory: leads to the image from which files are still to be copied.
+const LATER: &str = "image";
 
 /// A complete image.
 #[derive(Debug)]
@@ -126,11 +130,19 @@ impl Image {
         Ok(Condition::Damaged(file))
     }
 
-    /// Copies the image into an empty work directory.
+    /// Puts into an empty work directory what rustc reads: links to the compiled packages. What only cargo
+    /// reads, three quarters of the files, is left to [`complete`].
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
-        self.manifest
-            .files()
+        let later = work.join(LATER);
+        std::os::unix::fs::symlink(&self.folder, &later)?;
+        let is_needed = |file: &&Path| clone::is_linked(file) || !layout::is_of_cargo(file);
+        self.copy_into(work, &is_needed)
+    }
+
+    fn copy_into(&self, work: &Path, is_wanted: &dyn Fn(&&Path) -> bool) -> Result<()> {
+        let mut files = self.manifest.files().filter(is_wanted);
+        files
             .try_for_each(|file| clone::file(&self.work().join(file), &work.join(file)))
             .context("copying the compiled packages into the session's folder")
     }
@@ -147,6 +159,26 @@ impl Image {
     fn work(&self) -> PathBuf {
         self.folder.join(layout::WORK)
     }
+}
+
+/// Copies the rest of the image into a session's work directory, before cargo is called there for the first
+/// time.
+///
+/// # Errors
+///
+/// When a file cannot be copied.
+pub(crate) fn complete(work: &Path) -> Result<()> {
+    let later = work.join(LATER);
+    let Ok(folder) = std::fs::read_link(&later) else {
+        return Ok(());
+    };
+    // Without its image, cargo compiles the packages again.
+    if let Some(manifest) = Manifest::read(&folder) {
+        let _lock = Lock::shared(&folder)?;
+        let image = Image { folder, manifest };
+        image.copy_into(work, &|file| !work.join(file).exists())?;
+    }
+    Ok(std::fs::remove_file(later)?)
 }
 
 fn folder_of(key: &Key) -> Result<PathBuf> {

@@ -26,7 +26,7 @@ pub(crate) fn compile(
     interrupter: &Interrupter,
     emit: &mut dyn FnMut(Event),
 ) -> Network {
-    let Ok(manifest) = add(work, dependencies) else {
+    let (Ok(()), Ok(manifest)) = (image::complete(work), add(work, dependencies)) else {
         return Network::Needed;
     };
     let network = if image::resolves_offline(work) {
@@ -112,7 +112,7 @@ impl<'a> LiveLine<'a> {
 
     fn finish(&mut self) {
         if !self.id.is_empty() {
-            let text = format!("SourceMap in {}.", duration(self.started_at.elapsed()));
+            let text = format!("Compiled in {}.", duration(self.started_at.elapsed()));
             self.show(&text);
         }
     }

@@ -1,0 +1,79 @@
+//! Questions that evcxr and rust-analyzer ask cargo and rustc at the start of a session: what the target is,
+//! where the library is, which packages there are. The answers are the same in every session of an image, so
+//! they are asked once.
+
+use super::{basis, memory, metadata, tools};
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// A question, and how its answer is found the first time.
+pub struct Question {
+    command: Command,
+    /// Under which the answer is kept; `None` where it may change.
+    name: Option<String>,
+    /// The answer lists packages.
+    is_metadata: bool,
+}
+
+impl Question {
+    /// What these arguments ask of cargo, if they ask and do not build.
+    pub fn of_cargo(arguments: &[OsString], session: &Path) -> Option<Question> {
+        let has = |text: &str| arguments.iter().any(|argument| argument == text);
+        let is_metadata = has("metadata");
+        if is_metadata {
+            let name = basis::of(arguments, session);
+            return Some(Question {
+                command: tools::cargo(arguments),
+                name,
+                is_metadata,
+            });
+        }
+        // `cargo rustc … --print cfg --target T -- …` asks rustc through cargo, which costs five calls of
+        // rustc instead of one.
+        if arguments.first().is_some_and(|first| first == "rustc") && has("--print") {
+            let asked = arguments[1..].iter().filter(|argument| *argument != "--");
+            return Question::of_rustc(&asked.cloned().collect::<Vec<_>>(), session);
+        }
+        let is_question =
+            has("locate-project") || has("--version") || (has("config") && has("get"));
+        is_question.then(|| Question {
+            command: tools::cargo(arguments),
+            name: Some(basis::of_question(arguments, session)),
+            is_metadata,
+        })
+    }
+
+    /// What these arguments ask of rustc, if they ask and do not compile.
+    pub fn of_rustc(arguments: &[OsString], session: &Path) -> Option<Question> {
+        let asks = ["--print", "-vV", "-Vv", "--version"];
+        let is_question = arguments.iter().any(|a| asks.iter().any(|ask| a == *ask));
+        is_question.then(|| Question {
+            command: tools::rustc(arguments),
+            name: Some(basis::of_question(arguments, session)),
+            is_metadata: false,
+        })
+    }
+
+    /// Writes the answer, the kept one if there is one.
+    pub fn answer(mut self, session: &Path) -> Result<ExitCode> {
+        let name = self.name.map(|name| format!("{name}.answer"));
+        let kept = name.as_ref().and_then(|name| memory::read(name, session));
+        if let Some(kept) = kept {
+            std::io::stdout().write_all(&kept)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let output = self.command.stderr(Stdio::inherit()).output();
+        let output =
+            output.with_context(|| format!("starting {:?}", self.command.get_program()))?;
+        let seen = metadata::seen(&output.stdout).filter(|_| self.is_metadata);
+        let answer = seen.unwrap_or(output.stdout);
+        if let Some(name) = name.filter(|_| output.status.success()) {
+            memory::keep(&name, &answer, session);
+        }
+        std::io::stdout().write_all(&answer)?;
+        Ok(tools::exit_code(output.status))
+    }
+}

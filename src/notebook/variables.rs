@@ -1,0 +1,129 @@
+//! Where the variables of cells are kept between cells.
+//!
+//! evcxr writes the source of a store into each cell's crate, so that the compiler has to translate a hash
+//! map for every cell. The kernel replaces that source by an import of this module: the same
+//! functions, compiled once. A cell only converts its values.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What evcxr reads where a cell has ended with an error that `?` returned.
+pub const USER_ERROR_OCCURRED: &str = "EVCXR_ERROR_OCCURRED";
+
+/// Variables by name. The layout is that of evcxr's own store, so a cell that was compiled with that
+/// source can use it too.
+pub struct VariableStore {
+    variables: HashMap<String, Box<dyn Any>>,
+}
+
+/// Creates an empty store, which the process of the cells owns from now on.
+pub fn create_variable_store() -> *mut VariableStore {
+    Box::into_raw(Box::new(VariableStore {
+        variables: HashMap::new(),
+    }))
+}
+
+impl VariableStore {
+    /// Keeps a variable.
+    #[inline]
+    pub fn put_variable<T: 'static>(&mut self, name: &str, value: T) {
+        self.put(name, Box::new(value));
+    }
+
+    /// Returns whether the variable has this type, or does not exist. Reports one that has another type.
+    #[inline]
+    pub fn check_variable<T: 'static>(&mut self, name: &str) -> bool {
+        self.check(name, TypeId::of::<T>())
+    }
+
+    /// Removes a variable and returns its value.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such variable, or it has another type.
+    #[inline]
+    pub fn take_variable<T: 'static>(&mut self, name: &str) -> T {
+        match self.take(name).downcast() {
+            Ok(value) => *value,
+            Err(_) => other_type(name),
+        }
+    }
+
+    /// Returns what all cells share under this name, and creates it the first time.
+    ///
+    /// # Panics
+    ///
+    /// When the name belongs to something of another type.
+    pub fn lazy_arc<T: 'static, F: FnOnce() -> T>(&mut self, name: &str, create: F) -> Arc<T> {
+        if !self.variables.contains_key(name) {
+            self.put(name, Box::new(Arc::new(create())));
+        }
+        let shared = self.variables.get(name);
+        match shared.and_then(|shared| shared.downcast_ref()) {
+            Some(shared) => Arc::clone(shared),
+            None => other_type(name),
+        }
+    }
+
+    #[inline(never)]
+    fn put(&mut self, name: &str, value: Box<dyn Any>) {
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    #[inline(never)]
+    fn check(&mut self, name: &str, wanted: TypeId) -> bool {
+        let is_other = |value: &Box<dyn Any>| (**value).type_id() != wanted;
+        if !self.variables.get(name).is_some_and(is_other) {
+            return true;
+        }
+        eprintln!("The type of the variable {name} was redefined, so was lost.");
+        // evcxr reads this line.
+        println!("EVCXR_VARIABLE_CHANGED_TYPE:{name}");
+        false
+    }
+
+    #[inline(never)]
+    fn take(&mut self, name: &str) -> Box<dyn Any> {
+        let value = self.variables.remove(name);
+        value.unwrap_or_else(|| panic!("the variable `{name}` has gone missing"))
+    }
+}
+
+#[cold]
+fn other_type(name: &str) -> ! {
+    panic!("the variable `{name}` has another type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store() -> Box<VariableStore> {
+        // SAFETY: the pointer was made from a box, and is used once.
+        unsafe { Box::from_raw(create_variable_store()) }
+    }
+
+    #[test]
+    fn a_variable_comes_back_with_its_type() {
+        let mut store = store();
+        store.put_variable("x", 2_u8);
+        assert!(store.check_variable::<u8>("x") && store.check_variable::<u8>("absent"));
+        assert!(!store.check_variable::<i8>("x"));
+        assert_eq!(store.take_variable::<u8>("x"), 2);
+    }
+
+    #[test]
+    fn what_is_shared_is_created_once() {
+        let mut store = store();
+        let first = store.lazy_arc("runtime", || 1);
+        let second = store.lazy_arc("runtime", || 2);
+        assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[test]
+    #[should_panic(expected = "`x` has gone missing")]
+    fn a_missing_variable_is_named() {
+        store().take_variable::<u8>("x");
+    }
+}
