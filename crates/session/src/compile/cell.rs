@@ -8,24 +8,28 @@
 use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe};
-use super::{tools, variables};
-use anyhow::{Context, Result};
+use super::{source, tools, variables};
+use crate::error::{Error, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use taper_host::error::Context as _;
 use taper_host::{cache, digest::hex};
 
 /// Beside the crate's manifest: the last call, as the recorder writes it.
 const RECORD: &str = "rustc-call.json";
 /// And what is made of it.
 const RECIPE: &str = "rustc-recipe.json";
+/// All messages of the last compilation, in cargo's form: evcxr reads the errors alone, and some of their notes
+/// in place of the error.
+pub(crate) const MESSAGES: &str = "rustc-messages.json";
 
 /// `cargo build` or `cargo check`, as evcxr calls it, in the folder of the cell's crate.
-pub struct Build<'a> {
+pub(crate) struct Build<'a> {
     /// Those of `cargo build` in either case: a check that reads what builds have compiled spares
     /// every student to have all packages checked too.
     arguments: Vec<OsString>,
@@ -43,7 +47,7 @@ struct Noted {
 
 impl<'a> Build<'a> {
     /// The build that these arguments of cargo ask for.
-    pub fn asked(arguments: &'a [OsString]) -> Option<Build<'a>> {
+    pub(crate) fn asked(arguments: &'a [OsString]) -> Option<Build<'a>> {
         // evcxr sets `RUSTC`; a user who calls cargo does not.
         std::env::var_os("RUSTC")?;
         let mut texts = arguments.iter().filter_map(|argument| argument.to_str());
@@ -64,7 +68,8 @@ impl<'a> Build<'a> {
     }
 
     /// Compiles, and writes what cargo would write.
-    pub fn run(&self) -> Result<ExitCode> {
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        source::improve(Path::new("."));
         let basis = self.basis();
         let noted = noted().filter(|noted| Some(&noted.basis) == basis.as_ref());
         let Some(Noted { recipe, .. }) = noted else {
@@ -72,7 +77,7 @@ impl<'a> Build<'a> {
         };
         match recipe.make(self.is_check) {
             Ok(Ended::Done { success, messages }) => {
-                std::io::stdout().write_all(messages.as_bytes())?;
+                pass_on(messages.as_bytes())?;
                 Ok(if success {
                     ExitCode::SUCCESS
                 } else {
@@ -116,24 +121,37 @@ impl<'a> Build<'a> {
     /// Lets cargo do it, and keeps how it called rustc. `directly`: the next cells may be linked
     /// without `cc`.
     fn run_cargo(&self, basis: Option<String>, directly: bool) -> Result<ExitCode> {
-        let record = std::env::current_dir()?.join(RECORD);
+        let folder = std::env::current_dir();
+        let record = folder.map_err(Error::system("find the current folder"))?;
+        let record = record.join(RECORD);
         let _ = std::fs::remove_file(&record);
         let mut cargo = tools::cargo(&self.arguments);
         if let Some(recorder) = variables::program(recorder::NAME) {
             recorder::attach(&mut cargo, &recorder, &record);
         }
         let given = variables_of(&cargo);
-        let status = cargo.status().context("starting cargo")?;
+        cargo.stderr(Stdio::inherit());
+        let output = cargo.output().starting(cargo.get_program())?;
+        pass_on(&output.stdout)?;
         // Cells are compiled in the same way whether they have errors or not. There is no record
         // if cargo found nothing to do, or stopped at another package.
         if let (Some(basis), Some(call)) = (basis, recorded(&record)) {
             let linker = Linker::of(&call.arguments, self.target).filter(|_| directly);
             let recipe = Recipe::new(call, &given, linker);
-            let noted = serde_json::to_vec(&Noted { basis, recipe })?;
+            let noted = serde_json::to_vec(&Noted { basis, recipe });
+            let noted = noted.map_err(Error::json("a call of rustc"))?;
             cache::write_atomically(Path::new(RECIPE), &noted)?;
         }
-        Ok(tools::exit_code(status))
+        Ok(tools::exit_code(output.status))
     }
+}
+
+/// Writes the messages to evcxr, and into a file for the session.
+fn pass_on(messages: &[u8]) -> Result<()> {
+    // Without the file, the session shows what evcxr makes of the messages.
+    let _ = std::fs::write(MESSAGES, messages);
+    let written = std::io::stdout().write_all(messages);
+    written.map_err(Error::system("pass on the compiler's messages"))
 }
 
 fn noted() -> Option<Noted> {

@@ -16,7 +16,8 @@
 //!
 //! The path of a cell: the first time cargo compiles it, and calls the [`recorder`] in place of rustc.
 //! From then on the recorded call is made again ([`replay`]), with the [`linker`] named directly, and what
-//! rustc says is passed on as cargo would ([`messages`]). Before each call of cargo, the versions that the
+//! rustc says is passed on as cargo would ([`messages`]). What evcxr writes around a cell is improved before
+//! ([`source`]). Before each call of cargo, the versions that the
 //! image has are kept ([`versions`]).
 //!
 //! An interrupt ends the whole of it ([`group`]).
@@ -32,13 +33,17 @@ mod messages;
 mod metadata;
 mod recorder;
 mod replay;
+mod source;
 mod stand_in;
 mod tools;
 mod variables;
 mod versions;
 
-pub use environment::{enter, path_is_real, prepare};
-pub use group::Compilation;
-pub use library::show as show_library;
-pub use stand_in::StandIn;
-pub use variables::{VARIABLES, cargo_home, leave, leave_with_toolchain};
+pub(crate) use cell::MESSAGES;
+pub use environment::path_is_real;
+pub(crate) use environment::{enter, prepare};
+pub(crate) use group::Compilation;
+pub(crate) use library::show as show_library;
+pub(crate) use stand_in::StandIn;
+pub use variables::cargo_home;
+pub(crate) use variables::{VARIABLES, leave, leave_with_toolchain};

@@ -3,7 +3,7 @@
 use super::linker::Linker;
 use super::recorder::{CRATE, Call};
 use super::{messages, variables};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,13 +11,14 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use taper_host::error::Context as _;
 
 /// Where compiled cells are put, in the work directory. No folder of cargo's is named.
-pub const FOLDER: &str = "cells";
+pub(crate) const FOLDER: &str = "cells";
 
 /// What a replay is made of.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     arguments: Vec<OsString>,
     folder: PathBuf,
     /// The variables that cargo sets for this crate.
@@ -27,7 +28,7 @@ pub struct Recipe {
 }
 
 /// How a replay ended.
-pub enum Ended {
+pub(crate) enum Ended {
     /// As cargo would have; these are the messages that it would have written.
     Done { success: bool, messages: String },
     /// Something other than the cell is wrong: cargo must be asked.
@@ -36,7 +37,11 @@ pub enum Ended {
 
 impl Recipe {
     /// From what cargo was given and what it then called.
-    pub fn new(call: Call, given: &BTreeMap<OsString, OsString>, linker: Option<Linker>) -> Recipe {
+    pub(crate) fn new(
+        call: Call,
+        given: &BTreeMap<OsString, OsString>,
+        linker: Option<Linker>,
+    ) -> Recipe {
         let set_by_cargo = |(name, value): &(OsString, OsString)| {
             !is_of_make(name) && (is_cargos(name) || given.get(name) != Some(value))
         };
@@ -49,16 +54,16 @@ impl Recipe {
     }
 
     /// Whether the linker is called without `cc`.
-    pub fn links_directly(&self) -> bool {
+    pub(crate) fn links_directly(&self) -> bool {
         self.linker.is_some()
     }
 
     /// Compiles the cell, or only looks for what is wrong with it.
-    pub fn make(&self, is_check: bool) -> Result<Ended> {
+    pub(crate) fn make(&self, is_check: bool) -> Result<Ended> {
         let output = self.folder.join(FOLDER);
-        std::fs::create_dir_all(&output)?;
+        std::fs::create_dir_all(&output).on_file("create", &output)?;
         let mut rustc = self.command(is_check, &output)?;
-        let mut child = rustc.spawn().context("starting rustc")?;
+        let mut child = rustc.spawn().starting(rustc.get_program())?;
         let (diagnostics, status) = read(&mut child)?;
         let library = output.join(library_name());
         let is_done = match status.code() {
@@ -80,10 +85,8 @@ impl Recipe {
     }
 
     fn command(&self, is_check: bool, output: &Path) -> Result<Command> {
-        let (program, _) = self
-            .arguments
-            .split_first()
-            .context("a call has a program")?;
+        let call_of_rustc = Error::Arguments("a call of rustc");
+        let program = self.arguments.first().ok_or(call_of_rustc)?;
         let mut rustc = Command::new(program);
         variables::leave(&mut rustc);
         for (name, _) in std::env::vars_os() {
@@ -147,17 +150,19 @@ fn library_name() -> String {
 }
 
 fn read(rustc: &mut Child) -> Result<(Vec<Value>, ExitStatus)> {
-    let said = BufReader::new(rustc.stderr.take().context("it is piped")?);
+    let said = BufReader::new(rustc.stderr.take().expect("it is piped"));
     let mut diagnostics = Vec::new();
     for line in said.split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
+        let line = line.map_err(Error::system("read the compiler's messages"))?;
+        let line = String::from_utf8_lossy(&line).into_owned();
         match messages::read(&line) {
             messages::Line::Diagnostic(message) => diagnostics.push(message),
             messages::Line::Internal => {}
             messages::Line::Text => eprintln!("{line}"),
         }
     }
-    Ok((diagnostics, rustc.wait()?))
+    let status = rustc.wait().map_err(Error::system("wait for rustc"))?;
+    Ok((diagnostics, status))
 }
 
 /// Whether every error points into a source, and there is one.

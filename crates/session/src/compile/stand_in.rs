@@ -1,16 +1,17 @@
 //! This program under the names of cargo, rustup and the wrapper of rustc.
 
 use super::{cell, group, metadata, recorder, tools, variables, versions};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
+use taper_host::error::Context as _;
 
 /// A program in whose place this one was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StandIn {
+pub(crate) enum StandIn {
     /// evcxr and rust-analyzer call it.
     Cargo,
     /// evcxr asks it where the tools are.
@@ -24,7 +25,7 @@ const STOPPED: u8 = 130;
 
 impl StandIn {
     /// The program under whose name this process was started.
-    pub fn of_this_process(program: &OsStr) -> Option<StandIn> {
+    pub(crate) fn of_this_process(program: &OsStr) -> Option<StandIn> {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         match Path::new(program).file_name()?.to_str()? {
             "cargo" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Cargo),
@@ -35,7 +36,7 @@ impl StandIn {
     }
 
     /// Does what the program would do with these arguments.
-    pub fn run(self, arguments: &[OsString]) -> Result<ExitCode> {
+    pub(crate) fn run(self, arguments: &[OsString]) -> Result<ExitCode> {
         match self {
             StandIn::Cargo => cargo(arguments),
             StandIn::Rustup => rustup(arguments),
@@ -49,8 +50,10 @@ fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
         versions::keep(&session);
     }
     if let Some(build) = cell::Build::asked(arguments) {
-        let folder = variables::session().context("a session has a folder")?;
-        return match group::lead(&folder)? {
+        let no_session = Error::Variable(variables::SESSION_VARIABLE);
+        let folder = variables::session().ok_or(no_session)?;
+        let leader = group::lead(&folder).map_err(Error::system("lead a compilation"))?;
+        return match leader {
             Some(_leader) => build.run(),
             None => Ok(ExitCode::from(STOPPED)),
         };
@@ -62,7 +65,7 @@ fn cargo(arguments: &[OsString]) -> Result<ExitCode> {
         Some(question) => tools::rustc(question),
         None => tools::cargo(arguments),
     };
-    Err(command.exec()).context("starting cargo")
+    Ok(Err(command.exec()).starting("cargo")?)
 }
 
 /// Answers `rustup which cargo` with this program and `rustup which rustc` with the session's compiler,
@@ -77,15 +80,16 @@ fn rustup(arguments: &[OsString]) -> Result<ExitCode> {
         println!("{}", program.display());
         return Ok(ExitCode::SUCCESS);
     }
-    Err(tools::command("rustup", arguments).exec()).context("starting rustup")
+    Ok(Err(tools::command("rustup", arguments).exec()).starting("rustup")?)
 }
 
 fn seen_metadata(arguments: &[OsString]) -> Result<ExitCode> {
     let mut command = tools::cargo(arguments);
     let output = command.stderr(Stdio::inherit()).output();
-    let output = output.context("starting cargo")?;
+    let output = output.starting("cargo")?;
     let seen = metadata::seen(&output.stdout).unwrap_or(output.stdout);
-    std::io::stdout().write_all(&seen)?;
+    let written = std::io::stdout().write_all(&seen);
+    written.map_err(Error::system("pass on what cargo printed"))?;
     Ok(tools::exit_code(output.status))
 }
 

@@ -13,7 +13,7 @@ mod key;
 mod layout;
 mod manifest;
 
-use anyhow::{Context, Result};
+use crate::error::Result;
 pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
@@ -129,10 +129,9 @@ impl Image {
     /// Copies the image into an empty work directory.
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
-        self.manifest
-            .files()
-            .try_for_each(|file| clone::file(&self.work().join(file), &work.join(file)))
-            .context("copying the compiled packages into the session's folder")
+        let mut files = self.manifest.files();
+        files.try_for_each(|file| clone::file(&self.work().join(file), &work.join(file)))?;
+        Ok(())
     }
 
     /// Returns the path of the library `taper` in a copy of this image.
