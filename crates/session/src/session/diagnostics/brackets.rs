@@ -45,7 +45,11 @@ pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
 /// Returns the place from which on evcxr would drop the cell's lines without an error: a bracket that closes
 /// nothing, a comment without an end, a `let` without a name.
 pub(crate) fn dropped(cell: &str) -> Option<Diagnostic> {
-    let rust = blank_out(cell, |line| line.trim_start().starts_with(':'));
+    let is_command = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with(':') && !line.starts_with("::")
+    };
+    let rust = blank_out(cell, is_command);
     let mut at = 0;
     for token in tokenize(&rust, FrontmatterAllowed::No) {
         if let TokenKind::BlockComment {
@@ -126,6 +130,7 @@ mod tests {
             "\"}\" // )",
             "let x = 1;",
             "if let Some(x) = y {}",
+            "::std::mem::drop(\n1\n);",
             "let",
         ] {
             assert_eq!(at(cell), (cell == "let").then_some((1, 1)), "{cell}");
