@@ -15,8 +15,10 @@ pub(crate) fn described<T: Display>(error: &T) -> String {
         (error.to_string(), of_io(error.kind()))
     } else if let Some(error) = as_type::<_, Box<dyn std::error::Error>>(error) {
         return of_any(&**error);
-    } else if is_same::<T, ParseIntError>() || is_same::<T, ParseFloatError>() {
-        (error.to_string(), Some(NOT_A_NUMBER))
+    } else if is_same::<T, ParseIntError>() {
+        (error.to_string(), Some(NOT_AN_INTEGER))
+    } else if is_same::<T, ParseFloatError>() {
+        (error.to_string(), Some(NOT_A_FLOAT))
     } else {
         (error.to_string(), None)
     };
@@ -34,7 +36,10 @@ pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-const NOT_A_NUMBER: &str =
+const NOT_A_FLOAT: &str =
+    "The text is not a number. Remove spaces with `.trim()`, and write a point, not a comma.";
+
+const NOT_AN_INTEGER: &str =
     "The text is not a number of this type. Remove spaces with `.trim()`; `\"1.5\"` needs `f64`.";
 
 /// Adds the advice as a second line to a message of one line.
@@ -87,7 +92,7 @@ fn of_candle(error: &Error) -> Option<&'static str> {
         Error::EmptyTensor { .. } => "The tensor has no elements; `.dims()` returns its shape.",
         Error::BackwardNotSupported { .. } => "Candle cannot compute the gradient of this operation. Use another one, or `.detach()` what needs no gradient.",
         Error::CannotFindTensor { .. } => "The file has no tensor of this name.",
-        Error::ParseInt(_) => NOT_A_NUMBER,
+        Error::ParseInt(_) => NOT_AN_INTEGER,
         Error::Io(error) => return of_io(error.kind()),
         Error::Cuda(error) => return of_the_driver(&error.to_string()),
         _ => return None,
