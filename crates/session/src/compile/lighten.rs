@@ -119,8 +119,8 @@ mod tests {
 
     fn source(user_code: &str) -> String {
         format!(
-            "use taper::prelude::*;\nmod evcxr_internal_runtime {{\npub struct VariableStore {{}} // of which cells keep one\n\
-             pub(crate) fn create_variable_store() {{}}\n}}\n#[unsafe(no_mangle)]\n\
+            "use taper::prelude::*;\nmod evcxr_internal_runtime {{\npub struct VariableStore {{ variables: std::collections::HashMap }}\n\
+             pub fn create_variable_store() {{}}\n}}\n#[unsafe(no_mangle)]\n\
              pub extern \"C\" fn run_user_code_3(\n{{let mut vars_ok = true;\n\
              vars_ok &= evcxr_variable_store.check_variable::<Tensor>(stringify!(loss));\n\
              vars_ok &= evcxr_variable_store.check_variable::<u8>(stringify!(x));\n\
