@@ -36,8 +36,16 @@ impl<'a> Cell<'a> {
             dependencies: commands()
                 .filter_map(|(name, rest)| (name == ":dep").then(|| dependency(rest))?)
                 .collect(),
-            rest: blank_out(code, is_ours),
+            rest: indented(blank_out(code, is_ours)),
         }
+    }
+}
+
+/// Puts a space before each `!` at the begin of a line: evcxr would run the line as a shell command.
+fn indented(code: Cow<'_, str>) -> Cow<'_, str> {
+    match code.starts_with('!') || code.contains("\n!") {
+        true => Cow::Owned(format!("\n{code}").replace("\n!", "\n !").split_off(1)),
+        false => code,
     }
 }
 
@@ -124,7 +132,7 @@ mod tests {
     fn a_line_that_negates_a_variable_is_rust() {
         let cell = Cell::with_rust("!flag\n!ls", |rest| rest == "flag");
         assert_eq!(cell.shell, ["ls"]);
-        assert_eq!(cell.rest.lines().next(), Some("!flag"));
+        assert_eq!(cell.rest.lines().next(), Some(" !flag"));
     }
 
     #[test]
