@@ -42,7 +42,7 @@ enum Taper {
     GpuCheck(commands::gpu_check::Arguments),
     /// Run a session behind two pipes: cells in, events out, both as lines of JSON
     #[command(hide = true)]
-    Events,
+    Events(commands::events::Arguments),
     /// Run the kernel, as Jupyter starts it
     Kernel(commands::kernel::Arguments),
 }
@@ -84,7 +84,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Cuda(arguments) => commands::cuda::run(arguments),
         Taper::GpuCheck(arguments) => commands::gpu_check::run(arguments),
         Taper::Doctor => commands::doctor::run(),
-        Taper::Events => commands::events::run(),
+        Taper::Events(arguments) => commands::events::run(arguments),
         Taper::Kernel(arguments) => commands::kernel::run(arguments),
     }
 }

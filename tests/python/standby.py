@@ -50,6 +50,7 @@ def cells_process(kernel: Kernel) -> psutil.Process:
 class Standby(unittest.TestCase):
     def setUp(self):
         os.environ["TAPER_STANDBY"] = str(SHORT)
+        os.environ["MILK"] = "oat"
 
     def tearDown(self):
         for spare in spares():
@@ -66,16 +67,21 @@ class Standby(unittest.TestCase):
     def test_adoption_is_like_a_start(self):
         spare = self.start_one()
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "TEA": "green"}
+            environment = {**os.environ, "TEA": "green", "PATH": os.environ["PATH"] + ":/tea"}
+        del environment["MILK"]
             with Kernel(cwd=folder, env=environment) as kernel:
                 self.assertIn(spare, cells_process(kernel).parents())
                 here = kernel.run("std::env::current_dir()?.to_string_lossy().into_owned()").value()
                 self.assertEqual(here, f'"{folder}"')
                 self.assertEqual(kernel.run('std::env::var("TEA")?').value(), '"green"')
+                self.assertEqual(kernel.run('std::env::var("MILK").is_ok()').value(), "false")
+                self.assertEqual(kernel.run('std::env::var("PATH")?.ends_with(":/tea")').value(), "true")
+                shell = "!test $TEA = green && test -z $MILK && echo $PATH | grep -q ':/tea$'"
+                self.assertEqual(kernel.run(shell).reply["status"], "ok")
                 # The variables of the warm-up are gone.
                 self.assertEqual(kernel.run("warm").reply["ename"], "CompileError")
                 first = kernel.run("let mine = 2;")
-                self.assertEqual(first.reply["execution_count"], 5)
+                self.assertEqual(first.reply["execution_count"], 8)
                 self.restart(kernel)
         self.assertFalse(spare.is_running())
 

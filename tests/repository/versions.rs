@@ -43,3 +43,25 @@ fn users_choose_their_toolchain() {
         );
     }
 }
+
+/// `cargo install` without `--locked` takes the newest releases that the manifests allow, and evcxr's do not
+/// compile with them.
+#[test]
+fn packages_that_must_not_be_newer_are_pinned_in_the_manifest() {
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("Cargo.toml is TOML");
+    let lock: toml::Table = read("Cargo.lock").parse().expect("Cargo.lock is TOML");
+    let locked = lock["package"].as_array().expect("packages");
+    let salsas = locked.iter().filter_map(|package| {
+        let name = package["name"].as_str()?;
+        name.starts_with("salsa")
+            .then_some((name, &package["version"]))
+    });
+    let mut count = 0;
+    for (name, version) in salsas {
+        let version = format!("={}", version.as_str().expect("a version"));
+        let pinned = &manifest["workspace"]["dependencies"][name]["version"];
+        assert_eq!(pinned.as_str(), Some(version.as_str()), "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}

@@ -1,6 +1,6 @@
 //! Cells that are interrupted.
 
-use crate::common::events::{error, out, session, value};
+use crate::common::events::{err, error, out, session, value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -80,4 +80,87 @@ fn a_cell_that_removes_all_variables_ends() {
     let code = "for (name, _) in std::env::vars_os() { unsafe { std::env::remove_var(name) } }";
     assert!(session.run(code).is_empty());
     assert_eq!(session.run("1 + 1"), [value("2")]);
+}
+
+/// What a cell does to its standard streams does not keep its end from the session.
+#[test]
+fn a_cell_that_closes_its_streams_ends() {
+    let mut session = session();
+    let functions = "unsafe extern \"C\" { safe fn close(fd: i32) -> i32; safe fn dup(fd: i32) -> i32; \
+         safe fn dup2(from: i32, to: i32) -> i32; }";
+    let call = |code: &str| format!("{functions}\n{code}");
+    session.run("let stopping_d = 43;");
+    for fd in [0, 1, 2] {
+        assert_eq!(
+            session.run(&call(&format!("close({fd});"))),
+            [] as [serde_json::Value; 0]
+        );
+        let ran = session.run("println!(\"out\");\neprintln!(\"err\");");
+        assert_eq!(ran, [out("out\n"), err("err\n")], "after close({fd})");
+    }
+    session.run(&call("let stopping_out = dup(1);\ndup2(2, 1);"));
+    assert_eq!(session.run("println!(\"out\");"), [err("out\n")]);
+    session.run(&call("dup2(stopping_out, 1);\nclose(stopping_out);"));
+    assert_eq!(session.run("println!(\"{stopping_d}\");"), [out("43\n")]);
+}
+
+/// A process that cannot report to the session any more ends, and the next one works.
+#[test]
+fn a_cell_that_closes_all_descriptors_ends() {
+    let mut session = session();
+    let code =
+        "unsafe extern \"C\" { safe fn close(fd: i32) -> i32; }\nfor fd in 0..1024 { close(fd); }";
+    let ran = session.run(code);
+    assert_eq!(
+        ran.last().expect("an error")["name"],
+        "ProcessEnded",
+        "{ran:?}"
+    );
+    assert_eq!(session.run("1 + 1"), [value("2")]);
+}
+
+#[test]
+fn a_cell_that_removes_its_folder_ends() {
+    let mut session = session();
+    session.run(
+        "let stopping_home = std::env::current_dir()?;\nlet gone = std::env::temp_dir().join(format!(\"gone-{}\", std::process::id()));\n\
+         std::fs::create_dir(&gone)?;\nstd::env::set_current_dir(&gone)?;\nstd::fs::remove_dir(&gone)?;",
+    );
+    assert_eq!(session.run("1 + 1"), [value("2")]);
+    session.run("std::env::set_current_dir(&stopping_home)?;");
+}
+
+/// What the analysis could not finish is refused at once; what takes it long is given up.
+#[test]
+fn the_analysis_of_a_cell_can_be_interrupted() {
+    let mut session = session();
+    session.run("let stopping_e = 44;");
+    let many: String = (0..10_000)
+        .map(|n| format!("let many_{n} = {n};\n"))
+        .collect();
+    let nested = format!("{}1{}", "(".repeat(20_000), ")".repeat(20_000));
+    for code in [&many, &nested] {
+        let began = Instant::now();
+        let ran = session.run(code);
+        assert_eq!(ran[0]["name"], "CellTooLarge");
+        assert!(
+            began.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            began.elapsed()
+        );
+    }
+    // Seconds of type inference, before the compiler is called.
+    let slow: String = (0..150)
+        .map(|n| format!("let slow_{n} = (0..9).map(|i| (i, {n})).collect::<Vec<(i32, i32)>>();\n"))
+        .collect();
+    let after = Duration::from_millis(300);
+    let began = Instant::now();
+    let request = json!({ "code": slow, "interrupt_after": after.as_millis() as u64 });
+    let ran = session.run_with(request, |_| {});
+    let took = began.elapsed() - after;
+    assert_eq!(ran, [error("Interrupted", KEPT, 0, &[])]);
+    assert!(took < Duration::from_millis(1000), "{took:?}");
+    // The analysis itself cannot be stopped: the next cell waits for its end.
+    let ran = session.run("stopping_e");
+    assert_eq!(ran.last(), Some(&value("44")));
 }

@@ -6,6 +6,7 @@ mod killed;
 mod missing;
 mod place;
 mod stand_in;
+mod toolchain;
 
 use place::{Place, Running};
 use std::fs::{self, File};

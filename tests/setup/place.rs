@@ -2,6 +2,7 @@
 
 use super::stand_in::home;
 use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
@@ -75,6 +76,10 @@ impl Place {
         Some(images.next()?.ok()?.path().join("work"))
     }
 
+    pub(crate) fn images(&self) -> usize {
+        fs::read_dir(self.cache().join("images")).map_or(0, Iterator::count)
+    }
+
     /// A file below the image's work directory whose name begins and ends like this.
     pub(crate) fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
         find(&self.image()?, &|name| {
@@ -136,6 +141,7 @@ impl Place {
         }
         Call {
             command,
+            input: Stdio::null(),
             // A file, because a process that outlives the command would keep a pipe open.
             output: tempfile::NamedTempFile::new_in(self.path())
                 .expect("a file")
@@ -186,6 +192,7 @@ impl Place {
 /// A call that has not begun.
 pub(crate) struct Call {
     command: Command,
+    input: Stdio,
     output: tempfile::TempPath,
 }
 
@@ -195,9 +202,30 @@ impl Call {
         self
     }
 
+    /// With one more argument.
+    pub(crate) fn argument(mut self, argument: &Path) -> Call {
+        self.command.arg(argument);
+        self
+    }
+
+    /// In another folder.
+    pub(crate) fn inside(mut self, folder: &Path) -> Call {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// Without a variable.
     pub(crate) fn without(mut self, name: &str) -> Call {
         self.command.env_remove(name);
+        self
+    }
+
+    /// With this text on standard input.
+    pub(crate) fn input(mut self, text: &str) -> Call {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(text.as_bytes()).expect("it is written");
+        file.rewind().expect("it is read from its beginning");
+        self.input = file.into();
         self
     }
 
@@ -208,11 +236,7 @@ impl Call {
     pub(crate) fn start(mut self) -> Running {
         let output = File::create(&self.output).expect("the output's file");
         let errors = output.try_clone().expect("the output's file");
-        let command = self
-            .command
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
+        let command = self.command.stdin(self.input).stdout(output).stderr(errors);
         Running {
             child: command.spawn().expect("the command starts"),
             output: self.output,

@@ -10,7 +10,7 @@ use finding::{Finding, SET_UP, State};
 use std::process::ExitCode;
 use taper_host::progress::Console;
 use taper_host::python::interpreter;
-use taper_host::{cache, checks, toolchain};
+use taper_host::{cache, checks, library_source, toolchain};
 use taper_session::image::{Condition, Image};
 use taper_session::image_key;
 
@@ -23,7 +23,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         ),
         finding(
             "Rust's library source",
-            checks::rust_src().map(|p| p.display().to_string()),
+            library_source::find().map(|p| p.display().to_string()),
         ),
         finding("C compiler", checks::c_compiler()),
         finding(

@@ -25,11 +25,21 @@ struct Request {
     input: Option<String>,
 }
 
-pub(crate) fn run() -> Result<ExitCode> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Build what is missing within the first cell, as the kernel does
+    #[arg(long)]
+    defer: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() }?;
-    let mut session = taper_session::start_session(work, &mut Console::new())?;
+    let mut session: Box<dyn Evaluator> = match arguments.defer {
+        true => taper_session::start_or_defer(work, || ())?,
+        false => Box::new(taper_session::start_session(work, &mut Console::new())?),
+    };
     for line in std::io::stdin().lock().lines() {
         let request: Request =
             serde_json::from_str(&line?).context("a request is one line of JSON")?;

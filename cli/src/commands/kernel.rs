@@ -3,7 +3,6 @@
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use taper_host::progress::Console;
 use taper_kernel::{serve, spare};
 use taper_session::workspace::Workspace;
 
@@ -23,9 +22,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     unsafe { work.enter() }?;
     let folder = work.path();
     serve(&arguments.connection_file, move || {
-        let session = taper_session::start_session(work, &mut Console::new())?;
-        spare::start_later();
-        Ok(Box::new(session))
+        Ok(taper_session::start_or_defer(work, spare::start_later)?)
     })?;
     // A cell may still be running; its processes end with this one.
     Workspace::remove(&folder);

@@ -8,6 +8,7 @@ use taper_host::checkout;
 use taper_host::checks;
 use taper_host::gpu::{self, Target, smi::Capability};
 use taper_host::progress::{Console, Progress};
+use taper_host::toolchain;
 use taper_session::image::{Condition, Image};
 
 #[derive(Debug, clap::Args)]
@@ -36,6 +37,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut progress = Console::new();
+    toolchain::choose()?;
     // Before anything that takes long: compilers are needed in any case.
     checks::compiler()?;
     checks::c_compiler()?;

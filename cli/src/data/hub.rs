@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use taper_host::digest::hex;
-use taper_host::progress::{Progress, Step};
+use taper_host::progress::{Progress, Step, at_the_same_speed};
 use ureq::http::header::{self, HeaderMap};
 use ureq::http::{Response, StatusCode};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -170,13 +170,16 @@ impl Hub {
 
 fn step(path: &Path, have: u64, total: u64, start: Instant) -> Step {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let (done, total) = (have / MEGABYTE, total.div_ceil(MEGABYTE));
+    let (done, total, elapsed) = (done as usize, total as usize, start.elapsed());
     Step {
         verb: "Downloading",
         name: folder.to_string_lossy().into_owned(),
-        done: (have / MEGABYTE) as usize,
-        total: total.div_ceil(MEGABYTE) as usize,
+        done,
+        total,
         unit: " MB",
-        elapsed: start.elapsed(),
+        elapsed,
+        remaining: at_the_same_speed(done, total, elapsed),
     }
 }
 

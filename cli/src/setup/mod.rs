@@ -9,6 +9,7 @@ use std::path::Path;
 use taper_host::checkout;
 use taper_host::gpu;
 use taper_host::progress::Progress;
+use taper_host::toolchain;
 use taper_session::image::Image;
 
 /// Sets up what is missing: Jupyter (unless `named`), the kernelspec, and the image for the chosen
@@ -22,5 +23,7 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
     kernelspec::install(&jupyter.data_folder()?)?;
     gpu::settings(&checkout::folder(), progress)?;
     Image::ensure(&taper_session::image_key()?, progress)?;
+    // A kernel that a desktop starts has another PATH, and needs the image that was just built.
+    toolchain::get()?.remember()?;
     Ok(jupyter)
 }

@@ -91,6 +91,8 @@ pub enum Record {
         /// The digest of its source.
         digest: String,
     },
+    /// The compiled cell begins to run.
+    Begin,
     /// The cell has ended.
     Complete,
     /// The process of the cells has ended.
@@ -122,7 +124,8 @@ impl Record {
     }
 }
 
-/// Returns the event that a front receives for a record; `None` for those about the end of a cell.
+/// Returns the event that a front receives for a record; `None` for those about the beginning and the end
+/// of a cell.
 pub fn events_of(record: Record) -> Option<Event> {
     Some(match record {
         Record::Text { stream, text } => Event::Text { stream, text },
@@ -143,6 +146,7 @@ pub fn events_of(record: Record) -> Option<Event> {
         } => thread_panic(thread.as_deref(), None, &message),
         Record::Panic { .. }
         | Record::Failed { .. }
+        | Record::Begin
         | Record::Complete
         | Record::Ended(_)
         | Record::Cell { .. } => return None,

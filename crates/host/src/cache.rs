@@ -14,8 +14,26 @@ pub fn folder() -> Result<PathBuf> {
         Some(folder) => PathBuf::from(folder),
         None => dirs::cache_dir().ok_or(Error::NoCacheFolder)?.join("taper"),
     };
+    unicode(
+        "the cache folder",
+        &folder,
+        "Name another one with TAPER_CACHE.",
+    )?;
     make(&folder)?;
     folder.canonicalize().on_file("open", &folder)
+}
+
+/// Refuses a path that is not valid Unicode: it becomes part of texts for cargo and evcxr. `next` says
+/// what to do.
+pub fn unicode(what: &'static str, path: &Path, next: &'static str) -> Result<()> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Error::NotUnicode {
+            what,
+            path: path.to_owned(),
+            next,
+        }),
+    }
 }
 
 /// Creates a folder with all its parents.
@@ -46,5 +64,23 @@ pub(crate) fn remove(folder: &Path) -> Result<()> {
             Err(error).on_file("remove", folder)
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_path_that_is_not_unicode_is_refused_in_a_sentence() {
+        assert!(unicode("the folder", Path::new("/é"), "Rename it.").is_ok());
+        let path = Path::new(OsStr::from_bytes(b"/a\xff"));
+        let error = unicode("the folder", path, "Rename it.").expect_err("it is refused");
+        assert_eq!(
+            error.to_string(),
+            "the folder must be named in Unicode, found \"/a\\xFF\". Rename it."
+        );
     }
 }

@@ -1,15 +1,12 @@
 //! Checks, before something long begins, that everything it needs is available.
 
-use crate::cache;
 use crate::error::{Context, Error, Result};
-use crate::lock::Lock;
-use crate::progress::Progress;
 use crate::toolchain;
 use crate::version::{self, Version};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-pub use crate::error::{NO_C_COMPILER, OLD_COMPILER};
+pub use crate::error::NO_C_COMPILER;
 
 /// The oldest compiler that works.
 const OLDEST_COMPILER: Version = (1, 95);
@@ -32,41 +29,9 @@ pub fn compiler() -> Result<()> {
         true => Err(Error::OldCompiler {
             found: release.to_owned(),
             needed: OLDEST_COMPILER,
+            next: toolchain::get()?.how_to_replace(),
         }),
         false => Ok(()),
-    }
-}
-
-/// Returns the folder with the source of Rust's library, from which types and documentation are read.
-pub fn rust_src() -> Result<PathBuf> {
-    let library = toolchain::sysroot()?.join("lib/rustlib/src/rust/library");
-    match library.join("core").exists() {
-        true => Ok(library),
-        false => Err(Error::NoLibrarySource),
-    }
-}
-
-/// Installs the source of Rust's library where it is missing.
-pub fn add_rust_src(progress: &mut dyn Progress) -> Result<()> {
-    if rust_src().is_ok() {
-        return Ok(());
-    }
-    // Two rustups at the same time would disturb each other.
-    let folder = cache::folder()?.join("rust-src");
-    cache::make(&folder)?;
-    let _lock = Lock::exclusive(&folder, progress)?;
-    if rust_src().is_ok() {
-        return Ok(());
-    }
-    progress.line("Installing the source of Rust's library (rustup component add rust-src).");
-    let mut rustup = Command::new("rustup");
-    let output = rustup.args(["component", "add", "rust-src"]).output();
-    let output = output.map_err(|_| Error::NoRustup)?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(Error::InstallLibrarySource(
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )),
     }
 }
 

@@ -12,10 +12,6 @@ pub const NO_C_COMPILER: &str = "No C compiler was found. Install one, then run 
     `sudo apt install build-essential` (Debian, Ubuntu), `sudo dnf install gcc` (Fedora), \
     `xcode-select --install` (macOS).";
 
-/// Names the command that installs the newest compiler.
-pub const OLD_COMPILER: &str =
-    "This Rust is too old. Run `rustup update stable`, then the same command again.";
-
 /// Why something that Taper needs of the machine is not available. A message names the next step where
 /// there is one, and leaves the cause to [`source`](std::error::Error::source): see [`describe`].
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +39,16 @@ pub enum Error {
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
+    },
+    /// A path is not valid Unicode.
+    #[error("{what} must be named in Unicode, found {path:?}. {next}")]
+    NotUnicode {
+        /// What is there.
+        what: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// What to do.
+        next: &'static str,
     },
     /// A program could not be started.
     #[error("cannot start {program}")]
@@ -82,30 +88,38 @@ pub enum Error {
     #[error("cargo was not found beside rustc: install Rust from https://rustup.rs")]
     NoCargo,
     /// The Rust compiler is older than the oldest that works.
-    #[error("{OLD_COMPILER} (found {found}, needed {}.{})", needed.0, needed.1)]
+    #[error("This Rust is too old (found {found}, needed {}.{}). {next}", needed.0, needed.1)]
     OldCompiler {
         /// Its release.
         found: String,
         /// The oldest release that works.
         needed: Version,
+        /// What to do.
+        next: &'static str,
     },
     /// A line is missing in what `rustc -vV` prints.
     #[error("`rustc -vV` prints no line that begins with `{0}`")]
     NoVersionLine(&'static str),
     /// The source of Rust's library is not installed.
-    #[error("Rust's library source is not installed. Run `rustup component add rust-src`.")]
+    #[error("Rust's library source is not installed. Run `taper setup`, which installs it.")]
     NoLibrarySource,
     /// The source of Rust's library is missing, and rustup too, which could install it.
     #[error(
-        "Rust's library source is missing and there is no rustup. Install your system's package for it \
-         (`rust-src`), or Rust itself from https://rustup.rs."
+        "Rust's library source is missing, and this Rust was not installed by rustup. Install the package \
+         `rust-src` (`sudo apt install rust-src`, `conda install -c conda-forge rust-src`), or Rust itself \
+         from https://rustup.rs."
     )]
     NoRustup,
     /// rustup could not install the source of Rust's library.
     #[error(
-        "Rust's library source could not be installed. Run `rustup component add rust-src` yourself; it said:\n{0}"
+        "Rust's library source could not be installed. Run `{command}` yourself; it said:\n{output}"
     )]
-    InstallLibrarySource(String),
+    InstallLibrarySource {
+        /// The call of rustup.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
     /// There is no C compiler.
     #[error("{NO_C_COMPILER}")]
     NoCCompiler,

@@ -33,7 +33,8 @@
 //! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long step reports to the user;
 //! - [`cache`], [`checkout`]: the folder of what Taper can build again, and the folder with its sources;
 //! - [`lock`], [`process`]: one writer at a time, and programs that do not outlive us;
-//! - [`toolchain`], [`python`], [`gpu`]: what the machine has installed, or what we install in the cache;
+//! - [`toolchain`], [`library_source`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
+//!   cache;
 //! - [`checks`]: whether all of it is there.
 
 pub mod cache;
@@ -42,6 +43,7 @@ pub mod checks;
 pub mod digest;
 pub mod error;
 pub mod gpu;
+pub mod library_source;
 pub mod lock;
 pub mod process;
 pub mod progress;
@@ -50,3 +52,9 @@ pub mod toolchain;
 pub mod version;
 
 pub use error::Error;
+
+#[cfg(windows)]
+compile_error!(
+    "Taper does not run on Windows itself. Install WSL2 (`wsl --install` in PowerShell), \
+     then install and use Taper in the Linux that it starts."
+);

@@ -8,6 +8,9 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// How often a process that waits tries again.
+const POLL: Duration = Duration::from_millis(100);
+
 /// A lock on a folder. It is released when it is dropped, or when this process and the supervised
 /// programs that it has started ([`crate::process::supervised`]) have ended.
 pub struct Lock {
@@ -15,11 +18,17 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks a folder for writing; reports for which process it waits.
+    /// Locks a folder for writing; reports for which process it waits, until the user stops it.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
         let mut file = open(folder)?;
         lock(&mut file, progress).on_file("lock", folder)?;
         Ok(Lock { _file: file })
+    }
+
+    /// Locks a folder for writing, unless another process has locked it.
+    pub fn if_free(folder: &Path) -> Option<Lock> {
+        let file = open(folder).ok()?;
+        file.try_lock().is_ok().then_some(Lock { _file: file })
     }
 
     /// Locks a folder for reading.
@@ -58,7 +67,16 @@ fn wait(file: &mut File, progress: &mut dyn Progress) -> io::Result<()> {
         "Another Taper is at work (process {owner}). Waiting until it is done…"
     ));
     let start = Instant::now();
-    file.lock()?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if progress.is_stopped() => {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+        }
+    }
     if start.elapsed() > Duration::from_secs(1) {
         progress.line("The other Taper is done.");
     }

@@ -10,6 +10,11 @@ pub trait Progress {
 
     /// Shows how far the current step is.
     fn step(&mut self, step: &Step);
+
+    /// Returns whether the user has asked to stop. What takes long asks several times a second.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// The state of a step.
@@ -26,18 +31,17 @@ pub struct Step {
     pub unit: &'static str,
     /// The time since the step began.
     pub elapsed: Duration,
+    /// The estimated time that the rest takes, once it can be estimated.
+    pub remaining: Option<Duration>,
+}
+
+/// Estimates the time that the rest takes if all items take equally long.
+pub fn at_the_same_speed(done: usize, total: usize, elapsed: Duration) -> Option<Duration> {
+    let far_enough = done >= 5 && elapsed > Duration::from_secs(5);
+    far_enough.then(|| elapsed.mul_f64(total.saturating_sub(done) as f64 / done as f64))
 }
 
 impl Step {
-    /// Estimates the time that the rest takes at the speed so far.
-    fn remaining(&self) -> Option<Duration> {
-        let far_enough = self.done >= 5 && self.elapsed > Duration::from_secs(5);
-        far_enough.then(|| {
-            let rest = self.total.saturating_sub(self.done) as f64;
-            self.elapsed.mul_f64(rest / self.done as f64)
-        })
-    }
-
     /// Returns a line such as `Compiling 57 of 139: candle-core, 1 min 20 s, about 2 min to go`.
     pub fn describe(&self) -> String {
         let (done, total) = (self.done.min(self.total), self.total);
@@ -48,7 +52,7 @@ impl Step {
             self.name,
             duration(self.elapsed)
         );
-        if let Some(remaining) = self.remaining() {
+        if let Some(remaining) = self.remaining {
             line += &format!(", about {} to go", duration(remaining));
         }
         line
@@ -136,6 +140,7 @@ mod tests {
             total: 150,
             unit: "",
             elapsed: Duration::from_secs(80),
+            remaining: at_the_same_speed(50, 150, Duration::from_secs(80)),
         };
         assert_eq!(
             step.describe(),
@@ -145,6 +150,7 @@ mod tests {
             done: 1,
             unit: " MB",
             elapsed: Duration::from_secs(1),
+            remaining: at_the_same_speed(1, 150, Duration::from_secs(1)),
             ..step
         };
         assert_eq!(early.describe(), "Compiling 1 of 150 MB: candle-core, 1 s");

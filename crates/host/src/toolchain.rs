@@ -8,6 +8,8 @@
 //! 3. the one with which Taper was set up ([`Toolchain::remember`]),
 //! 4. the `rustc` on the PATH, or in one of the folders where Rust is usually installed: a kernel that a
 //!    desktop starts has a shorter PATH than a terminal.
+//!
+//! `taper setup` chooses again ([`choose`]): it passes over 3.
 
 use crate::cache;
 use crate::error::{Error, Result};
@@ -48,6 +50,7 @@ impl Toolchain {
             .or_else(|| find("cargo"))
             .ok_or(Error::NoCargo)?;
         let version = ask(&rustc, &["-vV"])?;
+        cache::unicode("the folder of Rust", &rustc, "Install Rust in another one.")?;
         Ok(Toolchain {
             rustc,
             cargo,
@@ -56,13 +59,39 @@ impl Toolchain {
         })
     }
 
-    /// From now on this toolchain is used, whatever the PATH leads to. Set-up calls it.
+    /// Lets later processes use this toolchain, whatever their PATH leads to. Set-up calls it.
     pub fn remember(&self) -> Result<()> {
         let remembered = Remembered {
             rustc: self.rustc.clone(),
         };
         let text = serde_json::json!(remembered).to_string();
         cache::write_atomically(&file()?, text.as_bytes())
+    }
+
+    /// Returns the name by which rustup knows it, such as `stable-x86_64-unknown-linux-gnu`; `None` if it was
+    /// not installed by rustup.
+    pub fn rustup_name(&self) -> Option<&str> {
+        let folder = self.sysroot.parent()?;
+        (folder.file_name()? == "toolchains").then_some(self.sysroot.file_name()?.to_str()?)
+    }
+
+    /// Returns whether it is a beta, nightly or local build.
+    pub fn is_unstable(&self) -> bool {
+        self.line("release: ")
+            .is_ok_and(|release| release.contains('-'))
+    }
+
+    /// Returns the sentence that says how to get a Rust with which Taper compiles.
+    pub fn how_to_replace(&self) -> &'static str {
+        match self.rustup_name() {
+            Some(name) if !name.starts_with("stable") => {
+                "Run `rustup update stable && rustup default stable`, then `cargo taper setup`."
+            }
+            None if rustup().is_none() => {
+                "Install the newest from https://rustup.rs, then run the same command again."
+            }
+            _ => "Run `rustup update stable`, then the same command again.",
+        }
     }
 
     fn line(&self, begin: &'static str) -> Result<&str> {
@@ -83,14 +112,29 @@ fn file() -> Result<PathBuf> {
     Ok(cache::folder()?.join("toolchain.json"))
 }
 
+static FOUND: OnceLock<Toolchain> = OnceLock::new();
+
 /// The toolchain of this process.
 pub fn get() -> Result<&'static Toolchain> {
-    static FOUND: OnceLock<Toolchain> = OnceLock::new();
-    if let Some(found) = FOUND.get() {
-        return Ok(found);
+    match FOUND.get() {
+        Some(found) => Ok(found),
+        None => set(rustc(remembered)?),
     }
-    let found = Toolchain::new(&rustc()?)?;
+}
+
+/// Chooses the toolchain of this process as if none was remembered. Call it before [`get`].
+pub fn choose() -> Result<&'static Toolchain> {
+    set(rustc(|| None)?)
+}
+
+fn set(rustc: PathBuf) -> Result<&'static Toolchain> {
+    let found = Toolchain::new(&rustc)?;
     Ok(FOUND.get_or_init(|| found))
+}
+
+/// Returns the program `rustup`, if there is one.
+pub(crate) fn rustup() -> Option<PathBuf> {
+    find("rustup")
 }
 
 /// `rustc -vV`: version, commit and host.
@@ -124,7 +168,7 @@ pub fn path() -> std::ffi::OsString {
     path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
-fn rustc() -> Result<PathBuf> {
+fn rustc(remembered: impl FnOnce() -> Option<PathBuf>) -> Result<PathBuf> {
     if let Some(rustc) = variable(RUSTC_VARIABLE) {
         return Ok(rustc.into());
     }
@@ -205,6 +249,21 @@ fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unsuitable_rust_is_replaced_by_the_command_of_who_installed_it() {
+        let installed = |sysroot: &str| Toolchain {
+            rustc: PathBuf::from(sysroot).join("bin/rustc"),
+            cargo: PathBuf::from(sysroot).join("bin/cargo"),
+            sysroot: sysroot.into(),
+            version: String::new(),
+        };
+        let stable = installed("/home/ada/.rustup/toolchains/stable-x86_64-unknown-linux-gnu");
+        assert!(stable.how_to_replace().contains("`rustup update stable`"));
+        let nightly = installed("/home/ada/.rustup/toolchains/nightly-x86_64-unknown-linux-gnu");
+        assert!(nightly.how_to_replace().contains("rustup default stable"));
+        assert_eq!(installed("/usr").rustup_name(), None);
+    }
 
     #[test]
     fn a_compiler_in_its_toolchain_needs_no_question() {

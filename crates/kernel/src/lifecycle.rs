@@ -4,6 +4,7 @@ use super::error::{Error, Result};
 use super::shared::Shared;
 use rustix::io::Errno;
 use rustix::process::{Pid, getppid, test_kill_process};
+use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -13,12 +14,24 @@ use tokio::signal::unix::{SignalKind, signal};
 /// How often to check that Jupyter is running.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel.
-pub(super) fn watch(shared: Arc<Shared>) -> Result<()> {
+/// The variable in which Jupyter passes its process id.
+pub(super) const JUPYTER: &str = "JPY_PARENT_PID";
+
+/// The process that Jupyter started, if another one, a spare, serves in its place.
+pub(super) struct Adoption {
+    /// The socket to that process.
+    pub(super) proxy: UnixStream,
+    /// The value of [`JUPYTER`] there.
+    pub(super) jupyter: Option<OsString>,
+}
+
+/// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel. `jupyter` is the
+/// value of [`JUPYTER`].
+pub(super) fn watch(shared: Arc<Shared>, jupyter: Option<OsString>) -> Result<()> {
     let listen = |kind, name: &str| signal(kind).map_err(Error::io(format!("listen for {name}")));
     let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
     let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;
-    let jupyter = Jupyter::from_environment();
+    let jupyter = Jupyter::new(jupyter);
     let mut check = tokio::time::interval(INTERVAL);
     tokio::spawn(async move {
         loop {
@@ -53,9 +66,8 @@ struct Jupyter {
 }
 
 impl Jupyter {
-    fn from_environment() -> Option<Self> {
-        let pid = std::env::var("JPY_PARENT_PID").ok()?.parse().ok()?;
-        let pid = Pid::from_raw(pid)?;
+    fn new(pid: Option<OsString>) -> Option<Self> {
+        let pid = Pid::from_raw(pid?.to_str()?.parse().ok()?)?;
         Some(Self {
             pid,
             is_parent: getppid() == Some(pid),

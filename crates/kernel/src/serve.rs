@@ -3,13 +3,13 @@
 use super::connection_file;
 use super::error::{Error, Result, StartResult};
 use super::inbox::Inbox;
+use super::lifecycle::Adoption;
 use super::outbox::{EVALUATION_QUEUE, Outbox};
 use super::outgoing::OutboxSender;
 use super::shared::Shared;
 use super::sockets::{Sockets, answer_heartbeats};
 use super::stop::Stop;
 use super::{control, evaluation_thread, lifecycle, shell, stdin};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub fn serve(
 
 /// Like [`serve`], and follows the process that Jupyter started, if that is not this one.
 pub(crate) fn serve_for(
-    proxy: Option<UnixStream>,
+    adoption: Option<Adoption>,
     connection_file: &Path,
     start: impl FnOnce() -> StartResult + Send + 'static,
 ) -> Result<()> {
@@ -57,10 +57,14 @@ pub(crate) fn serve_for(
     let served = runtime.block_on(async {
         let stop = Stop::default();
         let shared = Arc::new(Shared::new(stop.clone()));
-        if let Some(proxy) = proxy {
-            lifecycle::follow(proxy, shared.clone());
-        }
-        lifecycle::watch(shared.clone())?;
+        let jupyter = match adoption {
+            Some(adoption) => {
+                lifecycle::follow(adoption.proxy, shared.clone());
+                adoption.jupyter
+            }
+            None => std::env::var_os(lifecycle::JUPYTER),
+        };
+        lifecycle::watch(shared.clone(), jupyter)?;
         let sockets = Sockets::bind(&info).await?;
         run(sockets, stop, shared, start).await;
         Ok(())

@@ -1,6 +1,7 @@
 //! Why a session does not start, or one of its processes fails. What fails in a cell is a
 //! [`CellError`] instead.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use taper_evaluator::CellError;
@@ -62,7 +63,7 @@ pub enum Error {
     #[error("{advice}\n{output}")]
     Cargo {
         /// What to do.
-        advice: &'static str,
+        advice: String,
         /// cargo's messages.
         output: String,
     },
@@ -89,6 +90,15 @@ pub enum Error {
     /// A process can start one session only.
     #[error("this process has started a session already")]
     Started,
+    /// evcxr reads the arguments of the process that starts it, as text.
+    #[error("{0:?} is not valid Unicode. Change to its folder, then name the file alone.")]
+    Argument(OsString),
+    /// A cell has closed the pipe to the session.
+    #[error("the cell closed the pipe to the session")]
+    Closed,
+    /// An earlier start of this session failed.
+    #[error("{0}")]
+    Failed(String),
     /// A process of a session was started with other arguments than a session passes.
     #[error("expected {0}")]
     Arguments(&'static str),

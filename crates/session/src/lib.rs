@@ -43,6 +43,7 @@
 //! |---|---|
 //! | `error.rs` | why a session does not start |
 //! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
+//! | `deferred.rs` | builds the image within the first cell, when a kernel starts without one |
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
 //! | `workspace.rs` | a session's folder, its environment variables, cargo's configuration |
 //! | `image/` | builds, verifies and copies the compiled dependencies |
@@ -52,6 +53,7 @@
 //! | `session/diagnostics/` | error messages |
 
 mod compile;
+mod deferred;
 mod error;
 mod first_cell;
 mod hook;
@@ -61,7 +63,8 @@ mod session;
 mod start;
 pub mod workspace;
 
-pub use compile::{cargo_home, path_is_real};
+pub use compile::cargo_home;
+pub use deferred::start_or_defer;
 pub use error::Error;
 pub use hook::hook;
 pub use session::{Session, error_of};

@@ -2,13 +2,14 @@
 
 use crate::compile;
 use crate::error::Result;
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use taper_host::cache;
-use taper_host::checks;
+use taper_host::error::Context as _;
 use taper_host::gpu::settings::Settings;
+use taper_host::library_source;
 use taper_host::progress::Console;
 
 /// Cargo's configuration, which says how cells and their dependencies are compiled. It is in the folder
@@ -57,29 +58,48 @@ debug-assertions = true
 overflow-checks = true
 "#;
 
+/// In a session's folder: locked as long as the session lives. A process id would say little, for the
+/// process may live in another container, or another one may have its id by now.
+const ALIVE: &str = "alive";
+
 /// The folder of one session. Dropping it removes the folder.
 pub struct Workspace {
     folder: PathBuf,
+    _alive: File,
 }
 
 impl Workspace {
-    /// Creates a folder for this process, and removes the folders of processes that were killed.
+    /// Creates a folder that only this user can open, and removes the folders of sessions that were killed.
     ///
     /// # Errors
     ///
     /// When the folder cannot be written, or Rust has no component `rust-src` and it cannot be added.
     pub fn create() -> Result<Workspace> {
         // The folder contains a link to the source of the standard library.
-        checks::add_rust_src(&mut Console::new())?;
-        let sessions = cache::folder()?.join("sessions");
-        cache::make(&sessions)?;
-        remove_abandoned(&sessions);
-        let name = format!("{}-{}", std::process::id(), uuid::Uuid::new_v4().simple());
-        let folder = sessions.join(name);
-        let work = folder.join("work");
-        cache::make(&work)?;
+        library_source::add(&mut Console::new())?;
+        Workspace::create_in(&cache::folder()?.join("sessions"))
+    }
+
+    fn create_in(sessions: &Path) -> Result<Workspace> {
+        cache::make(sessions)?;
+        // The folders contain the sources of cells.
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(sessions, private).on_file("protect", sessions)?;
+        // A new folder looks abandoned until its file is locked.
+        let creating = File::open(sessions).on_file("open", sessions)?;
+        let _ = creating.lock();
+        remove_abandoned(sessions);
+        let folder = sessions.join(uuid::Uuid::new_v4().simple().to_string());
+        cache::make(&folder.join("work"))?;
+        let file = folder.join(ALIVE);
+        let alive = File::create(&file).on_file("create", &file)?;
+        // Where a file system has no locks, no other session is sure that this one has ended.
+        let _ = alive.try_lock();
         prepare(&folder)?;
-        Ok(Workspace { folder })
+        Ok(Workspace {
+            folder,
+            _alive: alive,
+        })
     }
 
     /// Returns evcxr's work directory.
@@ -135,11 +155,11 @@ pub(crate) unsafe fn enter(work: &Path) -> Result<()> {
     }
 }
 
-/// Returns the names of the variables that [`Workspace::enter`] sets.
-pub fn variables() -> impl Iterator<Item = &'static str> {
-    ["EVCXR_TMPDIR", "EVCXR_CONFIG_DIR"]
-        .into_iter()
-        .chain(compile::VARIABLES)
+/// Does the same as [`leave`] for a call of cargo that must compile as in each other session, whatever the
+/// user's variables are.
+pub(crate) fn leave_to_build(command: &mut Command) {
+    leave(command);
+    compile::leave_builds(command);
 }
 
 /// Removes from a command's environment what [`Workspace::enter`] set, for a process that does not belong to
@@ -183,19 +203,47 @@ fn remove_abandoned(sessions: &Path) {
     let Ok(folders) = std::fs::read_dir(sessions) else {
         return;
     };
-    for folder in folders.flatten() {
-        let name = folder.file_name();
-        let pid = name
-            .to_str()
-            .and_then(|n| n.split('-').next()?.parse().ok());
-        if pid.is_some_and(|pid| !is_alive(pid)) {
-            let _ = std::fs::remove_dir_all(folder.path());
+    for folder in folders.flatten().map(|entry| entry.path()) {
+        if folder.is_dir() && is_abandoned(&folder) {
+            let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-fn is_alive(pid: i32) -> bool {
-    // A process of another user answers with `PERM`.
-    Pid::from_raw(pid)
-        .is_some_and(|pid| matches!(test_kill_process(pid), Ok(()) | Err(Errno::PERM)))
+fn is_abandoned(folder: &Path) -> bool {
+    let Ok(file) = File::open(folder.join(ALIVE)) else {
+        return true;
+    };
+    file.try_lock_shared().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(sessions: &Path) -> usize {
+        let entries = std::fs::read_dir(sessions).expect("a folder").flatten();
+        entries.filter(|entry| entry.path().is_dir()).count()
+    }
+
+    #[test]
+    fn a_session_lives_as_long_as_its_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sessions = folder.path().join("sessions");
+        let living = Workspace::create_in(&sessions).expect("a workspace");
+        // Left by a killed process, whose lock is gone. The id in the second name, which an earlier version
+        // wrote, belongs to a living process: this one.
+        let killed = sessions.join("killed");
+        cache::make(&killed).expect("a folder");
+        File::create(killed.join(ALIVE)).expect("a file");
+        let old = sessions.join(format!("{}-0", std::process::id()));
+        cache::make(&old.join("work")).expect("a folder");
+        let another = Workspace::create_in(&sessions).expect("a workspace");
+        assert!(living.path().exists() && another.path().exists());
+        assert_eq!(folders(&sessions), 2);
+        let mode = std::fs::metadata(&sessions)
+            .expect("it exists")
+            .permissions();
+        assert_eq!(mode.mode() & 0o777, 0o700);
+    }
 }

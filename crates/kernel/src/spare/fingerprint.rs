@@ -6,10 +6,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_host::digest::hex;
 use taper_host::process;
+use taper_host::toolchain;
 use taper_session::image::Key;
 
-/// Programs that a session looks up once.
-const PROGRAMS: [&str; 3] = ["rustc", "cargo", "cc"];
 /// Prefixes of variables that configure the compiler, the loader or Taper.
 const PREFIXES: [&str; 8] = [
     "CARGO", "RUST", "TAPER_", "CC", "LD_", "DYLD_", "HOME", "CFLAGS",
@@ -26,11 +25,9 @@ pub(super) fn fingerprint(key: &Key) -> Result<String> {
     add(key.id.as_bytes());
     add(key.sources.as_bytes());
     add(version()?.as_bytes());
-    for program in PROGRAMS {
-        add(on_path(program)
-            .unwrap_or_default()
-            .as_os_str()
-            .as_encoded_bytes());
+    let toolchain = toolchain::get().map_err(Error::session)?;
+    for program in [&toolchain.rustc, &toolchain.cargo, &on_path("cc")] {
+        add(program.as_os_str().as_encoded_bytes());
     }
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     variables.sort();
@@ -57,8 +54,9 @@ fn version() -> Result<String> {
     Ok(format!("{modified:?} {length}"))
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+/// Returns an empty path if there is none.
+fn on_path(program: &str) -> PathBuf {
+    let path = toolchain::path();
     let mut found = std::env::split_paths(&path).map(|folder| folder.join(program));
-    found.find(|file| file.is_file())
+    found.find(|file| file.is_file()).unwrap_or_default()
 }

@@ -9,12 +9,12 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// From the spare: it serves the connection now.
 pub(super) const SERVING: u8 = b'y';
@@ -32,23 +32,28 @@ const LIMIT: u64 = 1 << 24;
 /// What a kernel is started with.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Launch {
-    pub(super) connection_file: PathBuf,
-    pub(super) folder: PathBuf,
-    /// As bytes: not every name and value is valid UTF-8.
-    pub(super) environment: Vec<(Vec<u8>, Vec<u8>)>,
+    // Not as paths and strings, which would have to be valid Unicode.
+    pub(super) connection_file: OsString,
+    pub(super) folder: OsString,
+    pub(super) environment: Vec<(OsString, OsString)>,
 }
 
 impl Launch {
     /// Returns what this process was started with.
     pub(super) fn of_this_process(connection_file: &Path) -> io::Result<Launch> {
-        let variables = std::env::vars_os();
         Ok(Launch {
-            connection_file: std::path::absolute(connection_file)?,
-            folder: std::env::current_dir()?,
-            environment: variables
-                .map(|(name, value)| (name.into_vec(), value.into_vec()))
-                .collect(),
+            connection_file: std::path::absolute(connection_file)?.into(),
+            folder: std::env::current_dir()?.into(),
+            environment: std::env::vars_os().collect(),
         })
+    }
+
+    /// Returns the value of a variable.
+    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
+        let mut variables = self.environment.iter();
+        variables
+            .find(|(found, _)| found == name)
+            .map(|(_, value)| value.clone())
     }
 
     /// Sends it with the output streams of this process.
@@ -134,6 +139,22 @@ mod tests {
         let mut byte = [0];
         reader.read_exact(&mut byte).expect("it is the same pipe");
         assert_eq!(&byte, b"x");
+    }
+
+    #[test]
+    fn names_that_are_not_unicode_arrive() {
+        use std::os::unix::ffi::OsStringExt;
+        let odd = OsString::from_vec(b"/a\xff".to_vec());
+        let (mut proxy, mut spare) = UnixStream::pair().expect("two sockets");
+        let launch = Launch {
+            connection_file: odd.clone(),
+            folder: odd.clone(),
+            environment: vec![("TEA".into(), odd.clone())],
+        };
+        launch.send(&mut proxy).expect("it is sent");
+        let (received, _streams) = Launch::receive(&mut spare).expect("it arrives");
+        assert_eq!(received.folder, odd);
+        assert_eq!(received.variable("TEA"), Some(odd));
     }
 
     #[test]

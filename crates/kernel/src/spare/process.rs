@@ -7,20 +7,20 @@ use super::launch::{DETACHED, start_detached, start_later};
 use super::registry::Registry;
 use super::settings::idle_timeout;
 use crate::error::{Error, Result, chain};
+use crate::lifecycle::{self, Adoption};
 use crate::serve::serve_for;
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use taper_evaluator::Evaluator;
 use taper_host::progress::Console;
 use taper_session::image::{Condition, Image};
-use taper_session::workspace::{self, Workspace};
-use taper_session::{Session, image_key, path_is_real, start_session};
+use taper_session::workspace::Workspace;
+use taper_session::{Session, image_key, start_session};
 
 /// Runs the hidden command `taper __standby`, which starts the spare and ends. With the argument
 /// `detached` it is the spare. Call it before any thread is started: it sets the environment.
@@ -72,13 +72,18 @@ fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<E
     let answered = proxy.write_all(&[SERVING]);
     answered.map_err(|_| Error::ProxyEnded)?;
     let interrupts = proxy.try_clone();
-    let interrupts = interrupts.map_err(Error::io("receive interrupts"))?;
+    let adoption = Adoption {
+        proxy: interrupts.map_err(Error::io("receive interrupts"))?,
+        jupyter: launch.variable(lifecycle::JUPYTER),
+    };
+    let environment = launch.environment;
     let start = move || {
-        session.restart_cells()?;
+        session.adopt(environment)?;
         start_later();
         Ok(Box::new(session) as Box<dyn Evaluator>)
     };
-    let served = serve_for(Some(interrupts), &launch.connection_file, start);
+    let connection_file = PathBuf::from(launch.connection_file);
+    let served = serve_for(Some(adoption), &connection_file, start);
     let code = match &served {
         Ok(()) => 0,
         Err(error) => {
@@ -92,28 +97,12 @@ fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<E
     Ok(ExitCode::from(code))
 }
 
-/// Takes over the output streams, the folder and the environment of the proxy.
+/// Takes over the output streams and the folder of the proxy. Its environment is for the processes that the
+/// session starts: in this one, other threads read theirs.
 fn take_over(launch: &Launch, [output, error]: [OwnedFd; 2]) -> Result<()> {
     let failed = || Error::io("take over the output streams of the kernel");
     rustix::stdio::dup2_stdout(output).map_err(failed())?;
     rustix::stdio::dup2_stderr(error).map_err(failed())?;
-    std::env::set_current_dir(&launch.folder)
-        .map_err(Error::io(format!("enter {}", launch.folder.display())))?;
-    let of_session = |name: &OsString| workspace::variables().any(|own| name == own);
-    // SAFETY: the session's threads exist, but they wait for work, and no work is sent before this
-    // function returns, so none of them reads or writes the environment.
-    unsafe {
-        for (name, _) in std::env::vars_os().filter(|(name, _)| !of_session(name)) {
-            std::env::remove_var(name);
-        }
-        for (name, value) in &launch.environment {
-            let (name, value) = (name.clone(), value.clone());
-            let (name, value) = (OsString::from_vec(name), OsString::from_vec(value));
-            if !of_session(&name) {
-                std::env::set_var(name, value);
-            }
-        }
-        path_is_real();
-    }
-    Ok(())
+    let folder = Path::new(&launch.folder);
+    std::env::set_current_dir(folder).map_err(Error::io(format!("enter {}", folder.display())))
 }

@@ -40,6 +40,7 @@ pub(crate) unsafe fn enter(folder: &Path) -> Result<()> {
         std::env::set_var(SESSION_VARIABLE, folder);
         std::env::set_var("RUST_SRC_PATH", folder.join(library::LINK));
         if let Some(home) = cargo_home() {
+            cache::unicode("cargo's home", &home, "Name another one with CARGO_HOME.")?;
             std::env::set_var(HOME_VARIABLE, home);
             std::env::set_var("CARGO_HOME", folder.join(CARGO_HOME));
         }
@@ -47,14 +48,4 @@ pub(crate) unsafe fn enter(folder: &Path) -> Result<()> {
         std::env::set_var("PATH", with_us);
     }
     Ok(())
-}
-
-/// Records that `PATH` was changed and no longer leads to the session; evcxr has found us by now.
-///
-/// # Safety
-/// No other thread may read or write the environment.
-pub unsafe fn path_is_real() {
-    let path = toolchain::path();
-    // SAFETY: promised by the caller.
-    unsafe { std::env::set_var(PATH_VARIABLE, path) };
 }

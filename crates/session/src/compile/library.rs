@@ -17,7 +17,7 @@ const CRATES: [&str; 3] = ["core", "alloc", "std"];
 pub(crate) fn prepare(folder: &Path) -> Result<()> {
     cache::make(&folder.join(EMPTY).join("core/src"))?;
     cache::write_atomically(&folder.join(EMPTY).join("core/src/lib.rs"), b"")?;
-    let source = taper_host::checks::rust_src()?;
+    let source = taper_host::library_source::find()?;
     for name in CRATES {
         let seen = folder.join(SEEN).join(name);
         cache::make(&seen)?;

@@ -21,12 +21,16 @@
 //! the versions that the
 //! image has are kept ([`versions`]).
 //!
+//! In a spare kernel that was adopted, all of these have the environment of the kernel ([`adopted`]).
+//!
 //! An interrupt ends the whole of it ([`group`]).
 //!
 //! Whatever must be right rather than quick is passed on to the real ones ([`tools`]).
 
+mod adopted;
 mod basis;
 mod cell;
+mod children;
 mod environment;
 mod group;
 mod kept;
@@ -45,13 +49,14 @@ mod tools;
 mod variables;
 mod versions;
 
+pub(crate) use adopted::Changes;
 pub(crate) use cell::MESSAGES;
-pub use environment::path_is_real;
+pub(crate) use children::{leave, leave_builds, leave_with_toolchain};
 pub(crate) use environment::{enter, prepare};
 pub(crate) use group::Compilation;
 pub(crate) use kept::KEEP_VARIABLE as KEEP_CELLS;
 pub(crate) use library::show as show_library;
 pub(crate) use memory::FOLDER as ANSWERS;
 pub(crate) use stand_in::StandIn;
+pub(crate) use tools::FLAGS;
 pub use variables::cargo_home;
-pub(crate) use variables::{VARIABLES, leave, leave_with_toolchain};

@@ -45,15 +45,12 @@ pub(crate) fn attach(cargo: &mut Command, program: &Path, file: &Path) {
         .env(FILE_VARIABLE, file);
 }
 
-/// The wrapper that the user has set, in the environment or in the configuration of cargo's home.
+/// The wrapper that the user has set in the configuration of cargo's home.
 fn own_wrapper() -> Option<OsString> {
-    let set = std::env::var_os(WRAPPER_VARIABLE).filter(|wrapper| !wrapper.is_empty());
-    set.or_else(|| {
-        let config = std::fs::read_to_string(super::variables::cargo_home()?.join("config.toml"));
-        let config: toml::Table = config.ok()?.parse().ok()?;
-        let wrapper = config.get("build")?.get("rustc-workspace-wrapper")?;
-        Some(wrapper.as_str()?.into())
-    })
+    let config = std::fs::read_to_string(super::variables::cargo_home()?.join("config.toml"));
+    let config: toml::Table = config.ok()?.parse().ok()?;
+    let wrapper = config.get("build")?.get("rustc-workspace-wrapper")?;
+    Some(wrapper.as_str()?.into())
 }
 
 /// `taper-recorder RUSTC ARGUMENTS…`

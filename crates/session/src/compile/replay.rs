@@ -3,7 +3,7 @@
 use super::kept::{Kept, library};
 use super::linker::Linker;
 use super::recorder::Call;
-use super::{messages, variables};
+use super::{children, messages};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,7 +110,7 @@ impl Recipe {
         let call_of_rustc = Error::Arguments("a call of rustc");
         let program = self.arguments.first().ok_or(call_of_rustc)?;
         let mut rustc = Command::new(program);
-        variables::leave(&mut rustc);
+        children::leave(&mut rustc);
         for (name, _) in std::env::vars_os() {
             // Left by a cargo that started us.
             if is_of_make(&name) || (is_cargos(&name) && name != "CARGO_HOME") {

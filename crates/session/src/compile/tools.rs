@@ -1,10 +1,14 @@
 //! The real cargo and rustc of a session, called without what leads evcxr to us.
 
-use super::variables::{self, CARGO_VARIABLE};
+use super::children;
+use super::variables::CARGO_VARIABLE;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use taper_host::toolchain::RUSTC_VARIABLE;
+
+/// The flags with which evcxr compiles.
+pub const FLAGS: &str = "-Cprefer-dynamic";
 
 /// The session's cargo.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
@@ -12,9 +16,23 @@ pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Co
         std::env::var_os(CARGO_VARIABLE).unwrap_or_else(|| "cargo".into()),
         arguments,
     );
-    // It would win over the flags that evcxr sets.
-    command.env_remove("CARGO_ENCODED_RUSTFLAGS");
+    children::leave_builds(&mut command);
+    command.env("RUSTFLAGS", flags());
+    // Another one may be first on the PATH, or none.
+    if let Some(rustc) = session_rustc() {
+        command.env("RUSTC", rustc);
+    }
     command
+}
+
+/// Those of evcxr, without the linker that it has found on the PATH; its usual ones if it has not set any,
+/// because cargo asks rustc about the platform with the user's.
+fn flags() -> String {
+    let set = std::env::var("RUSTFLAGS").unwrap_or_default();
+    match set.starts_with(FLAGS) {
+        true => set.replace(" -Clink-arg=-fuse-ld=lld", ""),
+        false => FLAGS.to_owned(),
+    }
 }
 
 /// The session's compiler.
@@ -35,7 +53,7 @@ pub(crate) fn command<'a>(
 ) -> Command {
     let mut command = Command::new(program);
     command.args(arguments);
-    variables::leave(&mut command);
+    children::leave(&mut command);
     command
 }
 

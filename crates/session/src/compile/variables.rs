@@ -1,9 +1,8 @@
-//! The variables of a session's processes, and how a child process is spared them.
+//! The variables of a session's processes.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use taper_host::toolchain::{self, RUSTC_VARIABLE};
+use taper_host::toolchain::RUSTC_VARIABLE;
 
 /// Where cargo's home really is, while `CARGO_HOME` leads to the session.
 pub(crate) const HOME_VARIABLE: &str = "TAPER_CARGO_HOME";
@@ -40,35 +39,6 @@ pub(crate) fn session() -> Option<PathBuf> {
 /// This program under one of the names that it has in a session's folder.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     Some(programs(&session()?).join(name))
-}
-
-/// Undoes [`enter`](super::enter) for a child process.
-pub(crate) fn leave(command: &mut Command) {
-    for ours in [
-        "RUST_SRC_PATH",
-        SESSION_VARIABLE,
-        RUSTC_VARIABLE,
-        CARGO_VARIABLE,
-    ] {
-        command.env_remove(ours);
-    }
-    for (ours, theirs) in [(HOME_VARIABLE, "CARGO_HOME"), (PATH_VARIABLE, "PATH")] {
-        if let Some(value) = std::env::var_os(ours) {
-            command.env_remove(ours).env(theirs, value);
-        }
-    }
-}
-
-/// [`leave`], for a command of the user's: it finds the session's toolchain first.
-pub(crate) fn leave_with_toolchain(command: &mut Command) {
-    leave(command);
-    let path = std::env::var_os(PATH_VARIABLE).unwrap_or_else(toolchain::path);
-    let rustc = std::env::var_os(RUSTC_VARIABLE).map(PathBuf::from);
-    let tools = rustc.and_then(|rustc| Some(rustc.parent()?.to_owned()));
-    let folders = tools.into_iter().chain(std::env::split_paths(&path));
-    if let Ok(path) = std::env::join_paths(folders) {
-        command.env("PATH", path);
-    }
 }
 
 /// The real home of cargo.

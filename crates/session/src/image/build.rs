@@ -4,14 +4,17 @@ use super::cargo;
 use super::key::Key;
 use super::layout::WORK;
 use super::manifest::Manifest;
+use super::origin;
 use crate::error::{Error, Result};
 use crate::workspace;
+use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 use taper_host::cache;
 use taper_host::checks;
 use taper_host::error::Context as _;
+use taper_host::library_source;
 use taper_host::process;
 use taper_host::progress::{Progress, duration};
 
@@ -21,17 +24,18 @@ pub(crate) const WARM_ARGUMENT: &str = "__warm";
 /// Builds the image in `folder`, and continues where an earlier build stopped.
 pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     checks::before_building(folder, has_begun(folder))?;
-    checks::add_rust_src(progress)?;
+    library_source::add(progress)?;
     let start = Instant::now();
     Manifest::remove(folder)?;
+    origin::write(key, folder)?;
     prepare(key, folder)?;
     let work = folder.join(WORK);
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
     // The first time cargo compiles the cells, the second time we do and keep what every session needs.
-    warm(key, &work)?;
-    warm(key, &work)?;
+    warm(key, &work, progress)?;
+    warm(key, &work, progress)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())
 }
@@ -75,17 +79,22 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
 
 /// Runs a cell by evcxr in the work directory, which compiles what is still missing. This needs other
 /// environment variables, and so another process.
-fn warm(key: &Key, work: &Path) -> Result<()> {
-    let output = process::supervised(process::program()?)?
+fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
+    let log = work.with_file_name("first-cell.log");
+    let mut child = process::supervised(process::program()?)?
         .arg(WARM_ARGUMENT)
         .args([work, &key.taper])
         .args(&key.features)
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::null())
+        .stderr(File::create(&log).on_file("create", &log)?)
+        .spawn()
         .map_err(Error::system("start the first cell"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::FirstCell(said.into_owned()));
+    if !cargo::wait(&mut child, progress)?.success() {
+        let said = std::fs::read(&log).on_file("read", &log)?;
+        return Err(Error::FirstCell(
+            String::from_utf8_lossy(&said).into_owned(),
+        ));
     }
     Ok(())
 }

@@ -1,18 +1,27 @@
 //! Runs cargo in an evcxr work directory and reports its progress.
 
+use super::estimate::Estimate;
+use crate::compile::FLAGS;
 use crate::error::{Error, Result};
 use crate::workspace;
-use cargo_metadata::{Message, Metadata, MetadataCommand, TargetKind};
+use cargo_metadata::{Artifact, Message, Metadata, MetadataCommand, TargetKind};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::io::{BufReader, Read};
 use std::path::Path;
-use std::process::{ChildStderr, Command, Stdio};
-use std::time::Instant;
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 use taper_host::checks;
 use taper_host::error::Context as _;
 use taper_host::process;
 use taper_host::progress::{Progress, Step};
-use taper_host::toolchain;
+use taper_host::toolchain::{self, Toolchain};
+
+/// How often to look whether the user has asked to stop.
+const POLL: Duration = Duration::from_millis(100);
+/// How often the estimate is shown again while nothing is finished.
+const REFRESH: Duration = Duration::from_secs(1);
 
 /// Compiles the crate in `work`. Calls `started` with the id of cargo's process, and drops its result
 /// when cargo has ended.
@@ -26,8 +35,9 @@ pub(crate) fn compile<T>(
     if offline {
         command.arg("--offline");
     }
-    let units = count_units(work)?;
-    run_cargo(command, units, started, progress)
+    let platform = format!("--filter-platform={}", toolchain::host()?);
+    let metadata = metadata(work, &platform)?;
+    run_cargo(command, &metadata, started, progress)
 }
 
 /// Returns whether cargo's cache contains all packages that the crate in `work` needs.
@@ -37,35 +47,24 @@ pub(crate) fn resolves_offline(work: &Path) -> bool {
 
 /// Returns the command that evcxr uses too, so that cargo finds the image's packages fresh in a session.
 fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
-    let mut flags = "-Cprefer-dynamic".to_owned();
-    if !on_path("mold") && on_path("lld") {
-        flags += " -Clink-arg=-fuse-ld=lld";
-    }
     let mut command = process::supervised(&toolchain::get()?.cargo)?;
-    workspace::leave(&mut command);
+    workspace::leave_to_build(&mut command);
     command
         .arg(subcommand)
         .current_dir(work)
         .env("CARGO_TARGET_DIR", "target")
         .env("CARGO_BUILD_BUILD_DIR", "target")
         .env("RUSTC", &toolchain::get()?.rustc)
-        .env("RUSTFLAGS", flags)
-        // It would override RUSTFLAGS.
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("RUSTFLAGS", FLAGS)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     Ok(command)
 }
 
-fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
 fn run_cargo<T>(
     mut command: Command,
-    units: usize,
+    metadata: &Metadata,
     started: &mut dyn FnMut(u32) -> T,
     progress: &mut dyn Progress,
 ) -> Result<()> {
@@ -76,33 +75,95 @@ fn run_cargo<T>(
     ]);
     let mut child = command.spawn().starting("cargo")?;
     let _held = started(child.id());
-    let start = Instant::now();
     let stderr = child.stderr.take().map(keep);
     let stdout = child.stdout.take().expect("it is piped");
-    let mut done = 0;
-    for message in Message::parse_stream(BufReader::new(stdout)) {
-        if let Message::CompilerArtifact(artifact) =
-            message.map_err(Error::system("read the messages of cargo"))?
-        {
-            done += 1;
-            progress.step(&Step {
-                verb: "Compiling",
-                name: artifact.target.name,
-                done,
-                total: units.max(done),
-                unit: "",
-                elapsed: start.elapsed(),
-            });
-        }
-    }
-    let status = child.wait().map_err(Error::system("wait for cargo"))?;
+    let artifacts = artifacts(stdout);
+    report(&artifacts, metadata, &mut child, progress);
+    let status = wait(&mut child, progress)?;
     let said = stderr
         .and_then(|thread| thread.join().ok())
         .unwrap_or_default();
     if !status.success() {
-        return Err(explain_failure(&said));
+        return Err(explain_failure(&said, toolchain::get()?));
     }
     Ok(())
+}
+
+/// Shows how far cargo is, until it closes its output or the user stops it.
+fn report(
+    artifacts: &Receiver<Artifact>,
+    metadata: &Metadata,
+    child: &mut Child,
+    progress: &mut dyn Progress,
+) {
+    let (start, units) = (Instant::now(), count_units(metadata));
+    let mut estimate = Estimate::new(metadata);
+    let (mut done, mut name) = (0, String::new());
+    let mut shown = Duration::ZERO;
+    loop {
+        let received = artifacts.recv_timeout(POLL);
+        let elapsed = start.elapsed();
+        match &received {
+            Ok(artifact) => {
+                done += 1;
+                estimate.finished(artifact, elapsed);
+                name.clone_from(&artifact.target.name);
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) if progress.is_stopped() => {
+                stop(child);
+                return;
+            }
+            // A large package takes a while, in which the estimate changes.
+            Err(RecvTimeoutError::Timeout) if elapsed - shown < REFRESH => continue,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        shown = elapsed;
+        progress.step(&Step {
+            verb: "Compiling",
+            name: name.clone(),
+            done,
+            total: units.max(done),
+            unit: "",
+            elapsed,
+            remaining: estimate.remaining(elapsed),
+        });
+    }
+}
+
+/// Reads cargo's messages on a thread of its own.
+fn artifacts(pipe: ChildStdout) -> Receiver<Artifact> {
+    let (sender, artifacts) = channel();
+    std::thread::spawn(move || {
+        let messages = Message::parse_stream(BufReader::new(pipe));
+        for message in messages.map_while(std::io::Result::ok) {
+            if let Message::CompilerArtifact(artifact) = message
+                && sender.send(artifact).is_err()
+            {
+                return;
+            }
+        }
+    });
+    artifacts
+}
+
+/// Waits for a supervised program, or kills it with everything that it has started when the user stops it.
+pub(super) fn wait(child: &mut Child, progress: &dyn Progress) -> Result<ExitStatus> {
+    loop {
+        let status = child.try_wait();
+        if let Some(status) = status.map_err(Error::system("wait for a program"))? {
+            return Ok(status);
+        }
+        if progress.is_stopped() {
+            stop(child);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn stop(child: &Child) {
+    // The supervisor leads a group. It may just have ended.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
 /// Collects what cargo writes, to be shown if it fails.
@@ -117,18 +178,26 @@ fn keep(mut stderr: ChildStderr) -> std::thread::JoinHandle<String> {
 /// Returns the error with cargo's messages and what the user can do.
 ///
 /// Cargo reports these causes only as text, so this is the one place that searches it.
-fn explain_failure(said: &str) -> Error {
+fn explain_failure(said: &str, toolchain: &Toolchain) -> Error {
+    let next = toolchain.how_to_replace();
     let advice = if said.contains("No space left on device") {
         "The disk is full: free some space (about 3 GB are needed), then run the same command again."
+            .to_owned()
     } else if said.contains("linker `cc` not found") || said.contains("failed to find tool") {
-        checks::NO_C_COMPILER
+        checks::NO_C_COMPILER.to_owned()
     } else if said.contains("Could not resolve host") || said.contains("failed to download") {
         "Packages could not be downloaded: check the connection, then run the same command again; \
          it goes on where it stopped."
+            .to_owned()
     } else if said.contains("rustc") && said.contains("is not supported by the following package") {
-        checks::OLD_COMPILER
+        format!("This Rust is too old. {next}")
+    } else if toolchain.is_unstable() {
+        format!(
+            "This Rust is not a stable release, and Taper's packages do not compile with it. {next} \
+             Cargo's messages:"
+        )
     } else {
-        "The packages did not compile. Cargo's messages:"
+        "The packages did not compile. Cargo's messages:".to_owned()
     };
     let noise = |line: &&str| {
         !line.trim_start().starts_with("Compiling ") && !line.trim_start().starts_with("Fresh ")
@@ -142,9 +211,7 @@ fn explain_failure(said: &str) -> Error {
 
 /// Estimates how many `compiler-artifact` messages a build prints: the library, and the build script if
 /// there is one, of each package.
-fn count_units(work: &Path) -> Result<usize> {
-    let platform = format!("--filter-platform={}", toolchain::host()?);
-    let metadata = metadata(work, &platform)?;
+fn count_units(metadata: &Metadata) -> usize {
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
     let used: HashSet<_> = nodes.map(|node| &node.id).collect();
     let is_built = |kind: &TargetKind| {
@@ -155,7 +222,7 @@ fn count_units(work: &Path) -> Result<usize> {
     };
     let packages = metadata.packages.iter().filter(|p| used.contains(&p.id));
     let targets = packages.flat_map(|package| &package.targets);
-    Ok(targets.filter(|t| t.kind.iter().any(is_built)).count())
+    targets.filter(|t| t.kind.iter().any(is_built)).count()
 }
 
 /// Asks cargo which packages the crate in `work` needs.
@@ -164,9 +231,38 @@ fn metadata(work: &Path, option: &str) -> Result<Metadata> {
     command.args(["--format-version=1", option]);
     let output = command.output().starting("cargo")?;
     if !output.status.success() {
-        return Err(explain_failure(&String::from_utf8_lossy(&output.stderr)));
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(explain_failure(&said, toolchain::get()?));
     }
     Ok(MetadataCommand::parse(String::from_utf8_lossy(
         &output.stdout,
     ))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_begins_with_what_to_do() {
+        let rust = |channel: &str, release: &str| Toolchain {
+            rustc: "/r/bin/rustc".into(),
+            cargo: "/r/bin/cargo".into(),
+            sysroot: format!("/r/toolchains/{channel}").into(),
+            version: format!("rustc\nrelease: {release}\n"),
+        };
+        let nightly = rust("nightly-x86_64-unknown-linux-gnu", "1.101.0-nightly");
+        let stable = rust("stable-x86_64-unknown-linux-gnu", "1.95.0");
+        let first = |said, toolchain| {
+            let text = explain_failure(said, toolchain).to_string();
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        let failed = "error[E0658]: use of unstable feature";
+        assert!(
+            first(failed, &nightly).contains("`rustup update stable && rustup default stable`")
+        );
+        assert!(first(failed, &stable).starts_with("The packages did not compile."));
+        let old = "error: rustc 1.80.0 is not supported by the following packages:";
+        assert!(first(old, &stable).contains("This Rust is too old. Run `rustup update stable`"));
+    }
 }

@@ -1,21 +1,24 @@
 //! Identifies an image by all that it is compiled from.
 
+use super::configuration;
 use crate::error::{Error, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use taper_host::cache;
 use taper_host::digest::hex;
 use taper_host::error::Context as _;
 use taper_host::gpu::settings::Settings;
 use taper_host::toolchain;
 
 /// Incremented when images that an older build of this program made must not be used any more.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Identifies one image.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// The folder's name: a digest of compiler, locked dependencies, features, profile and toolkit.
+    /// The folder's name: a digest of compiler, locked dependencies, features, profile, toolkit and the user's
+    /// configuration of cargo.
     pub id: String,
     /// A digest of the sources of `taper`. When only they change, the image is updated in place.
     pub sources: String,
@@ -49,8 +52,10 @@ impl Key {
         };
         add(&FORMAT.to_string());
         add(toolchain::version()?);
+        cache::unicode("the folder of Taper", &taper, "Move it to another one.")?;
         add(&taper.to_string_lossy());
         add(crate::workspace::CARGO_CONFIG);
+        add(&configuration::of_user()?);
         settings.features.iter().for_each(|f| add(f));
         settings
             .environment

@@ -1,18 +1,24 @@
 //! The image: an evcxr work directory in which `taper` and its dependencies are compiled.
 //!
-//! - `key`: identifies an image by compiler, locked dependencies, features and sources;
+//! - `key`: identifies an image by compiler, locked dependencies, features and sources, and by what the user's
+//!   `configuration` of cargo says about compiling;
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
+//! - `estimate` says how long the build will take;
+//! - `origin` removes images that were replaced;
 //! - `clone` gives each session links and copies of its own, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
 
 mod build;
 mod cargo;
 mod clone;
+mod configuration;
+mod estimate;
 mod key;
 mod layout;
 mod manifest;
+mod origin;
 
 use crate::error::Result;
 pub(crate) use build::WARM_ARGUMENT;
@@ -76,6 +82,16 @@ impl Image {
         build::build(key, &folder, progress)?;
         let manifest = Manifest::write(&folder, key)?;
         Ok(Image { folder, manifest })
+    }
+
+    /// Removes the images that this one replaces, as far as no session uses them.
+    pub(crate) fn remove_replaced(&self) {
+        origin::remove_replaced(&self.folder);
+    }
+
+    /// Keeps the image for this key from being removed until the result is dropped.
+    pub(crate) fn mark_as_used(key: &Key) -> Result<Lock> {
+        origin::mark_as_used(&folder_of(key)?)
     }
 
     /// Checks what [`Self::ensure`] needs before it starts to build.

@@ -4,12 +4,11 @@
 //! the cell left in the buffer of the shared standard library, and it announces the end with the
 //! secret. A cell that prints evcxr's end mark therefore only prints text.
 
-use super::order;
+use super::pipes::Pipes;
 use super::protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
 use crate::error::{Error, Result};
 use libloading::Library;
 use std::ffi::c_void;
-use std::io::{BufRead, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 use taper_evaluator::record::MARK;
@@ -21,28 +20,33 @@ type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 /// Runs cells until the end of standard input.
 pub(crate) fn run() -> ! {
     end_with_parent();
-    order::keep_order();
+    match run_all() {
+        Ok(()) => std::process::exit(0),
+        Err(error) => {
+            eprintln!("taper: the process in which all cells run failed: {error:#}");
+            std::process::exit(99);
+        }
+    }
+}
+
+fn run_all() -> Result<()> {
+    let mut pipes = Pipes::new()?;
     TaperLibrary::load_at_start();
     // Kept here: a cell may remove the variable.
     let secret = std::env::var(SECRET_VARIABLE).unwrap_or_default();
     let mut variables = std::ptr::null_mut();
-    for line in std::io::stdin().lock().lines() {
-        match line
-            .map_err(Error::system("read the next instruction"))
-            .and_then(|l| run_cell(&l, variables, &secret))
-        {
-            Ok(after) => variables = after,
-            Err(error) => {
-                let error = describe(&error);
-                eprintln!("taper: a compiled cell could not be run: {error}");
-                std::process::exit(99);
-            }
-        }
+    while let Some(instruction) = pipes.instruction() {
+        let announce = |op| pipes.announce(&format!("{MARK}{secret} {{\"op\":\"{op}\"}}\n"));
+        announce("begin")?;
+        let instruction = instruction.map_err(Error::system("read the next instruction"))?;
+        variables = run_cell(&instruction, variables)?;
+        pipes.restore();
+        announce("complete")?;
     }
-    std::process::exit(0);
+    Ok(())
 }
 
-fn run_cell(instruction: &str, variables: *mut c_void, secret: &str) -> Result<*mut c_void> {
+fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
     let words = instruction.strip_prefix("LOAD_AND_RUN ");
     let words = words.and_then(|words| words.rsplit_once(' '));
     let (path, function) = words.ok_or_else(|| Error::Instruction(instruction.to_owned()))?;
@@ -59,16 +63,9 @@ fn run_cell(instruction: &str, variables: *mut c_void, secret: &str) -> Result<*
     if let Some(taper) = taper {
         (taper.flush)();
     }
-    announce_end(secret);
     // Never unloaded: values and thread-local destructors of later cells point into it.
     std::mem::forget(library);
     Ok(after)
-}
-
-fn announce_end(secret: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(format!("{MARK}{secret} {{\"op\":\"complete\"}}\n").as_bytes());
-    let _ = stdout.flush();
 }
 
 /// The functions that the library `taper` exports for the cells process (`src/notebook/hooks.rs`).

@@ -11,6 +11,7 @@
 //! ```
 //!
 //! - [`cells`]: the loop of the cells process;
+//! - [`pipes`]: its connection to the session, which a cell cannot close by accident;
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`translator`]: turns bytes into records for the session and lines for evcxr;
 //! - [`process`]: the relay itself;
@@ -18,6 +19,7 @@
 
 pub(crate) mod cells;
 mod order;
+mod pipes;
 pub(crate) mod process;
 mod protocol;
 mod translator;

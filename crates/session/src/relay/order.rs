@@ -6,20 +6,23 @@
 //! library links to it (`cli/build.rs`). On systems where that is not possible, the order is the one
 //! that the reader sees, which is nearly always right.
 
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interpose {
     use std::ffi::{c_int, c_long, c_void};
     use std::os::fd::BorrowedFd;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicI32, Ordering};
     use std::time::{Duration, Instant};
 
-    static IN_ORDER: AtomicBool = AtomicBool::new(false);
+    /// The duplicate of standard output; negative until the order is to be kept.
+    static OUTPUT: AtomicI32 = AtomicI32::new(-1);
 
     /// How long a write waits for the reader.
     const TIMEOUT: Duration = Duration::from_secs(1);
 
-    pub(crate) fn keep_order() {
-        IN_ORDER.store(true, Ordering::Relaxed);
+    pub(crate) fn keep_order(output: c_int) {
+        OUTPUT.store(output, Ordering::Relaxed);
     }
 
     /// Replaces libc's `write`: waits for the reader of the other stream, then writes.
@@ -29,10 +32,11 @@ mod interpose {
     /// As for `write(2)`: `buffer` points to `count` readable bytes.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize {
-        if IN_ORDER.load(Ordering::Relaxed) {
+        let output = OUTPUT.load(Ordering::Relaxed);
+        if output >= 0 {
             match fd {
-                1 => wait_until_read(rustix::stdio::stderr()),
                 2 => wait_until_read(rustix::stdio::stdout()),
+                _ if fd == 1 || fd == output => wait_until_read(rustix::stdio::stderr()),
                 _ => {}
             }
         }
@@ -56,8 +60,22 @@ mod interpose {
     }
 }
 
-/// Keeps the order of this process's two output streams from now on.
-pub(crate) fn keep_order() {
+/// Keeps the order of this process's two output streams from now on. `output` is a duplicate of standard
+/// output, to which [`write`] writes.
+pub(crate) fn keep_order(output: RawFd) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    interpose::keep_order();
+    interpose::keep_order(output);
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = output;
+}
+
+/// Writes in order, and returns the number of bytes.
+pub(crate) fn write(output: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
+    // rustix calls the kernel itself, past the symbol that keeps the order.
+    // SAFETY: the descriptor is open and the bytes are readable.
+    let count = unsafe { libc::write(output.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    usize::try_from(count).map_err(|_| {
+        let error = std::io::Error::last_os_error();
+        rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO)
+    })
 }

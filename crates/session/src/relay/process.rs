@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 use taper_host::error::describe;
@@ -60,6 +60,8 @@ struct Cells {
     stderr: PipeReader,
     /// Reaches its end when the cells process ends.
     ended: PipeReader,
+    /// A file that does not exist yet, or not when it was last looked for.
+    ready: Option<PathBuf>,
     translator: Translator,
 }
 
@@ -76,7 +78,7 @@ const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 fn start_cells() -> Result<Cells> {
     let secret = std::env::var(SECRET_VARIABLE);
     let secret = secret.map_err(|_| Error::Variable(SECRET_VARIABLE))?;
-    let ready = std::env::var_os(READY_VARIABLE).is_some_and(|file| Path::new(&file).exists());
+    let ready = std::env::var_os(READY_VARIABLE).ok_or(Error::Variable(READY_VARIABLE))?;
     let (stdout, stdout_writer) = pipe()?;
     let (stderr, stderr_writer) = pipe()?;
     let mut command = Command::new(taper_host::process::program()?);
@@ -107,7 +109,8 @@ fn start_cells() -> Result<Cells> {
         stdout,
         stderr,
         ended,
-        translator: Translator::new(&secret, ready),
+        ready: Some(ready.into()),
+        translator: Translator::new(&secret),
     })
 }
 
@@ -147,6 +150,11 @@ impl Cells {
                 Some(&self.ended),
             ];
             let [out, err, ended] = wait_for_input(pipes, wait)?;
+            // evcxr may evaluate several times before it is ready, and reads no records then.
+            if self.ready.as_ref().is_some_and(|file| file.exists()) {
+                self.ready = None;
+                self.translator.set_ready();
+            }
             if !(out || err || ended) {
                 self.translator.pause();
             }

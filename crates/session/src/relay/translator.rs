@@ -40,10 +40,10 @@ struct Amount {
 }
 
 impl Translator {
-    pub(crate) fn new(secret: &str, ready: bool) -> Self {
+    pub(crate) fn new(secret: &str) -> Self {
         Translator {
             decoder: Decoder::new(secret),
-            ready,
+            ready: false,
             held: Vec::new(),
             last_stderr: String::new(),
             bundle: Map::new(),
@@ -52,6 +52,11 @@ impl Translator {
             amount: Amount::default(),
             output: String::new(),
         }
+    }
+
+    /// From now on evcxr passes records on.
+    pub(crate) fn set_ready(&mut self) {
+        self.ready = true;
     }
 
     /// Returns the lines to write to evcxr.
@@ -229,7 +234,6 @@ impl Translator {
         self.release_panic("caught panic");
         self.report_truncation();
         self.last_stderr.clear();
-        self.ready = true;
         self.output += COMPLETE_LINE;
     }
 

@@ -64,7 +64,7 @@ fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
 }
 
 /// A line of output below the cell that is updated.
-struct LiveLine<'a> {
+pub(crate) struct LiveLine<'a> {
     emit: &'a mut dyn FnMut(Event),
     id: String,
     started_at: Instant,
@@ -74,7 +74,7 @@ struct LiveLine<'a> {
 const DELAY: Duration = Duration::from_secs(1);
 
 impl<'a> LiveLine<'a> {
-    fn new(emit: &'a mut dyn FnMut(Event)) -> Self {
+    pub(crate) fn new(emit: &'a mut dyn FnMut(Event)) -> Self {
         LiveLine {
             emit,
             id: String::new(),
@@ -107,7 +107,7 @@ impl<'a> LiveLine<'a> {
         });
     }
 
-    fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if !self.id.is_empty() {
             let text = format!("Compiled in {}.", duration(self.started_at.elapsed()));
             self.show(&text);

@@ -6,13 +6,16 @@ use super::diagnostics::{Diagnostic, EngineError, Label};
 use super::source_map::SourceMap;
 use crate::error::{Error, Result};
 use crate::relay;
-use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, never, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use taper_evaluator::evaluator::{Completion, Completions};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
@@ -20,6 +23,9 @@ use taper_host::error::Context as _;
 
 /// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
+
+/// How often to look whether an evaluation was given up.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What happens while a cell runs.
 pub(crate) enum EngineEvent {
@@ -53,17 +59,29 @@ impl InputRequest {
 
 /// One evcxr context.
 pub(crate) struct Engine {
-    context: CommandContext,
+    /// `None` while a thread evaluates, also after it was given up.
+    context: Option<Box<CommandContext>>,
+    /// Returns the context from a thread that was given up.
+    busy: Option<Receiver<Evaluated>>,
     outputs: EvalContextOutputs,
     /// The messages of the last compilation, as the replacement of cargo writes them.
     messages: PathBuf,
     /// The source of the last compilation.
     source: PathBuf,
+    /// Whether to return before the thread that evaluates: nothing can stop rust-analyzer.
+    given_up: Arc<AtomicBool>,
 }
+
+/// What a thread returns: the context, and the outcome of the cell or a panic.
+type Evaluated = (Box<CommandContext>, std::thread::Result<Outcome>);
 
 impl Engine {
     /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
     pub(crate) fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
+        // evcxr reads the arguments of this process, and panics.
+        if let Some(odd) = std::env::args_os().find(|argument| argument.to_str().is_none()) {
+            return Err(Error::Argument(odd));
+        }
         let ready = work.join("ready-for-records");
         // A file of an earlier session in this work directory would make evcxr wait indefinitely.
         if ready.exists() {
@@ -95,16 +113,44 @@ impl Engine {
         crate::compile::show_library(work)?;
         std::fs::write(&ready, "").on_file("write", &ready)?;
         Ok(Engine {
-            context: CommandContext::with_eval_context(context),
+            context: Some(Box::new(CommandContext::with_eval_context(context))),
+            busy: None,
             outputs,
             messages: work.join(crate::compile::MESSAGES),
             source: work.join("src/lib.rs"),
+            given_up: Arc::default(),
         })
     }
 
     /// Returns the relay's process, also after restarts.
-    pub(crate) fn process(&self) -> Arc<Mutex<Child>> {
-        self.context.process_handle()
+    pub(crate) fn process(&self) -> Option<Arc<Mutex<Child>>> {
+        Some(self.context.as_ref()?.process_handle())
+    }
+
+    /// Returns the switch by which an evaluation is given up.
+    pub(crate) fn given_up(&self) -> Arc<AtomicBool> {
+        self.given_up.clone()
+    }
+
+    /// Waits for an evaluation that was given up; returns whether it has ended, or else the wait was given
+    /// up too.
+    pub(crate) fn wait(&mut self, listen: &mut dyn FnMut(EngineEvent)) -> bool {
+        while let Some(busy) = &self.busy {
+            match listen_until_done(&self.outputs, &never(), busy, &self.given_up, listen) {
+                Some(Some((context, _))) => {
+                    self.context = Some(context);
+                    self.busy = None;
+                }
+                Some(None) => self.busy = None,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Returns whether nothing is evaluated.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.context.is_some()
     }
 
     /// Compiles and runs a cell. Calls `listen` with its events, in order, and returns the output of
@@ -151,29 +197,43 @@ impl Engine {
     }
 
     fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(EngineEvent)) -> Outcome {
-        let (context, outputs) = (&mut self.context, &self.outputs);
+        let Some(mut context) = self.context.take() else {
+            return Err("an interrupted cell is still being analysed"
+                .to_owned()
+                .into());
+        };
         let (done_sender, done) = bounded(1);
         let (request_sender, requests) = unbounded();
-        std::thread::scope(|scope| {
-            let evaluate = move || {
-                let mut callbacks = EvalCallbacks {
-                    input_reader: &|request| {
-                        ask(&request_sender, request.prompt, request.is_password)
-                    },
-                };
-                let _ = done_sender.send(context.execute_with_callbacks(code, &mut callbacks));
+        let code = code.to_owned();
+        let evaluate = move || {
+            let mut callbacks = EvalCallbacks {
+                input_reader: &|request| ask(&request_sender, request.prompt, request.is_password),
             };
-            std::thread::Builder::new()
-                .stack_size(STACK)
-                .spawn_scoped(scope, evaluate)
-                .expect("a thread can be started");
-            listen_until_done(outputs, &requests, &done, listen)
-        })
+            let run = || context.execute_with_callbacks(&code, &mut callbacks);
+            let outcome = catch_unwind(AssertUnwindSafe(run));
+            let _ = done_sender.send((context, outcome));
+        };
+        std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn(evaluate)
+            .expect("a thread can be started");
+        match listen_until_done(&self.outputs, &requests, &done, &self.given_up, listen) {
+            Some(Some((context, outcome))) => {
+                self.context = Some(context);
+                outcome.unwrap_or_else(|panic| resume_unwind(panic))
+            }
+            Some(None) => Err("the compiler thread ended early".to_owned().into()),
+            None => {
+                self.busy = Some(done);
+                Err("the analysis of the cell was given up".to_owned().into())
+            }
+        }
     }
 
     /// Returns the names and types of the variables.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
-        let variables = self.context.variables_and_types();
+        let context = self.context.iter();
+        let variables = context.flat_map(|context| context.variables_and_types());
         variables
             .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
             .collect()
@@ -181,17 +241,16 @@ impl Engine {
 
     /// Returns whether the code compiles.
     pub(crate) fn compiles(&mut self, code: &str) -> bool {
-        on_large_stack(|| {
-            self.context
-                .check(code)
-                .is_ok_and(|errors| errors.is_empty())
-        })
+        let Some(context) = &mut self.context else {
+            return false;
+        };
+        on_large_stack(|| context.check(code).is_ok_and(|errors| errors.is_empty()))
     }
 
     /// Returns the completions at the byte `cursor`.
     pub(crate) fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let found = self.context.completions(code, cursor);
-        let Ok(found) = found else {
+        let context = self.context.as_mut();
+        let Some(Ok(found)) = context.map(|context| context.completions(code, cursor)) else {
             return Completions {
                 start: cursor,
                 end: cursor,
@@ -212,7 +271,7 @@ impl Engine {
 
     /// Returns the documentation of what is at the byte `cursor`.
     pub(crate) fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let (text, html) = self.context.hover_at(code, cursor).ok()?;
+        let (text, html) = self.context.as_mut()?.hover_at(code, cursor).ok()?;
         let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
         if text == "No documentation found" {
             return None;
@@ -282,13 +341,16 @@ fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> Strin
 
 type Outcome = Result<EvalOutputs, evcxr::Error>;
 
+/// Passes events on until the thread has ended; returns its result, `Some(None)` if it has none, or `None`
+/// if the evaluation was given up.
 fn listen_until_done(
     outputs: &EvalContextOutputs,
     requests: &Receiver<InputRequest>,
-    done: &Receiver<Outcome>,
+    done: &Receiver<Evaluated>,
+    given_up: &AtomicBool,
     listen: &mut dyn FnMut(EngineEvent),
-) -> Outcome {
-    let outcome = loop {
+) -> Option<Option<Evaluated>> {
+    let evaluated = loop {
         select! {
             recv(outputs.stdout) -> line => if let Ok(line) = line { pass_on(&line, listen) },
             recv(outputs.stderr) -> line => if let Ok(line) = line { eprintln!("{line}") },
@@ -297,7 +359,10 @@ fn listen_until_done(
                 outputs.stdout.try_iter().for_each(|line| pass_on(&line, listen));
                 listen(EngineEvent::InputRequest(request));
             },
-            recv(done) -> outcome => break outcome,
+            recv(done) -> evaluated => break evaluated.ok(),
+            default(LOOK) => if given_up.load(Ordering::Relaxed) {
+                return None;
+            },
         }
     };
     // evcxr sends every line of this cell before it reports that the cell has ended.
@@ -305,7 +370,7 @@ fn listen_until_done(
         .stdout
         .try_iter()
         .for_each(|line| pass_on(&line, listen));
-    outcome.unwrap_or_else(|_| Err("the compiler thread ended early".to_owned().into()))
+    Some(evaluated)
 }
 
 fn pass_on(line: &str, listen: &mut dyn FnMut(EngineEvent)) {

@@ -1,15 +1,19 @@
-//! Stops a running cell: politely first, by ending its process if it does not listen.
+//! Stops a cell. Its analysis is given up and its compilation is ended, after which it does not begin. A cell
+//! that runs is stopped politely first, then by ending its process if it does not listen.
 
 use crate::compile::Compilation;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::Interrupt;
 
 /// How long a cell may take to notice that it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A cell that is still being compiled forgets what it was asked before it began: it is asked again.
+/// A cell that has just been compiled forgets what it was asked before it began: it is asked again.
 const REMINDER: Duration = Duration::from_millis(100);
+/// How long a cell that is not being compiled may take to begin. A cell that takes longer is being analysed.
+const TO_BEGIN: Duration = Duration::from_millis(300);
 
 /// How a cell was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +25,11 @@ pub(crate) enum Stopped {
 }
 
 pub(crate) struct Interrupter {
-    compilation: Compilation,
+    compilation: Arc<Compilation>,
     target: Arc<Target>,
     cell: Arc<Mutex<Cell>>,
+    /// Makes the engine give up the analysis of the cell.
+    given_up: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -31,13 +37,20 @@ struct Cell {
     /// Counts cells, so that a late watcher does not stop the next one.
     number: u64,
     running: bool,
+    /// Whether its own code runs.
+    begun: bool,
     stopped: Option<Stopped>,
 }
 
 impl Interrupter {
-    pub(crate) fn new(process: Arc<Mutex<Child>>, compilation: Compilation) -> Self {
+    pub(crate) fn new(
+        process: Arc<Mutex<Child>>,
+        compilation: Compilation,
+        given_up: Arc<AtomicBool>,
+    ) -> Self {
         Interrupter {
-            compilation,
+            compilation: Arc::new(compilation),
+            given_up,
             target: Arc::new(Target {
                 relay: process,
                 instead: Mutex::default(),
@@ -48,15 +61,29 @@ impl Interrupter {
 
     /// Until the result is dropped, this process group receives interrupts instead of the cells.
     pub(crate) fn instead(&self, group: u32) -> Instead {
+        self.set_begun(true);
         *self.target.instead.lock().expect("no panic while locked") = Some(group);
         Instead(self.target.clone())
     }
 
     pub(crate) fn begin_cell(&self) {
         let mut cell = self.cell.lock().expect("no panic while locked");
-        cell.number += 1;
-        cell.running = true;
-        cell.stopped = None;
+        *cell = Cell {
+            number: cell.number + 1,
+            running: true,
+            ..Cell::default()
+        };
+        self.given_up.store(false, Ordering::Relaxed);
+    }
+
+    /// Says whether the cell's own code runs, and no longer the analysis or the compiler.
+    pub(crate) fn set_begun(&self, begun: bool) {
+        self.cell.lock().expect("no panic while locked").begun = begun;
+    }
+
+    /// From now on code is compiled again. Call it when no evaluation that was given up is left, or that
+    /// would go on.
+    pub(crate) fn allow_compilation(&self) {
         self.compilation.allow();
     }
 
@@ -64,7 +91,6 @@ impl Interrupter {
     pub(crate) fn end_cell(&self) -> Option<Stopped> {
         let mut cell = self.cell.lock().expect("no panic while locked");
         cell.running = false;
-        self.compilation.allow();
         cell.stopped.take()
     }
 }
@@ -75,36 +101,67 @@ impl Interrupt for Interrupter {
         if !cell.running {
             return;
         }
-        if self.compilation.stop() {
-            // The cell has not begun, and does not begin any more.
-            cell.stopped = Some(Stopped::Politely);
-            return;
-        }
-        if cell.stopped.is_some() {
-            cell.stopped = Some(Stopped::Killed);
-            self.target.signal(libc::SIGKILL);
-            return;
+        // What has not begun does not begin any more, unless it has just been compiled.
+        self.compilation.stop();
+        match (cell.stopped, cell.begun) {
+            (None, _) => {}
+            // It is being followed already.
+            (Some(_), false) => return,
+            (Some(_), true) => {
+                cell.stopped = Some(Stopped::Killed);
+                self.target.signal(libc::SIGKILL);
+                return;
+            }
         }
         cell.stopped = Some(Stopped::Politely);
-        self.target.signal(libc::SIGINT);
-        let (number, watched, target) = (cell.number, self.cell.clone(), self.target.clone());
-        std::thread::spawn(move || {
-            let asked = Instant::now();
-            loop {
-                std::thread::sleep(REMINDER);
-                let mut cell = watched.lock().expect("no panic while locked");
-                if !cell.running || cell.number != number || cell.stopped != Some(Stopped::Politely)
-                {
-                    return;
-                }
-                if asked.elapsed() >= PATIENCE {
-                    cell.stopped = Some(Stopped::Killed);
-                    target.signal(libc::SIGKILL);
-                    return;
-                }
-                target.signal(libc::SIGINT);
+        if cell.begun {
+            self.target.signal(libc::SIGINT);
+        }
+        let watch = Watch {
+            number: cell.number,
+            cell: self.cell.clone(),
+            target: self.target.clone(),
+            compilation: self.compilation.clone(),
+            given_up: self.given_up.clone(),
+        };
+        std::thread::spawn(move || watch.until_it_stops());
+    }
+}
+
+/// Follows a cell that was asked to stop.
+struct Watch {
+    number: u64,
+    cell: Arc<Mutex<Cell>>,
+    target: Arc<Target>,
+    compilation: Arc<Compilation>,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn until_it_stops(&self) {
+        let asked = Instant::now();
+        loop {
+            std::thread::sleep(REMINDER);
+            let mut cell = self.cell.lock().expect("no panic while locked");
+            let is_ours = cell.running && cell.number == self.number;
+            if !is_ours || cell.stopped != Some(Stopped::Politely) {
+                return;
             }
-        });
+            if !cell.begun {
+                // A compiler may have been started meanwhile.
+                self.compilation.stop();
+                if asked.elapsed() >= TO_BEGIN {
+                    self.given_up.store(true, Ordering::Relaxed);
+                }
+                continue;
+            }
+            if asked.elapsed() >= PATIENCE {
+                cell.stopped = Some(Stopped::Killed);
+                self.target.signal(libc::SIGKILL);
+                return;
+            }
+            self.target.signal(libc::SIGINT);
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! - [`names`] and [`redefinition`] track variables and types, to keep cells sound and to explain errors;
 //! - [`completeness`], [`completions`] and [`doc_comments`] serve the editor; [`tokens`] is their lexer;
 //! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages;
-//! - [`interrupt`] stops a running cell; [`preloaded`] is the crate `taper`.
+//! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
+//! - [`warm_up`] prepares the session of a spare kernel.
 
 mod completeness;
 mod completions;
@@ -14,17 +15,22 @@ mod diagnostics;
 mod doc_comments;
 mod engine;
 mod interrupt;
+mod limits;
 mod names;
 mod preloaded;
 mod redefinition;
 mod shell;
 mod source_map;
 mod tokens;
+mod warm_up;
 
 use crate::compile::Compilation;
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
+pub(crate) use completeness::of as completeness_of;
+pub(crate) use dependencies::LiveLine;
 use dependencies::Network;
+pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::{Failure, line_of_cell};
 use engine::{Engine, EngineEvent};
 use interrupt::{Interrupter, Stopped};
@@ -42,6 +48,7 @@ use taper_evaluator::record::{Record, events_of, thread_panic};
 use taper_evaluator::{
     CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
 };
+use taper_host::lock::Lock;
 
 /// Where a session works and what it starts with.
 pub(crate) struct Start<'a> {
@@ -54,12 +61,6 @@ pub(crate) struct Start<'a> {
     /// The library `taper` in the work directory, if the image has it.
     pub(crate) library: Option<PathBuf>,
 }
-
-/// The cells that [`Session::warm`] runs.
-const WARM_UP_CELLS: [&str; 2] = [
-    "let warm = (zeros((2, 3), &cpu())? + 1.0)?;\nwarm",
-    "let warmer = warm.matmul(&warm.t()?)?.sum_all()?.to_scalar::<f32>()?;\nprintln!(\"{warmer}\");",
-];
 
 /// One evcxr context and the process in which its cells run.
 pub struct Session {
@@ -74,22 +75,24 @@ pub struct Session {
     library: Option<PathBuf>,
     /// Dropped, and with it removed, after the engine has ended.
     work: Option<Workspace>,
+    /// Keeps the image from being removed.
+    image: Option<Lock>,
 }
 
 impl Session {
-    /// Makes the session the owner of its folder, which it removes when it ends.
-    pub(crate) fn keeping(mut self, work: Workspace) -> Self {
+    /// Makes the session the owner of its folder, which it removes when it ends, and a user of its image.
+    pub(crate) fn keeping(mut self, work: Workspace, image: Lock) -> Self {
         self.work = Some(work);
+        self.image = Some(image);
         self
     }
 
     /// Starts a session that has run `use taper::prelude::*`.
     pub(crate) fn start(start: &Start) -> Result<Session> {
         let engine = Engine::start(start.work, start.library.as_deref())?;
-        let interrupter = Arc::new(Interrupter::new(
-            engine.process(),
-            Compilation::new(start.work.parent().unwrap_or(start.work)),
-        ));
+        let process = engine.process().expect("nothing is evaluated yet");
+        let compilation = Compilation::new(start.work.parent().unwrap_or(start.work));
+        let interrupter = Arc::new(Interrupter::new(process, compilation, engine.given_up()));
         let preloaded = PreloadedCrate::new(start.taper.clone(), start.features.clone());
         let mut session = Session {
             engine,
@@ -100,6 +103,7 @@ impl Session {
             folder: start.work.to_owned(),
             library: start.library.clone(),
             work: None,
+            image: None,
         };
         let first_cell = session.preloaded.first_cell();
         let result = session.run(&first_cell, &mut Silent);
@@ -107,43 +111,20 @@ impl Session {
         Ok(session)
     }
 
-    /// Runs cells like the user's first ones, so that one-time costs are paid, and discards their variables.
-    pub fn warm(&mut self) {
-        for cell in WARM_UP_CELLS {
-            let _ = self.run(cell, &mut Silent);
-        }
-        let _ = self.engine.complete("Tensor::zero", 12);
-        self.end_cells_process();
-    }
-
-    /// Starts a new cells process, which inherits this process's current folder and environment.
-    ///
-    /// # Errors
-    ///
-    /// When evcxr cannot start the process.
-    pub fn restart_cells(&mut self) -> Result<()> {
-        let restart = ":restart";
-        self.run(restart, &mut Silent)
-            .map_err(Error::own_cell(restart))
-    }
-
-    /// Ends the cells process; evcxr starts a new one, without variables. After evcxr's `:restart` the next
-    /// cell would still look for the variables of the old process.
-    fn end_cells_process(&mut self) {
-        let _ = self.run("std::process::exit(0);", &mut Silent);
-    }
-
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
         if let Some(error) = diagnostics::dropped(code, &self.names) {
             return Err(error);
         }
         let (mut failure, mut end) = (None, None);
+        let interrupter = self.interrupter.clone();
+        interrupter.set_begun(false);
         let result = self.engine.execute(code, &mut |event| match event {
             EngineEvent::Warnings(warnings) => {
                 for warning in warnings {
                     front.event(diagnostics::warning(warning, code));
                 }
             }
+            EngineEvent::Record(Record::Begin) => interrupter.set_begun(true),
             EngineEvent::Record(Record::Ended(how)) => end = Some(how),
             EngineEvent::Record(record) => match failure_of(&record) {
                 Some(failed) => failure = Some(failed),
@@ -177,6 +158,33 @@ impl Session {
         }
     }
 
+    /// Runs a cell once the evaluation of an earlier cell, given up by an interrupt, has ended.
+    fn run_when_idle(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
+        let interrupter = self.interrupter.clone();
+        if !self.engine.is_idle() {
+            front.event(Event::Text {
+                stream: Stream::Stderr,
+                text: "Waiting until the analysis of the interrupted cell ends.\n".to_owned(),
+            });
+        }
+        let is_idle = self.engine.wait(&mut |event| {
+            if let EngineEvent::Record(Record::Begin) = event {
+                interrupter.set_begun(true);
+            }
+        });
+        let result = if is_idle {
+            self.interrupter.allow_compilation();
+            self.run_all(cell, front)
+        } else {
+            let message = "An interrupted cell is still being analysed.";
+            Err(diagnostics::error("Interrupted", message, None))
+        };
+        if self.engine.is_idle() {
+            self.interrupter.allow_compilation();
+        }
+        result
+    }
+
     /// Runs shell commands, a restart and `:dep` lines, then the rest of the cell.
     fn run_all(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
         for command in &cell.shell {
@@ -193,6 +201,9 @@ impl Session {
         }
         let old = self.drop_redefined(&cell.rest);
         let result = self.run(&cell.rest, front);
+        if !self.engine.is_idle() {
+            return result; // given up: nothing has changed
+        }
         self.report_dropped(&old, front);
         let outcome = outcome(&result);
         self.names
@@ -293,7 +304,10 @@ impl Evaluator for Session {
         }
         self.interrupter.begin_cell();
         let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
-        let result = self.run_all(&cell, front);
+        let result = match limits::refusal(&code) {
+            Some(refused) => Err(refused),
+            None => self.run_when_idle(&cell, front),
+        };
         let result = match (self.interrupter.end_cell(), result) {
             (None, result) => result,
             (Some(stopped), result) => Err(interrupted(stopped, result.err())),

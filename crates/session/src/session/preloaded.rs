@@ -23,7 +23,8 @@ impl PreloadedCrate {
         PreloadedCrate { folder, features }
     }
 
-    /// Returns the cell that loads the crate.
+    /// Returns the cell that loads the crate. A linker that evcxr finds on the PATH would compile all packages
+    /// again in kernels that have another PATH.
     pub(crate) fn first_cell(&self) -> String {
         let folder = toml_string(&self.folder.to_string_lossy());
         let features: Vec<String> = self.features.iter().map(|f| toml_string(f)).collect();
@@ -34,7 +35,7 @@ impl PreloadedCrate {
         let home = crate::compile::cargo_home().unwrap_or_default();
         let home = home.to_string_lossy();
         format!(
-            ":build_env CARGO_HOME={home}\n:dep taper = {{ path = {folder}{features} }}\n{PRELUDE}\n{QUESTION_MARK}"
+            ":build_env CARGO_HOME={home}\n:linker system\n:dep taper = {{ path = {folder}{features} }}\n{PRELUDE}\n{QUESTION_MARK}"
         )
     }
 

@@ -5,7 +5,8 @@ const END: &[u8] = b"\x1es {\"op\":\"complete\"}\n";
 
 /// Returns the records of one cell, and the other lines that evcxr reads.
 fn translate(steps: impl FnOnce(&mut Translator)) -> (Vec<Record>, Vec<String>) {
-    let mut translator = Translator::new("s", true);
+    let mut translator = Translator::new("s");
+    translator.set_ready();
     steps(&mut translator);
     translator.stdout(END);
     let output = translator.take_output();
@@ -45,13 +46,18 @@ fn updates_of_a_display_are_not_limited() {
 
 #[test]
 fn before_evcxr_is_ready_its_own_marks_pass() {
-    let mut translator = Translator::new("s", false);
+    let mut translator = Translator::new("s");
+    translator.stdout(b"\x1es {\"op\":\"begin\"}\n");
     translator.stdout(b"EVCXR_BEGIN_CONTENT text/plain\n42\nEVCXR_END_CONTENT\n");
     translator.stdout(END);
     assert_eq!(
         translator.take_output(),
         "EVCXR_BEGIN_CONTENT text/plain\n42\nEVCXR_END_CONTENT\nEVCXR_EXECUTION_COMPLETE\n"
     );
+    // It may evaluate twice.
+    translator.stdout(END);
+    assert_eq!(translator.take_output(), "EVCXR_EXECUTION_COMPLETE\n");
+    translator.set_ready();
     translator.stdout(b"now text");
     let line = translator.take_output();
     assert_eq!(
@@ -160,7 +166,8 @@ fn a_panic_is_an_error_only_if_it_ends_the_cell() {
 
 #[test]
 fn long_output_is_truncated_for_one_cell_only() {
-    let mut translator = Translator::new("s", true);
+    let mut translator = Translator::new("s");
+    translator.set_ready();
     let mut kept = 0;
     for _ in 0..20 {
         translator.stdout(&vec![b'x'; 1 << 20]);

@@ -16,7 +16,8 @@ mod render;
 pub(super) mod rustc;
 
 use super::names::Names;
-pub(super) use cell_error::{PROCESS_ENDED, error};
+pub(super) use cell_error::PROCESS_ENDED;
+pub(crate) use cell_error::error;
 pub(super) use diagnostic::{Diagnostic, Label};
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
 use taper_evaluator::record::End;

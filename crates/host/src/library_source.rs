@@ -1,0 +1,90 @@
+//! The source of Rust's library, from which types and documentation are read.
+
+use crate::cache;
+use crate::error::{Context, Error, Result};
+use crate::lock::Lock;
+use crate::progress::Progress;
+use crate::toolchain;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Returns the folder with the crates `core`, `alloc` and `std` of this toolchain.
+pub fn find() -> Result<PathBuf> {
+    let release = toolchain::release()?;
+    find_in(toolchain::sysroot()?, release, Path::new("/usr/src")).ok_or(Error::NoLibrarySource)
+}
+
+/// rustup and conda put it into the toolchain. Debian puts it into `system`, for several releases.
+fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
+    let of_release = format!("rustc-{release}");
+    let entries = std::fs::read_dir(system).into_iter().flatten().flatten();
+    let packaged = entries.filter(|entry| {
+        let name = entry.file_name();
+        let rest = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(&of_release));
+        // After the release: nothing, or Debian's revision.
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    std::iter::once(sysroot.join("lib/rustlib/src/rust"))
+        .chain(packaged.map(|entry| entry.path()))
+        .map(|source| source.join("library"))
+        .find(|library| library.join("core/src").exists())
+}
+
+/// Installs it where it is missing.
+pub fn add(progress: &mut dyn Progress) -> Result<()> {
+    if find().is_ok() {
+        return Ok(());
+    }
+    // Two rustups at the same time would disturb each other.
+    let folder = cache::folder()?.join("rust-src");
+    cache::make(&folder)?;
+    let _lock = Lock::exclusive(&folder, progress)?;
+    if find().is_ok() {
+        return Ok(());
+    }
+    let rustup = toolchain::rustup().ok_or(Error::NoRustup)?;
+    let mut arguments = vec!["component", "add", "rust-src"];
+    if let Some(name) = toolchain::get()?.rustup_name() {
+        arguments.extend(["--toolchain", name]);
+    }
+    let command = format!("rustup {}", arguments.join(" "));
+    progress.line(&format!(
+        "Installing the source of Rust's library ({command})."
+    ));
+    let output = Command::new(&rustup).args(&arguments).output();
+    let output = output.starting(rustup)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(Error::InstallLibrarySource {
+            command,
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_found_where_rustup_conda_and_debian_put_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (sysroot, system) = (folder.path().join("rust"), folder.path().join("src"));
+        let found = || find_in(&sysroot, "1.95.0", &system);
+        let add = |library: PathBuf| {
+            std::fs::create_dir_all(library.join("core/src")).expect("a folder");
+            library
+        };
+        assert_eq!(found(), None);
+        // Of other releases.
+        add(system.join("rustc-1.85.0/library"));
+        add(system.join("rustc-1.95.01/library"));
+        assert_eq!(found(), None);
+        let debians = add(system.join("rustc-1.95.0+dfsg1/library"));
+        assert_eq!(found(), Some(debians));
+        let rustups = add(sysroot.join("lib/rustlib/src/rust/library"));
+        assert_eq!(found(), Some(rustups));
+    }
+}

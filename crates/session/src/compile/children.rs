@@ -1,0 +1,67 @@
+//! Which of a session's variables a child process gets.
+
+use super::adopted::Changes;
+use super::variables::{CARGO_VARIABLE, HOME_VARIABLE, PATH_VARIABLE, SESSION_VARIABLE};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use taper_host::toolchain::{self, RUSTC_VARIABLE};
+
+/// Begin the names of the variables by which cargo compiles in another way. They have no effect: a kernel
+/// that a desktop starts has others than one from a terminal, and each change would compile all packages
+/// again. What is to have an effect belongs in cargo's configuration file, which the image's key contains.
+const OF_BUILDS: [&str; 9] = [
+    "CARGO_BUILD_",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_HOST_",
+    "CARGO_INCREMENTAL",
+    "CARGO_PROFILE_",
+    "CARGO_RESOLVER_",
+    "CARGO_TARGET_",
+    "CARGO_UNSTABLE_",
+    "RUSTC_",
+];
+/// Those of them that evcxr sets for each call.
+const OF_EVCXR: [&str; 2] = ["CARGO_BUILD_BUILD_DIR", "CARGO_TARGET_DIR"];
+
+/// Removes the variables by which cargo would compile in another way.
+pub fn leave_builds(command: &mut Command) {
+    let is_text = |(name, _): (OsString, OsString)| name.into_string().ok();
+    for name in std::env::vars_os().filter_map(is_text) {
+        if OF_BUILDS.iter().any(|begin| name.starts_with(begin)) && !OF_EVCXR.contains(&&*name) {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// Undoes [`enter`](super::enter) for a child process.
+pub fn leave(command: &mut Command) {
+    for ours in [
+        "RUST_SRC_PATH",
+        SESSION_VARIABLE,
+        RUSTC_VARIABLE,
+        CARGO_VARIABLE,
+    ] {
+        command.env_remove(ours);
+    }
+    for (ours, theirs) in [(HOME_VARIABLE, "CARGO_HOME"), (PATH_VARIABLE, "PATH")] {
+        if let Some(value) = std::env::var_os(ours) {
+            command.env_remove(ours).env(theirs, value);
+        }
+    }
+    Changes::of_session().apply(command);
+}
+
+/// [`leave`], for a command of the user's: it finds the session's toolchain first.
+pub fn leave_with_toolchain(command: &mut Command) {
+    leave(command);
+    let path = Changes::of_session().get("PATH");
+    let path = path.or_else(|| std::env::var_os(PATH_VARIABLE));
+    let path = path.unwrap_or_else(toolchain::path);
+    let rustc = std::env::var_os(RUSTC_VARIABLE).map(PathBuf::from);
+    let tools = rustc.and_then(|rustc| Some(rustc.parent()?.to_owned()));
+    let folders = tools.into_iter().chain(std::env::split_paths(&path));
+    if let Ok(path) = std::env::join_paths(folders) {
+        command.env("PATH", path);
+    }
+}

@@ -1,0 +1,167 @@
+//! An evaluator that starts with a build, when the image is missing or outdated: after `rustup update`.
+//!
+//! A kernel that built at its start would be silent for minutes. So the first cell builds. It shows how far
+//! the build is, and an interrupt stops it; the next cell continues where it stopped.
+
+use crate::error::Result;
+use crate::session::{LiveLine, Session, cell_error, completeness_of};
+use crate::start::{build, is_built, start_built, start_session};
+use crate::workspace::Workspace;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use taper_evaluator::{
+    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+};
+use taper_host::error::describe;
+use taper_host::progress::{Console, Progress, Step};
+
+/// Starts a session in `work`, or returns an evaluator whose first cell builds what is missing and starts the
+/// session then. Calls `started` when it has started.
+///
+/// # Errors
+///
+/// When the toolchain or the sources of `taper` are missing, or evcxr does not start.
+pub fn start_or_defer(
+    work: Workspace,
+    started: impl FnOnce() + Send + 'static,
+) -> Result<Box<dyn Evaluator>> {
+    if is_built()? {
+        let session = start_session(work, &mut Console::new())?;
+        started();
+        return Ok(Box::new(session));
+    }
+    Ok(Box::new(Deferred {
+        state: State::Waiting(work),
+        started: Some(Box::new(started)),
+        interrupter: Arc::default(),
+    }))
+}
+
+struct Deferred {
+    state: State,
+    started: Option<Box<dyn FnOnce() + Send>>,
+    interrupter: Arc<Interrupter>,
+}
+
+enum State {
+    /// For the first cell.
+    Waiting(Workspace),
+    Started(Box<Session>),
+    /// evcxr did not start, and the folder is gone.
+    Failed(String),
+}
+
+impl Deferred {
+    fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.state {
+            State::Started(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Builds and starts the session, unless it has started.
+    fn start(&mut self, front: &mut dyn Front) -> Result<()> {
+        let State::Waiting(work) = &self.state else {
+            return Ok(());
+        };
+        let emit = &mut |event| front.event(event);
+        let mut progress = InCell {
+            line: LiveLine::new(emit),
+            interrupter: &self.interrupter,
+        };
+        let built = build(work, &mut progress)?;
+        progress.line.finish();
+        let failed = State::Failed("the session did not start".to_owned());
+        let State::Waiting(work) = std::mem::replace(&mut self.state, failed) else {
+            return Ok(());
+        };
+        let session = start_built(work, built).inspect_err(|error| {
+            self.state = State::Failed(describe(error));
+        })?;
+        let _ = self.interrupter.session.set(session.interrupter());
+        self.state = State::Started(Box::new(session));
+        if let Some(started) = self.started.take() {
+            started();
+        }
+        Ok(())
+    }
+}
+
+impl Evaluator for Deferred {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        self.interrupter.is_stopped.store(false, Ordering::Relaxed);
+        let started = self.start(front);
+        let stopped = self.interrupter.is_stopped.load(Ordering::Relaxed);
+        let error = match (started, &mut self.state) {
+            (Ok(()), State::Started(session)) if !stopped => return session.execute(code, front),
+            (_, _) if stopped => cell_error(
+                "Interrupted",
+                "Compiling was stopped. The next cell continues where it stopped.",
+                None,
+            ),
+            (Err(error), _) => cell_error("StartError", &describe(&error), None),
+            (Ok(()), State::Failed(why)) => cell_error("StartError", why, None),
+            (Ok(()), _) => return Ok(()),
+        };
+        front.event(Event::Error(error.clone()));
+        Err(error)
+    }
+
+    fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let nothing = Completions {
+            start: cursor,
+            end: cursor,
+            items: Vec::new(),
+        };
+        self.session()
+            .map_or(nothing, |session| session.complete(code, cursor))
+    }
+
+    fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
+        self.session()?.inspect(code, cursor)
+    }
+
+    fn is_complete(&self, code: &str) -> Completeness {
+        completeness_of(code)
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupt> {
+        self.interrupter.clone()
+    }
+}
+
+/// Stops the build, later the cells.
+#[derive(Default)]
+struct Interrupter {
+    is_stopped: AtomicBool,
+    session: OnceLock<Arc<dyn Interrupt>>,
+}
+
+impl Interrupt for Interrupter {
+    fn interrupt(&self) {
+        match self.session.get() {
+            Some(session) => session.interrupt(),
+            None => self.is_stopped.store(true, Ordering::Relaxed),
+        }
+    }
+}
+
+/// Shows the build's progress below the cell.
+struct InCell<'a> {
+    line: LiveLine<'a>,
+    interrupter: &'a Interrupter,
+}
+
+impl Progress for InCell<'_> {
+    fn line(&mut self, text: &str) {
+        self.line.line(text);
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.line.step(step);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupter.is_stopped.load(Ordering::Relaxed)
+    }
+}

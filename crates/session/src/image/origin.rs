@@ -1,0 +1,114 @@
+//! What an image was built for, and the images that nothing can use any more.
+//!
+//! After `rustup update`, or with a new `Cargo.lock`, the same compiler and the same crate need another image,
+//! and the old one is out of reach. So an image replaces those of the same origin. Images of other toolchains
+//! and of other clones stay as long as these exist.
+
+use super::key::Key;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use taper_host::lock::Lock;
+use taper_host::{cache, toolchain};
+
+const FILE: &str = "origin.json";
+/// Each session holds a lock on this folder of its image.
+const USERS: &str = "users";
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Origin {
+    rustc: PathBuf,
+    /// The folder of the crate `taper`.
+    taper: PathBuf,
+    features: Vec<String>,
+}
+
+impl Origin {
+    fn of(key: &Key) -> Result<Origin> {
+        Ok(Origin {
+            rustc: toolchain::get()?.rustc.clone(),
+            taper: key.taper.clone(),
+            features: key.features.clone(),
+        })
+    }
+
+    fn read(image: &Path) -> Option<Origin> {
+        serde_json::from_slice(&std::fs::read(image.join(FILE)).ok()?).ok()
+    }
+
+    fn exists(&self) -> bool {
+        self.rustc.exists() && self.taper.exists()
+    }
+}
+
+/// Notes what the image in this folder is built for.
+pub(super) fn write(key: &Key, image: &Path) -> Result<()> {
+    let origin =
+        serde_json::to_vec(&Origin::of(key)?).map_err(Error::json("the origin of an image"))?;
+    Ok(cache::write_atomically(&image.join(FILE), &origin)?)
+}
+
+/// Marks an image as used until the result is dropped.
+pub(super) fn mark_as_used(image: &Path) -> Result<Lock> {
+    cache::make(&image.join(USERS))?;
+    Ok(Lock::shared(&image.join(USERS))?)
+}
+
+/// Removes the images beside `image` that it replaces, and those whose compiler or crate is gone, unless a
+/// session uses them. Returns their number.
+pub(super) fn remove_replaced(image: &Path) -> usize {
+    let (Some(folder), Some(origin)) = (image.parent(), Origin::read(image)) else {
+        return 0;
+    };
+    let images = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let old = images.map(|entry| entry.path()).filter(|other| {
+        let found = Origin::read(other);
+        other != image && found.is_some_and(|found| found == origin || !found.exists())
+    });
+    old.filter(|old| remove(old).is_some()).count()
+}
+
+/// Returns `None` if the image is used or being built.
+fn remove(image: &Path) -> Option<()> {
+    cache::make(&image.join(USERS)).ok()?;
+    let _users = Lock::if_free(&image.join(USERS))?;
+    let _builder = Lock::if_free(image)?;
+    std::fs::remove_dir_all(image).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_was_replaced_is_removed_when_nothing_uses_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let taper = folder.path().join("taper");
+        cache::make(&taper).expect("a folder");
+        let image = |name: &str, rustc: &str, taper: &Path| {
+            let image = folder.path().join("images").join(name);
+            cache::make(&image).expect("a folder");
+            let rustc = folder.path().join(rustc);
+            std::fs::write(&rustc, "").expect("a file");
+            let features = Vec::new();
+            let taper = taper.to_owned();
+            let origin = serde_json::to_vec(&Origin {
+                rustc,
+                taper,
+                features,
+            });
+            std::fs::write(image.join(FILE), origin.expect("JSON")).expect("a file");
+            image
+        };
+        let old = image("old", "stable", &taper);
+        let beta = image("beta", "beta", &taper);
+        let orphan = image("orphan", "stable", &folder.path().join("gone"));
+        let new = image("new", "stable", &taper);
+        let session = mark_as_used(&old).expect("a lock");
+        assert_eq!(remove_replaced(&new), 1);
+        assert!(old.exists() && beta.exists() && new.exists() && !orphan.exists());
+        drop(session);
+        assert_eq!(remove_replaced(&new), 1);
+        assert!(!old.exists() && beta.exists() && new.exists());
+    }
+}

@@ -1,0 +1,46 @@
+//! The session of a spare kernel: used once before there is a user, then handed over.
+
+use super::{Session, Silent};
+use crate::compile::Changes;
+use crate::error::{Error, Result};
+use std::ffi::OsString;
+
+/// The cells that [`Session::warm`] runs.
+const WARM_UP_CELLS: [&str; 2] = [
+    "let warm = (zeros((2, 3), &cpu())? + 1.0)?;\nwarm",
+    "let warmer = warm.matmul(&warm.t()?)?.sum_all()?.to_scalar::<f32>()?;\nprintln!(\"{warmer}\");",
+];
+
+impl Session {
+    /// Runs cells like the user's first ones, so that one-time costs are paid, and discards their variables.
+    pub fn warm(&mut self) {
+        for cell in WARM_UP_CELLS {
+            let _ = self.run(cell, &mut Silent);
+        }
+        let _ = self.engine.complete("Tensor::zero", 12);
+        self.end_cells_process();
+    }
+
+    /// Starts a new cells process in this process's current folder. The cells, and whatever else this session
+    /// starts for the user, get this environment.
+    ///
+    /// # Errors
+    ///
+    /// When the session's folder cannot be written, or evcxr cannot start the process.
+    pub fn adopt(
+        &mut self,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<()> {
+        let folder = self.folder.parent().unwrap_or(&self.folder);
+        Changes::to(environment).write(folder)?;
+        let restart = ":restart";
+        self.run(restart, &mut Silent)
+            .map_err(Error::own_cell(restart))
+    }
+
+    /// Ends the cells process; evcxr starts a new one, without variables. After evcxr's `:restart` the next
+    /// cell would still look for the variables of the old process.
+    pub(super) fn end_cells_process(&mut self) {
+        let _ = self.run("std::process::exit(0);", &mut Silent);
+    }
+}
