@@ -38,7 +38,8 @@ impl Session {
         }
         let fake = session.path("fake-cargo");
         std::fs::write(&fake, FAKE).expect("a file");
-        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755))
+            .expect("it is ours");
         session.manifest("");
         session
     }

@@ -18,11 +18,11 @@ const FILE: &str = "environment.json";
 
 /// New values of variables; `None` removes one.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Changes(BTreeMap<OsString, Option<OsString>>);
+pub(crate) struct Changes(BTreeMap<OsString, Option<OsString>>);
 
 impl Changes {
     /// Compares an environment with that of this process, as its child processes would see it.
-    pub fn to(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Changes {
+    pub(crate) fn to(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Changes {
         let mut before: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         if let Some(path) = before.remove(OsStr::new(PATH_VARIABLE)) {
             before.insert("PATH".into(), path);
@@ -46,13 +46,13 @@ impl Changes {
     }
 
     /// Applies them to what the session in `folder` starts from now on.
-    pub fn write(&self, folder: &Path) -> Result<()> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         let changes = serde_json::to_vec(self).map_err(Error::json("an environment"))?;
         Ok(cache::write_atomically(&folder.join(FILE), &changes)?)
     }
 
     /// Those of the session to which this process belongs; none if it is not an adopted spare.
-    pub fn of_session() -> Changes {
+    pub(crate) fn of_session() -> Changes {
         let read = || {
             let text = std::fs::read(variables::session()?.join(FILE)).ok()?;
             serde_json::from_slice(&text).ok()
@@ -61,7 +61,7 @@ impl Changes {
     }
 
     /// Applies them to a command.
-    pub fn apply(&self, command: &mut Command) {
+    pub(crate) fn apply(&self, command: &mut Command) {
         for (name, value) in &self.0 {
             match value {
                 Some(value) => command.env(name, value),
@@ -71,7 +71,7 @@ impl Changes {
     }
 
     /// Returns the new value of a variable.
-    pub fn get(&self, name: &str) -> Option<OsString> {
+    pub(crate) fn get(&self, name: &str) -> Option<OsString> {
         self.0.get(OsStr::new(name))?.clone()
     }
 }

@@ -25,7 +25,7 @@ const OF_BUILDS: [&str; 9] = [
 const OF_EVCXR: [&str; 2] = ["CARGO_BUILD_BUILD_DIR", "CARGO_TARGET_DIR"];
 
 /// Removes the variables by which cargo would compile in another way.
-pub fn leave_builds(command: &mut Command) {
+pub(crate) fn leave_builds(command: &mut Command) {
     let is_text = |(name, _): (OsString, OsString)| name.into_string().ok();
     for name in std::env::vars_os().filter_map(is_text) {
         if OF_BUILDS.iter().any(|begin| name.starts_with(begin)) && !OF_EVCXR.contains(&&*name) {
@@ -35,7 +35,7 @@ pub fn leave_builds(command: &mut Command) {
 }
 
 /// Undoes [`enter`](super::enter) for a child process.
-pub fn leave(command: &mut Command) {
+pub(crate) fn leave(command: &mut Command) {
     for ours in [
         "RUST_SRC_PATH",
         SESSION_VARIABLE,
@@ -53,7 +53,7 @@ pub fn leave(command: &mut Command) {
 }
 
 /// [`leave`], for a command of the user's: it finds the session's toolchain first.
-pub fn leave_with_toolchain(command: &mut Command) {
+pub(crate) fn leave_with_toolchain(command: &mut Command) {
     leave(command);
     let path = Changes::of_session().get("PATH");
     let path = path.or_else(|| std::env::var_os(PATH_VARIABLE));

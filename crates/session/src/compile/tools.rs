@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use taper_host::toolchain::RUSTC_VARIABLE;
 
 /// The flags with which evcxr compiles.
-pub const FLAGS: &str = "-Cprefer-dynamic";
+pub(crate) const FLAGS: &str = "-Cprefer-dynamic";
 
 /// The session's cargo.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {

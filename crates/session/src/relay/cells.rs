@@ -12,7 +12,6 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::time::Duration;
 use taper_evaluator::record::MARK;
-use taper_host::error::describe;
 
 /// The function that each compiled cell exports: it takes the variables and returns them.
 type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;

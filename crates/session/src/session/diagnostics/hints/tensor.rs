@@ -38,7 +38,7 @@ const MISSING: &[(&str, &str)] = &[
     ("mm", "the product of matrices is `a.matmul(&b)?`."),
     ("bmm", "the product of matrices is `a.matmul(&b)?`."),
     ("multiply", "the product of the elements is `(&a * &b)?`."),
-    ("softmax", "it is a layer: `Softmax::new(D::Minus1).forward(&x)?`."),
+    ("softmax", "it is a layer: `Softmax.forward(&x)?`."),
     ("log_softmax", "`cross_entropy(&logits, &labels)?` contains it."),
     ("sigmoid", "it is a layer: `Sigmoid.forward(&x)?`."),
     ("add_", "a tensor does not change: `let x = (&x + &y)?;` makes a new one."),
