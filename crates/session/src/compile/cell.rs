@@ -9,7 +9,6 @@ use super::kept::Kept;
 use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe};
-use super::stand_in::Complete;
 use super::{basis, lighten, memory, source, tools, variables};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -26,6 +25,9 @@ const RECORD: &str = "rustc-call.json";
 pub(crate) const MESSAGES: &str = "rustc-messages.json";
 /// The source that evcxr writes.
 const SOURCE: &str = "src/lib.rs";
+
+/// Copies the files that cargo reads into a work directory.
+pub(crate) type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
 /// `cargo build` or `cargo check`, as evcxr calls it, in the folder of the cell's crate.
 pub(crate) struct Build<'a> {

@@ -7,7 +7,7 @@
 //!   image counts as missing, and the next build continues where the last one stopped;
 //! - `estimate` says how long the build will take;
 //! - `origin` removes images that were replaced;
-//! - `clone` gives each session links and copies of its own, so that nothing that a session writes changes
+//! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
 
 mod build;
