@@ -27,6 +27,7 @@ struct Mistake {
 }
 
 #[test]
+#[ignore = "slow: run by .ci/nightly"]
 fn first_mistakes_are_answered_and_the_replacements_compile() {
     let mistakes = read();
     assert!(mistakes.len() >= 200, "{} mistakes", mistakes.len());
