@@ -104,7 +104,7 @@ fn memory_that_is_not_there_is_named() {
     assert!(
         !ran[..ran.len() - 1]
             .iter()
-            .any(|e| e.to_string().contains("backtrace")),
+            .any(|e| e.to_string().contains("stack backtrace")),
         "{ran:#?}"
     );
 }

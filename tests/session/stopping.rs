@@ -88,19 +88,19 @@ fn a_cell_that_closes_its_streams_ends() {
     let mut session = session();
     let functions = "unsafe extern \"C\" { safe fn close(fd: i32) -> i32; safe fn dup(fd: i32) -> i32; \
          safe fn dup2(from: i32, to: i32) -> i32; }";
-    let call = |code: &str| format!("{functions}\n{code}");
+    session.run(functions);
     session.run("let stopping_d = 43;");
     for fd in [0, 1, 2] {
         assert_eq!(
-            session.run(&call(&format!("close({fd});"))),
+            session.run(&format!("close({fd});")),
             [] as [serde_json::Value; 0]
         );
         let ran = session.run("println!(\"out\");\neprintln!(\"err\");");
         assert_eq!(ran, [out("out\n"), err("err\n")], "after close({fd})");
     }
-    session.run(&call("let stopping_out = dup(1);\ndup2(2, 1);"));
+    session.run("let stopping_out = dup(1);\ndup2(2, 1);");
     assert_eq!(session.run("println!(\"out\");"), [err("out\n")]);
-    session.run(&call("dup2(stopping_out, 1);\nclose(stopping_out);"));
+    session.run("dup2(stopping_out, 1);\nclose(stopping_out);");
     assert_eq!(session.run("println!(\"{stopping_d}\");"), [out("43\n")]);
 }
 

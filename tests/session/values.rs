@@ -36,7 +36,7 @@ fn a_cell_without_a_value_shows_nothing() {
         "",
         "// a comment",
         "fn values_c() {}",
-        "values_b + 1;",
+        "drop(values_b + 1);",
     ] {
         let ran = session.run(cell);
         assert!(ran.is_empty(), "{cell:?} {ran:#?}");
