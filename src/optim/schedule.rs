@@ -108,7 +108,7 @@ pub enum Schedule {
     },
     /// Multiplied by `gamma` at each milestone.
     MultiStep {
-        /// The times of the changes; one that occurs twice counts twice.
+        /// The times of the changes; a time that occurs twice counts twice.
         milestones: Vec<usize>,
         /// The factor.
         gamma: f64,
