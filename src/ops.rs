@@ -11,7 +11,8 @@
 //!    ([`engine`]).
 //! 3. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle its gradients.
 //!
-//! [`sgd_step`] and [`adam_step`] work in place; without a kernel they leave the step to the optimiser.
+//! [`step_in_place`] changes parameters in their own memory; without a kernel the optimiser computes the
+//! step with Candle's operations.
 
 mod activation;
 mod batch_norm;
@@ -37,6 +38,8 @@ pub(crate) use dropout::dropout;
 pub(crate) use embedding::embedding;
 pub(crate) use layer_norm::layer_norm;
 pub(crate) use linear::linear;
-pub(crate) use optimizer_step::{AdamStep, SgdStep, adam_step, sgd_step};
+pub(crate) use optimizer_step::{
+    AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel, step_in_place,
+};
 pub(crate) use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use softmax::softmax;

@@ -30,7 +30,10 @@ pub use crate::notebook::{
     LiveDisplay, MimeBundle, Progress, Show, check_interrupt, clear_output, display, display_live,
     interrupted, progress,
 };
-pub use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
+pub use crate::optim::{
+    Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, Schedule, Sgd,
+    accumulate_gradients, clip_gradients,
+};
 pub use crate::plot::{
     Figure, Heatmap, ImageGrid, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram,
     plot, scatter, show_images,
@@ -43,6 +46,6 @@ pub use crate::tensor::{
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::train::{
     Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd, Flow,
-    Gradients, History, Interval, Module, Split, Trainer, accuracy, split_and_load,
+    Gradients, History, Interval, LrFinder, Module, Split, Trainer, accuracy, split_and_load,
 };
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

@@ -23,6 +23,7 @@ pub use accuracy::{Accuracy, accuracy};
 pub use callback::{Callback, EarlyStopping, EpochEnd, Flow};
 pub use checkpoint::Checkpoint;
 pub use classifier::Classifier;
+pub use fit::LrFinder;
 pub use history::{Epoch, History, Interval};
 pub use module::Module;
 pub use parallel::{DataParallel, Gradients, Split, split_and_load};

@@ -1,5 +1,11 @@
 //! Training a model: [`Trainer::fit`] and its loop.
 
+mod accumulated;
+mod lr_find;
+mod schedule;
+
+pub use lr_find::LrFinder;
+
 use super::module::Model;
 use super::parallel::{self, Gradients};
 use super::recorder::{Fetched, Metric, Recorder, collect};
@@ -12,6 +18,7 @@ use crate::notebook::{check_interrupt, progress};
 use crate::optim::{Optimizer, clip_gradients};
 use crate::plot::ProgressBoard;
 use crate::tensor::with_seed;
+use accumulated::Accumulated;
 use candle_core::Result;
 use std::time::{Duration, Instant};
 
@@ -71,7 +78,9 @@ pub(super) struct Fit<'a> {
     train: DataLoader,
     validate: Option<DataLoader>,
     optimizer: Box<dyn Optimizer>,
-    base_lr: f64,
+    /// The learning rates with which the parameter groups began.
+    base_lrs: Vec<f64>,
+    accumulated: Accumulated,
     /// The number of completed epochs and steps.
     epoch: usize,
     step: usize,
@@ -126,7 +135,7 @@ impl<'a> Fit<'a> {
             .try_for_each(|loader| refuse_empty("validation", loader))?;
         trainer.prepare(model)?;
         let mut optimizer = model.optimizer();
-        let base_lr = optimizer.lr();
+        let base_lrs = optimizer.lrs();
         let (mut epoch, mut step) = (0, 0);
         if let Some(path) = &trainer.resume_from {
             let device = &trainer.in_use[0];
@@ -152,7 +161,8 @@ impl<'a> Fit<'a> {
             train,
             validate,
             optimizer,
-            base_lr,
+            base_lrs,
+            accumulated: Accumulated::default(),
             epoch,
             step,
             batch: 0,
@@ -210,25 +220,26 @@ impl<'a> Fit<'a> {
     }
 
     fn train_batch(&mut self, batch: &Batch) -> Result<()> {
-        self.schedule();
+        self.schedule()?;
         let device = self.trainer.in_use[0].clone();
         explain_gpu(self.step_on(batch), &device, None)
     }
 
     fn step_on(&mut self, batch: &Batch) -> Result<()> {
         let parts = self.trainer.prepare_batch(batch)?;
-        let (
-            Gradients {
-                loss,
-                mut gradients,
-            },
-            mut metrics,
-        ) = parallel::backward(self.model, &self.others, &parts)?;
-        if self.trainer.clip > 0.0 {
-            clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
+        let (Gradients { loss, gradients }, mut metrics) =
+            parallel::backward(self.model, &self.others, &parts)?;
+        let ends = (self.batch + 1).is_multiple_of(self.trainer.accumulate)
+            || self.batch + 1 == self.train.num_batches();
+        let accumulated = &mut self.accumulated;
+        if let Some(mut gradients) = accumulated.add(self.model, gradients, batch.len(), ends)? {
+            if self.trainer.clip > 0.0 {
+                clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
+            }
+            self.optimizer.step(&gradients)?;
+            parallel::broadcast(self.model, &self.others)?;
+            self.step += 1;
         }
-        self.optimizer.step(&gradients)?;
-        parallel::broadcast(self.model, &self.others)?;
         metrics.push(Metric {
             name: STEP_LOSS.to_owned(),
             value: loss,
@@ -236,18 +247,8 @@ impl<'a> Fit<'a> {
         });
         self.recorder.add(metrics);
         self.speed.interval += batch.len();
-        self.step += 1;
         self.batch += 1;
         Ok(())
-    }
-
-    fn schedule(&mut self) {
-        let time = match self.trainer.schedule_by_step {
-            true => self.step,
-            false => self.epoch,
-        };
-        self.optimizer
-            .set_lr(self.trainer.schedule.lr(self.base_lr, time));
     }
 
     /// Fetches the metrics from the device, stores and draws them, and returns an error if a loss is not
@@ -270,7 +271,15 @@ impl<'a> Fit<'a> {
         self.trainer.history.intervals.push(interval);
         self.fetched.extend(fetched);
         if let Some((position, loss)) = wrong {
-            let step = self.step - steps + position + 1;
+            // The batches of this epoch up to that loss, and the steps before the epoch.
+            let batch = self.batch - steps + position + 1;
+            let accumulate = self.trainer.accumulate;
+            let before = self.step
+                - match self.batch == self.train.num_batches() {
+                    true => self.batch.div_ceil(accumulate),
+                    false => self.batch / accumulate,
+                };
+            let step = before + batch.div_ceil(accumulate);
             return Err(error::loss(
                 loss,
                 step,
