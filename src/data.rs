@@ -5,6 +5,7 @@
 //! - A [`DataLoader`] iterates over a data set in minibatches, in order or shuffled.
 //! - A [`Sampler`] chooses the examples of a loop; [`random_split`] and [`k_folds`] split a data set
 //!   into [`Subset`]s; [`ListDataset`] and [`pad_sequences`] are for examples of unequal lengths.
+//! - A [`DataFrame`] turns the columns of a CSV file into a tensor.
 //! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
 //!
 //! [`Digits`], [`Shapes`], [`Leaves`] and [`SyntheticRegression`] come with Taper. [`Mnist`],
@@ -20,6 +21,7 @@ mod samplers;
 mod sequences;
 mod sets;
 mod subset;
+mod table;
 pub mod transforms;
 
 pub(crate) use batch::{AnyBatch, typed};
@@ -37,6 +39,7 @@ pub use sets::{
     SyntheticRegression,
 };
 pub use subset::{Subset, k_folds, random_split};
+pub use table::DataFrame;
 /// Implements [`BatchData`](trait@BatchData) for a struct of tensors, lists and other batches.
 ///
 /// `#[batch(shared)]` above a field keeps it whole when the batch is split: it belongs to all examples,

@@ -8,12 +8,14 @@ pub use crate::bench::{
 };
 pub use crate::compose;
 pub use crate::data::transforms::{
-    CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor, Transform,
+    CenterCrop, ColorJitter, Compose, Normalize, RandomCrop, RandomHorizontalFlip, Resize,
+    ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, BatchData, Cifar10, DataLoader, DataModule, Dataset, Digits, FashionMnist, ImageDataset,
-    ImageFolder, Leaves, ListDataset, Mnist, Sampler, Shapes, StratifiedSampler, Subset,
-    SyntheticRegression, TensorDataset, WeightedSampler, k_folds, pad_sequences, random_split,
+    Batch, BatchData, Cifar10, DataFrame, DataLoader, DataModule, Dataset, Digits, FashionMnist,
+    ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler, Shapes, StratifiedSampler,
+    Subset, SyntheticRegression, TensorDataset, WeightedSampler, k_folds, pad_sequences,
+    random_split,
 };
 pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
