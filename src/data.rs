@@ -5,7 +5,8 @@
 //! - A [`DataLoader`] iterates over a data set in minibatches, in order or shuffled.
 //! - A [`Sampler`] chooses the examples of a loop; [`random_split`] and [`k_folds`] split a data set
 //!   into [`Subset`]s; [`ListDataset`] and [`pad_sequences`] are for examples of unequal lengths.
-//! - A [`DataFrame`] turns the columns of a CSV file into a tensor.
+//! - [`CharTokenizer`], [`BpeTokenizer`] and [`Vocab`] turn text into integers, a [`DataFrame`] turns the
+//!   columns of a CSV file into a tensor.
 //! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
 //!
 //! [`Digits`], [`Shapes`], [`Leaves`] and [`SyntheticRegression`] come with Taper. [`Mnist`],
@@ -22,6 +23,7 @@ mod sequences;
 mod sets;
 mod subset;
 mod table;
+mod text;
 pub mod transforms;
 
 pub(crate) use batch::{AnyBatch, typed};
@@ -63,3 +65,4 @@ pub use table::DataFrame;
 /// struct Wrong { learning_rate: f64 } // not a value for each example
 /// ```
 pub use taper_macros::BatchData;
+pub use text::{BpeTokenizer, CharTokenizer, Vocab};

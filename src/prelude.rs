@@ -12,10 +12,10 @@ pub use crate::data::transforms::{
     ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, BatchData, Cifar10, DataFrame, DataLoader, DataModule, Dataset, Digits, FashionMnist,
-    ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler, Shapes, StratifiedSampler,
-    Subset, SyntheticRegression, TensorDataset, WeightedSampler, k_folds, pad_sequences,
-    random_split,
+    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, DataFrame, DataLoader, DataModule,
+    Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler,
+    Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Vocab, WeightedSampler,
+    k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
