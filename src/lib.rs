@@ -36,9 +36,10 @@
 //!
 //! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so that all code written
 //! for Candle works here. Data goes in as a [`Dataset`](data::Dataset), which returns the examples at
-//! some indices; a model goes in as a struct that derives [`Parameters`](nn::Parameters) and has a
-//! `forward`. Out come the trained model, a [`History`](train::History) of metrics, files that PyTorch
-//! reads, and figures. Taper's errors have two lines: what was expected and found, and what to do.
+//! some indices, in batches of the usual type or of a type that derives [`BatchData`](data::BatchData); a
+//! model goes in as a struct that derives [`Parameters`](nn::Parameters) and has a `forward`. Out come
+//! the trained model, a [`History`](train::History) of metrics, files that PyTorch reads, and figures.
+//! Taper's errors have two lines: what was expected and found, and what to do.
 //!
 //! # The path of the data through a training step
 //!

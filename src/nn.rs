@@ -81,6 +81,7 @@ pub use layers::{
     ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
 };
 pub use mode::Mode;
+pub(crate) use mode::evaluating;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 #[doc(hidden)]

@@ -8,11 +8,14 @@ pub use crate::bench::{
 };
 pub use crate::compose;
 pub use crate::data::transforms::{
-    CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor, Transform,
+    CenterCrop, ColorJitter, Compose, Normalize, RandomCrop, RandomHorizontalFlip, Resize,
+    ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, Cifar10, DataLoader, DataModule, Dataset, Digits, FashionMnist, ImageDataset,
-    ImageFolder, Leaves, Mnist, Shapes, SyntheticRegression, TensorDataset,
+    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, DataFrame, DataLoader, DataModule,
+    Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler,
+    Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Vocab, WeightedSampler,
+    k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
@@ -40,12 +43,13 @@ pub use crate::plot::{
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
-    randperm, tensor, uniform, zeros,
+    TensorExt, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad, normal, ones,
+    rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::train::{
-    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd, Flow,
-    Gradients, History, Interval, LrFinder, Module, Split, Trainer, accuracy, split_and_load,
+    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd,
+    FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy,
+    split_and_load,
 };
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

@@ -3,7 +3,7 @@
 use crate::error::explain;
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
-use crate::tensor::{TensorExt, moved};
+use crate::tensor::{TensorExt, moved, recorded};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -117,7 +117,7 @@ impl Parameter {
         Ok(())
     }
 
-    /// Returns the values as a tensor to compute with; gradients flow back to it.
+    /// Returns the values as a tensor to compute with; gradients flow back to it outside of `no_grad`.
     ///
     /// # Errors
     /// If the parameter is lazy and has no values yet.
@@ -131,7 +131,7 @@ impl Parameter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn tensor(&self) -> Result<Tensor> {
-        self.var().map(|var| var.as_tensor().clone())
+        self.var().map(recorded)
     }
 
     /// Returns the Candle variable that holds the values, for Candle's own optimisers. After the model

@@ -2,13 +2,14 @@
 
 use crate::error;
 use crate::nn::same_device;
-use candle_core::{D, DType, Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 /// Returns the share of examples whose largest logit is that of the right class, on the device of
 /// the logits.
 ///
 /// # Shapes
-/// Logits `(batch, classes)`, classes `(batch,)`; the result is a scalar of `f32`.
+/// Logits `(batch, classes)`, classes `(batch,)`, or logits `(batch, classes, …)` and classes
+/// `(batch, …)`, one for each position; the result is a scalar of `f32`.
 ///
 /// # Errors
 /// If the shapes do not fit.
@@ -27,26 +28,44 @@ pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 
 /// Counts the right predictions; the count stays on the device.
 fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let &[batch, _] = y_hat.dims() else {
+    check_classes("accuracy", y_hat, y)?;
+    same_device("accuracy", y_hat, y)?;
+    let chosen = y_hat.detach().argmax(1)?; // (batch, …)
+    let equal = chosen.eq(&y.to_dtype(DType::U32)?)?;
+    equal.to_dtype(DType::F32)?.sum_all()
+}
+
+/// Refuses shapes other than logits `(batch, classes, …)` and classes `(batch, …)`.
+pub(super) fn check_classes(operation: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    let &[batch, _, ref positions @ ..] = y_hat.dims() else {
         return Err(error::shape(
-            "accuracy",
+            operation,
             "logits (batch, classes)",
             y_hat.dims(),
             "Pass one row of logits for each example",
         ));
     };
-    if y.dims() != [batch] {
-        return Err(error::shape(
-            "accuracy",
-            format_args!("one class for each of {batch} examples"),
+    let expected = [&[batch][..], positions].concat();
+    match y.dims() == expected {
+        true => Ok(()),
+        false => Err(error::shape(
+            operation,
+            match positions {
+                [] => format!("one class for each of {batch} examples"),
+                _ => format!("one class for each position of the logits, {expected:?}"),
+            },
             y.dims(),
-            format_args!("Pass classes of shape ({batch},)"),
-        ));
+            format_args!("Pass classes of shape {}", shape_text(&expected)),
+        )),
     }
-    same_device("accuracy", y_hat, y)?;
-    let chosen = y_hat.detach().argmax(D::Minus1)?; // (batch,)
-    let equal = chosen.eq(&y.to_dtype(DType::U32)?)?;
-    equal.to_dtype(DType::F32)?.sum_all()
+}
+
+/// Writes a shape as a tuple.
+fn shape_text(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        shape => format!("{shape:?}").replace('[', "(").replace(']', ")"),
+    }
 }
 
 /// Counts right predictions over many batches, and over lists from several devices, as MXNet's

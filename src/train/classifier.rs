@@ -1,5 +1,6 @@
 //! A network with the loss and the accuracy of classification.
 
+use super::accuracy::check_classes;
 use super::{Module, accuracy};
 use crate::data::Batch;
 use crate::nn::{Layer, Parameter, Parameters, ParametersExt, Visitor, VisitorMut, cross_entropy};
@@ -9,6 +10,9 @@ use candle_core::{Result, Tensor};
 
 /// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
 /// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
+///
+/// The logits are `(batch, classes)` with a class for each example, or `(batch, classes, …)` with a
+/// class for each position, a pixel or a word for instance.
 ///
 /// Rust has no subclasses, so this wraps the network: any layer, `seq![…]` or your own struct.
 /// It adds nothing to the names of the parameters.
@@ -94,7 +98,12 @@ impl<N: Layer + 'static> Layer for Classifier<N> {
 
 impl<N: Layer + 'static> Module for Classifier<N> {
     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-        cross_entropy(y_hat, y)
+        if y_hat.rank() <= 2 {
+            return cross_entropy(y_hat, y);
+        }
+        check_classes("Classifier", y_hat, y)?;
+        let rows = y_hat.flatten_from(2)?.transpose(1, 2)?; // (batch, positions, classes)
+        cross_entropy(&rows.flatten_to(1)?, &y.flatten_all()?)
     }
 
     fn training_step(&self, batch: &Batch) -> Result<Tensor> {

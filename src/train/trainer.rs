@@ -1,11 +1,12 @@
 //! The settings of a training, and its results.
 
-use super::module::Model;
-use super::{Callback, History, Module, split_and_load};
-use crate::data::Batch;
+use super::evaluate::device_of;
+use super::model::AnyModel;
+use super::{Callback, History, split_and_load};
+use crate::data::BatchData;
 use crate::device::{DeviceExt, gpu, num_gpus};
 use crate::error;
-use crate::nn::{Parameter, ParametersExt};
+use crate::nn::Parameters;
 use crate::notebook::Show;
 use crate::optim::{LrSchedule, Schedule};
 use crate::plot::ProgressBoard;
@@ -260,19 +261,16 @@ impl Trainer {
     /// assert!(trainer.show_text().ends_with("on cpu"));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn prepare_model<M: Module>(&mut self, model: &mut M) -> Result<()> {
+    pub fn prepare_model<M>(&mut self, model: &mut M) -> Result<()>
+    where
+        M: Parameters + Send + Sync + 'static,
+    {
         self.prepare(model)
     }
 
-    pub(super) fn prepare(&mut self, model: &mut dyn Model) -> Result<()> {
+    pub(super) fn prepare(&mut self, model: &mut dyn AnyModel) -> Result<()> {
         self.in_use = match (&self.chosen[..], self.gpus) {
-            ([], 0) => {
-                let own = model
-                    .parameters()
-                    .iter()
-                    .find_map(Parameter::planned_device);
-                vec![own.unwrap_or(Device::Cpu)]
-            }
+            ([], 0) => vec![device_of(model)],
             ([], n) if n > num_gpus() => {
                 let have = num_gpus();
                 return Err(error::gpu(
@@ -301,7 +299,7 @@ impl Trainer {
     /// assert_eq!(trainer.prepare_batch(&batch)?.len(), 2);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn prepare_batch(&self, batch: &Batch) -> Result<Vec<Batch>> {
+    pub fn prepare_batch<B: BatchData>(&self, batch: &B) -> Result<Vec<B>> {
         if self.in_use.is_empty() {
             return Err(error::state(
                 "prepare_batch",

@@ -1,13 +1,14 @@
 //! The plan of one loop through a loader: the order of the examples, and how each batch is made.
 
-use crate::data::{Batch, Dataset};
+use super::any::AnyDataset;
+use crate::data::AnyBatch;
 use crate::tensor::with_seed;
 use candle_core::{Device, Result};
 use std::sync::Arc;
 
 /// The order of one loop, from which any thread makes the same batches.
 pub(super) struct Plan {
-    pub(super) dataset: Arc<dyn Dataset>,
+    pub(super) dataset: Arc<dyn AnyDataset>,
     pub(super) order: Vec<usize>,
     pub(super) batch_size: usize,
     pub(super) num_batches: usize,
@@ -16,15 +17,15 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn batch(&self, number: usize) -> Result<Batch> {
+    pub(super) fn batch(&self, number: usize) -> Result<Box<dyn AnyBatch>> {
         let start = number * self.batch_size;
         let end = (start + self.batch_size).min(self.order.len());
         let batch = with_seed(self.seed.wrapping_add(number as u64), || {
-            self.dataset.get(&self.order[start..end])
+            self.dataset.boxed(&self.order[start..end])
         })?;
         match &self.device {
             None => Ok(batch),
-            Some(device) => batch.to_device(device),
+            Some(device) => batch.moved_to(device),
         }
     }
 }

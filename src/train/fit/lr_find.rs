@@ -1,13 +1,13 @@
 //! A search for a learning rate.
 
-use super::{Fit, STEP_LOSS};
-use crate::data::DataModule;
+use super::{Fit, Loaders, STEP_LOSS};
+use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
 use crate::error;
 use crate::nn::state_of;
 use crate::notebook::{MimeBundle, Show, check_interrupt};
 use crate::plot::{Figure, Scale, plot};
 use crate::tensor::{generator_state, restore_generator};
-use crate::train::module::Model;
+use crate::train::model::{AnyModel, Steps, steps};
 use crate::train::{Module, Trainer};
 use candle_core::{Result, Tensor};
 use std::ops::RangeInclusive;
@@ -107,6 +107,7 @@ impl Trainer {
     /// Trains for up to 100 steps with learning rates from one end of the range to the other, equally
     /// spaced on a logarithmic scale, and returns the losses. The search ends early when the loss
     /// explodes. The model is then as it was before; if it has lazy parameters, they are initialised.
+    /// Callbacks do not run.
     ///
     /// # Errors
     /// If the range is empty or does not begin above 0, or for the reasons of [`fit`](Self::fit).
@@ -129,19 +130,27 @@ impl Trainer {
     /// assert_eq!(found.lrs[0], 1e-6);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn lr_find<M: Module>(
+    pub fn lr_find<M, B, Y>(
         &mut self,
         model: &mut M,
-        data: &impl DataModule,
+        data: &impl DataModule<B>,
         lrs: RangeInclusive<f64>,
-    ) -> Result<LrFinder> {
-        self.lr_find_model(model, data, (*lrs.start(), *lrs.end()))
+    ) -> Result<LrFinder>
+    where
+        M: Module<B, Y>,
+        B: BatchData,
+        Y: BatchData,
+    {
+        let train = || data.train_dataloader().map(DataLoader::into_any);
+        let range = (*lrs.start(), *lrs.end());
+        self.lr_find_model(steps::<M, B, Y>(), model, &train, range)
     }
 
     fn lr_find_model(
         &mut self,
-        model: &mut dyn Model,
-        data: &dyn DataModule,
+        steps: &'static dyn Steps,
+        model: &mut dyn AnyModel,
+        train: &dyn Fn() -> Result<AnyLoader>,
         (from, to): (f64, f64),
     ) -> Result<LrFinder> {
         if !(from > 0.0 && from < to && to.is_finite()) {
@@ -152,8 +161,13 @@ impl Trainer {
                 "Write .lr_find(&mut model, &data, 1e-6..=1.0)",
             ));
         }
+        let loaders = Loaders {
+            train: train()?,
+            validate: None,
+        };
         let resumed = self.resume_from.take();
-        let done = Fit::new(self, model, data).and_then(|mut fit| {
+        let callbacks = std::mem::take(&mut self.callbacks);
+        let done = Fit::new(self, steps, model, loaders).and_then(|mut fit| {
             let (random, kept) = (generator_state(), fit.values()?);
             let found = fit.find(from, to);
             fit.restore(&kept)?;
@@ -162,6 +176,7 @@ impl Trainer {
         });
         model.set_training(false);
         self.resume_from = resumed;
+        self.callbacks = callbacks;
         done
     }
 }
@@ -171,7 +186,7 @@ impl Fit<'_> {
         let (mut found, mut mean) = (LrFinder::default(), 0.0);
         self.set_training(true);
         loop {
-            for batch in &self.train.clone() {
+            for batch in self.train.clone().batches() {
                 let step = found.lrs.len();
                 if step == STEPS {
                     return Ok(found);
@@ -179,7 +194,7 @@ impl Fit<'_> {
                 check_interrupt()?;
                 let lr = from * (to / from).powf(step as f64 / (STEPS - 1) as f64);
                 self.optimizer.set_lr(lr);
-                self.step_on(&batch?)?;
+                self.step_on(&*batch?)?;
                 let fetched = self.recorder.fetch()?;
                 let loss = fetched.values(STEP_LOSS).next().unwrap_or(f64::NAN);
                 if !found.add(lr, loss, &mut mean) {
