@@ -6,10 +6,12 @@
 mod create;
 mod ext;
 mod random;
+mod size;
 
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
 pub(crate) use ext::moved;
+pub(crate) use size::{check_size, fits_memory};
 pub(crate) use random::{
     draw_seed, generator_state, permutation, random_unit, restore_generator, with_seed,
 };

@@ -4,7 +4,7 @@
 //! tensors of a seed are the same on the CPU and on a GPU. Without a seed, they differ in each run.
 
 use crate::error;
-use crate::tensor::moved;
+use crate::tensor::{check_size, moved};
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
@@ -131,6 +131,7 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
+    check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu)?;
     let order = permutation(n).into_iter().map(|i| i as i64).collect();
     Tensor::from_vec(order, n, device)
 }
@@ -238,6 +239,7 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
 }
 
 fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Tensor> {
+    check_size("a random tensor", shape.dims(), size_of::<N>(), &Device::Cpu)?;
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
     Tensor::from_vec(numbers, shape, &Device::Cpu)
 }

@@ -21,8 +21,16 @@ use candle_core::{D, DType, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    if y_hat.dims().first() == Some(&0) {
+        return Err(error::argument(
+            "accuracy",
+            "at least one example",
+            "an empty batch",
+            "Skip empty batches",
+        ));
+    }
     let right = right(y_hat, y)?;
-    right / y.elem_count().max(1) as f64
+    right / y.elem_count() as f64
 }
 
 /// Counts the right predictions; the count stays on the device.
@@ -43,9 +51,21 @@ fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
             format_args!("Pass classes of shape ({batch},)"),
         ));
     }
+    if y.dtype().is_float() {
+        return Err(error::dtype(
+            "accuracy",
+            "class indices",
+            y.dtype(),
+            "Convert them: y.to_dtype(DType::I64)?",
+        ));
+    }
     same_device("accuracy", y_hat, y)?;
+    if batch == 0 {
+        return Tensor::zeros((), DType::F32, y_hat.device());
+    }
     let chosen = y_hat.detach().argmax(D::Minus1)?; // (batch,)
-    let equal = chosen.eq(&y.to_dtype(DType::U32)?)?;
+    // Compared as 64 bits: cut to 32, a class that is far too large may look right.
+    let equal = chosen.to_dtype(DType::I64)?.eq(&y.to_dtype(DType::I64)?)?;
     equal.to_dtype(DType::F32)?.sum_all()
 }
 
@@ -161,5 +181,27 @@ impl Accuracy {
     /// ```
     pub fn reset(&mut self) {
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{tensor, zeros};
+    use candle_core::Device;
+
+    #[test]
+    fn classes_that_cannot_be_are_not_right() {
+        let scores = tensor(&[[1.0, 0.0]], &Device::Cpu).unwrap();
+        let share = |class: i64| {
+            let share = accuracy(&scores, &tensor(&[class], &Device::Cpu).unwrap());
+            share.unwrap().to_scalar::<f32>().unwrap()
+        };
+        assert_eq!([share(0), share(1 << 32), share(-1)], [1.0, 0.0, 0.0]);
+        let message = accuracy(&scores, &zeros(1, &Device::Cpu).unwrap()).unwrap_err();
+        assert!(message.to_string().contains("expected class indices, found f32"));
+        let none = tensor(Vec::<i64>::new(), &Device::Cpu).unwrap();
+        let message = accuracy(&zeros((0, 2), &Device::Cpu).unwrap(), &none).unwrap_err();
+        assert!(message.to_string().contains("found an empty batch"), "{message}");
     }
 }
