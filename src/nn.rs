@@ -69,7 +69,11 @@ mod tests;
 mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
-pub use crate::ops::loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
+pub use crate::ops::{
+    BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, Pair,
+    Reduction, SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss,
+    nll_loss, smooth_l1_loss,
+};
 pub use buffer::Buffer;
 pub use init::Init;
 #[doc(hidden)]
