@@ -5,7 +5,7 @@
 //!
 //! - Floating-point numbers of 16 bits (`bf16`, `f16`) are computed in `f32` and rounded at the end.
 //!   Integers are refused where a floating-point number is needed.
-//! - An empty batch gives an empty result; the mean of its losses is an error.
+//! - The result for an empty batch is empty; the mean of its losses is an error.
 //! - A size that no memory holds is an error.
 //!
 //! # How an operation works
@@ -25,6 +25,8 @@
 //! `sgd_step` and `adam_step` work in place; without a kernel they leave the step to the optimiser.
 
 mod activation;
+#[cfg(test)]
+mod bad_inputs;
 mod batch_norm;
 pub(crate) mod check;
 mod conv2d;
@@ -51,8 +53,8 @@ pub use conv2d::{Conv2dSpec, conv2d};
 pub use dropout::dropout;
 pub(crate) use embedding::embedding;
 pub use group_norm::group_norm;
-pub use layer_norm::{layer_norm, rms_norm};
 pub(crate) use layer_norm::layer_norm_as;
+pub use layer_norm::{layer_norm, rms_norm};
 pub use linear::linear;
 pub(crate) use linear::linear_as;
 pub use loss::{

@@ -275,12 +275,20 @@ impl Differentiable for Elu {
 
     #[inline(always)]
     fn value<T: Element>(self, x: T) -> T {
-        if x > T::ZERO { x } else { x.exp_m1() * T::of(self.0) }
+        if x > T::ZERO {
+            x
+        } else {
+            x.exp_m1() * T::of(self.0)
+        }
     }
 
     #[inline(always)]
     fn derivative<T: Element>(self, x: T) -> T {
-        if x > T::ZERO { T::ONE } else { x.exp() * T::of(self.0) }
+        if x > T::ZERO {
+            T::ONE
+        } else {
+            x.exp() * T::of(self.0)
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
+use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::sums::{Pairwise, sum, sum_all, sum_by};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;
@@ -263,8 +263,8 @@ multiversion! {
 multiversion! {
     /// Returns the sum of the deviations from a value near the mean, and the sum of their squares.
     fn deviations<T: Element>(x: &[T], near: T) -> [T; 2] {
-        sum_by(x.len(), |i| {
-            let x = x[i] - near;
+        sum_terms(x, |x| {
+            let x = x - near;
             [x, x * x]
         })
     }
@@ -273,8 +273,7 @@ multiversion! {
 multiversion! {
     /// Returns the sum of the gradient, and the sum of its product with the deviation from `near`.
     fn gradient_sums<T: Element>(gradient: &[T], x: &[T], near: T) -> [T; 2] {
-        let x = &x[..gradient.len()];
-        sum_by(gradient.len(), |i| [gradient[i], gradient[i] * (x[i] - near)])
+        sum_pairs(gradient, x, |g, x| [g, g * (x - near)])
     }
 }
 

@@ -129,10 +129,7 @@ fn with_equal_dilations(weight: &Tensor, spec: Conv2dSpec) -> Result<(Tensor, Co
 /// not reach: Candle's gradient of a convolution is wrong if there are any.
 fn padded_and_cropped(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Tensor> {
     let mut x = x.clone();
-    let (size, kernel) = (
-        [x.dim(2)?, x.dim(3)?],
-        [weight.dim(2)?, weight.dim(3)?],
-    );
+    let (size, kernel) = ([x.dim(2)?, x.dim(3)?], [weight.dim(2)?, weight.dim(3)?]);
     let (output, extent) = (spec.output_size(size, kernel), spec.extent(kernel));
     for (i, dim) in [2, 3].into_iter().enumerate() {
         let used = (output[i] - 1) * spec.stride.both()[i] + extent[i];

@@ -43,7 +43,8 @@ pub(crate) fn group_norm_as(
     eps: f64,
 ) -> Result<Tensor> {
     let channels = weight.elem_count();
-    if x.dims().get(1) != Some(&channels) || bias.elem_count() != channels {
+    let fits = weight.dims() == [channels] && bias.dims() == [channels];
+    if !fits || x.dims().get(1) != Some(&channels) {
         let expected = format!("Its second dimension, the channels, must be {channels}");
         return Err(check::wrong_shape(caller, x, expected));
     }
@@ -93,6 +94,9 @@ mod tests {
              Choose a divisor of the number of channels"
         );
         let empty = zeros((0, 5, 2), &Device::Cpu).unwrap();
-        assert_eq!(group_norm(&empty, 5, &one, &one, 1e-5).unwrap().dims(), [0, 5, 2]);
+        assert_eq!(
+            group_norm(&empty, 5, &one, &one, 1e-5).unwrap().dims(),
+            [0, 5, 2]
+        );
     }
 }

@@ -3,8 +3,8 @@
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
+use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::sums::{add_pairwise, sum, sum_by};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::shape::Dim;
 use candle_core::{D, DType, Result, Tensor};
@@ -86,7 +86,7 @@ pub(crate) fn rms_norm_as(
 
 fn check_features(caller: &dyn Display, x: &Tensor, parameter: &Tensor) -> Result<()> {
     let features = parameter.elem_count();
-    if x.dims().last() != Some(&features) {
+    if parameter.rank() != 1 || x.dims().last() != Some(&features) {
         let expected = format!("Its last dimension must be {features}");
         return Err(check::wrong_shape(caller, x, expected));
     }
@@ -187,8 +187,8 @@ impl<T: Element> Statistics<T> {
     fn of(x: &[T], rule: Rule<T>) -> Self {
         let count = T::of(x.len() as f64);
         let near = if rule.centre { sum(x) / count } else { T::ZERO };
-        let [rest, squares] = sum_by(x.len(), |i| {
-            let x = x[i] - near;
+        let [rest, squares] = sum_terms(x, |x| {
+            let x = x - near;
             [x, x * x]
         });
         let rest = if rule.centre { rest / count } else { T::ZERO };
@@ -309,7 +309,7 @@ multiversion! {
         // SAFETY: `out`, `g` and `weights` have the length of a row, so the loop has initialised all of
         // `out`.
         let out = unsafe { out.assume_init_mut() };
-        let [middle, along] = sum_by(x.len(), |i| [out[i], out[i] * row.centred(x[i])]);
+        let [middle, along] = sum_pairs(out, x, |g, x| [g, g * row.centred(x)]);
         let middle = if rule.centre { middle / count } else { T::ZERO };
         let along = along * row.scale * row.scale / count;
         for (out, x) in out.iter_mut().zip(x) {

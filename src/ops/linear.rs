@@ -141,11 +141,7 @@ impl<T: Element> Backward for Back<T> {
             gradients[1] = Some(Tensor::from_vec(of_weight, (outs, ins), device)?);
         }
         if bias_wanted {
-            gradients[2] = Some(Tensor::from_vec(
-                column_sums(gradient, outs),
-                outs,
-                device,
-            )?);
+            gradients[2] = Some(Tensor::from_vec(column_sums(gradient, outs), outs, device)?);
         }
         Ok(gradients)
     }
@@ -175,7 +171,10 @@ mod tests {
         let x = zeros((rows, 1), &Device::Cpu).unwrap();
         let weight = zeros((1, 1), &Device::Cpu).unwrap();
         let bias = Var::from_tensor(&zeros(1, &Device::Cpu).unwrap()).unwrap();
-        let gradients = linear(&x, &weight, Some(&bias)).unwrap().backward().unwrap();
+        let gradients = linear(&x, &weight, Some(&bias))
+            .unwrap()
+            .backward()
+            .unwrap();
         let gradient = gradients.get(&bias).unwrap().to_vec1::<f32>().unwrap();
         assert_eq!(gradient, [rows as f32]);
     }

@@ -35,6 +35,9 @@ pub fn one_hot(y: &Tensor, num_classes: usize) -> Result<Tensor> {
     let y = y.to_dtype(DType::I64)?;
     let shape = [y.dims(), &[num_classes]].concat();
     check::output(&"one_hot", &shape, &y)?;
+    if y.elem_count() == 0 {
+        return Tensor::zeros(shape, DType::I64, y.device());
+    }
     let classes = Tensor::arange(0, num_classes as i64, y.device())?; // (num_classes,)
     let equal = y.unsqueeze(y.rank())?.broadcast_eq(&classes)?;
     equal.to_dtype(DType::I64)

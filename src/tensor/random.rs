@@ -239,7 +239,12 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
 }
 
 fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Tensor> {
-    check_size("a random tensor", shape.dims(), size_of::<N>(), &Device::Cpu)?;
+    check_size(
+        "a random tensor",
+        shape.dims(),
+        size_of::<N>(),
+        &Device::Cpu,
+    )?;
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
     Tensor::from_vec(numbers, shape, &Device::Cpu)
 }

@@ -61,7 +61,10 @@ mod tests {
         for (name, create) in create {
             for shape in [(1 << 40, 1 << 40), (usize::MAX, 1), (1 << 22, 1 << 22)] {
                 let message = create(shape).unwrap_err().to_string();
-                assert!(message.contains("fits into the memory"), "{name}: {message}");
+                assert!(
+                    message.contains("fits into the memory"),
+                    "{name}: {message}"
+                );
                 assert_eq!(message.lines().count(), 2);
             }
             assert_eq!(create((0, 3)).unwrap().elem_count(), 0);

@@ -66,11 +66,24 @@ fn the_centre_is_cropped() {
 /// torchvision rounds half of the margin to the even number: 0, 2, 2 and 4 of 1, 3, 5 and 7.
 #[test]
 fn an_odd_margin_is_halved_as_torchvision_does() {
-    for (margin, first) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 2), (6, 3), (7, 4)] {
+    for (margin, first) in [
+        (0, 0),
+        (1, 0),
+        (2, 1),
+        (3, 2),
+        (4, 2),
+        (5, 2),
+        (6, 3),
+        (7, 4),
+    ] {
         let crop = CenterCrop::new(1).apply(&ramp(1 + margin, 1 + margin));
         let crop = crop.unwrap();
         let want = [[10 * first as u8]];
-        assert_eq!((channel(&crop, 0), channel(&crop, 1)), (vec![want[0].to_vec()], vec![want[0].to_vec()]), "{margin}");
+        assert_eq!(
+            (channel(&crop, 0), channel(&crop, 1)),
+            (vec![want[0].to_vec()], vec![want[0].to_vec()]),
+            "{margin}"
+        );
     }
 }
 

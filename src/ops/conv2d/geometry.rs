@@ -149,8 +149,12 @@ impl Conv2dSpec {
             [0, 1].map(|i| [height, width][i].saturating_add(padding[i].saturating_mul(2)));
         check::output(caller, &[channels.max(1), padded[0], padded[1]], x)?;
         let spec = Conv2dSpec {
-            stride: [0, 1].map(|i| self.stride.both()[i].min(padded[i].max(1))).into(),
-            dilation: [0, 1].map(|i| self.dilation.both()[i].min(padded[i].max(1))).into(),
+            stride: [0, 1]
+                .map(|i| self.stride.both()[i].min(padded[i].max(1)))
+                .into(),
+            dilation: [0, 1]
+                .map(|i| self.dilation.both()[i].min(padded[i].max(1)))
+                .into(),
             ..*self
         };
         let [out_height, out_width] = spec.output_size([height, width], [rows, columns]);

@@ -58,8 +58,7 @@ impl RowLayout {
         let most = fitting.min(fair.max(4)).min(to.height);
         let chunk_rows = to.height.div_ceil(to.height.div_ceil(most));
         let used = [0, 1].map(|i| {
-            let reads =
-                |phase: usize| (0..kernel[i]).any(|k| k * dilation[i] % stride[i] == phase);
+            let reads = |phase: usize| (0..kernel[i]).any(|k| k * dilation[i] % stride[i] == phase);
             (0..stride[i]).map(reads).collect()
         });
         let mut layout = RowLayout {
@@ -120,8 +119,8 @@ impl RowLayout {
                 for column_phase in (0..self.stride[1]).filter(|phase| self.used[1][*phase]) {
                     let start = self.start(channel, row_phase, column_phase);
                     for i in 0..self.rows {
-                        let line =
-                            ((first + i) * self.stride[0] + row_phase) as isize - geometry.padding[0];
+                        let line = ((first + i) * self.stride[0] + row_phase) as isize
+                            - geometry.padding[0];
                         let row = &mut scratch[start + i * self.pitch..][..self.pitch];
                         match source(line, geometry.input_dilation[0], height) {
                             Some(line) => self.fill_row(

@@ -61,7 +61,11 @@ fn a_pixel_changes_only_the_weights_that_meet_it() {
         let gradient = gradients.get(&weight).unwrap().flatten_all().unwrap();
         let gradient = gradient.to_vec1::<f32>().unwrap();
         for (i, got) in gradient.iter().enumerate() {
-            let want = if i % (9 * ins) == 0 { f32::INFINITY } else { 4.0 };
+            let want = if i % (9 * ins) == 0 {
+                f32::INFINITY
+            } else {
+                4.0
+            };
             assert_eq!(*got, want, "{ins} channels, weight {i}");
         }
     }

@@ -10,7 +10,7 @@ mod method;
 
 use super::geometry::Geometry;
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_by};
+use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
 use crate::ops::engine::threads::map_tasks;
 use correlation::Correlation;
 use matrix_product::MatrixProduct;
@@ -48,7 +48,7 @@ fn all_finite<T: Element>(values: &[T]) -> bool {
 multiversion! {
     fn finite<T: Element>(values: &[T]) -> bool {
         // A product with 0 is 0 unless a value is infinite or NaN.
-        let [zero] = sum_by(values.len(), |i| [values[i] * T::ZERO]);
+        let [zero] = sum_terms(values, |value| [value * T::ZERO]);
         !zero.is_nan()
     }
 }
@@ -72,7 +72,10 @@ fn direct<T: Element>(geometry: &Geometry, x: &[T], gradient: &[T]) -> (Vec<T>, 
         sum_all((0..geometry.batch).flat_map(|image| planes(channel, image).1.iter().copied()))
     });
     let weights = map_tasks(channels * from.channels * kernel, |weight| {
-        let (channel, rest) = (weight / (from.channels * kernel), weight % (from.channels * kernel));
+        let (channel, rest) = (
+            weight / (from.channels * kernel),
+            weight % (from.channels * kernel),
+        );
         let (input, tap) = (rest / kernel, rest % kernel);
         let mut sums = Pairwise::new();
         for image in 0..geometry.batch {

@@ -263,7 +263,10 @@ mod tests {
     fn an_unknown_setting_is_refused() {
         for known in ["", "baseline", "AVX2", "avx512"] {
             let level = Level::of_setting(known);
-            assert!(level.is_ok() || cfg!(not(target_arch = "x86_64")), "{known}");
+            assert!(
+                level.is_ok() || cfg!(not(target_arch = "x86_64")),
+                "{known}"
+            );
         }
         let found = Level::of_setting("typo").unwrap_err();
         assert_eq!(

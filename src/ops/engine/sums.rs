@@ -6,7 +6,6 @@
 
 use super::simd::{Element, multiversion};
 use super::threads::map_tasks;
-use std::ops::Range;
 
 /// The values of a block.
 const BLOCK: usize = 1024;
@@ -60,28 +59,20 @@ pub(in crate::ops) fn sum_all<T: Element>(values: impl IntoIterator<Item = T>) -
     sums.sum()
 }
 
-/// Returns the sums of `N` terms over the indices below `count`.
+/// Returns the sums of `N` terms of each pair of values.
 #[inline(always)]
-pub(in crate::ops) fn sum_by<T: Element, const N: usize>(
-    count: usize,
-    terms: impl Fn(usize) -> [T; N],
+pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
+    a: &[T],
+    b: &[T],
+    terms: impl Fn(T, T) -> [T; N],
 ) -> [T; N] {
-    if count < LANES / 2 {
-        let mut sums = [T::ZERO; N];
-        for index in 0..count {
-            let terms = terms(index);
-            for i in 0..N {
-                sums[i] += terms[i];
-            }
-        }
-        return sums;
-    }
-    if count <= BLOCK {
-        return sum_block(0..count, &terms);
+    let b = &b[..a.len()];
+    if a.len() <= BLOCK {
+        return sum_block(a, b, &terms);
     }
     let mut sums: [Pairwise<T>; N] = std::array::from_fn(|_| Pairwise::new());
-    for start in (0..count).step_by(BLOCK) {
-        let block = sum_block(start..(start + BLOCK).min(count), &terms);
+    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+        let block = sum_block(a, b, &terms);
         for (sums, sum) in sums.iter_mut().zip(block) {
             sums.add(sum);
         }
@@ -89,51 +80,65 @@ pub(in crate::ops) fn sum_by<T: Element, const N: usize>(
     sums.map(|sums| sums.sum())
 }
 
+/// Returns the sums of `N` terms of each value.
+#[inline(always)]
+pub(in crate::ops) fn sum_terms<T: Element, const N: usize>(
+    values: &[T],
+    terms: impl Fn(T) -> [T; N],
+) -> [T; N] {
+    sum_pairs(values, values, |value, _| terms(value))
+}
+
 #[inline(always)]
 fn sum_block<T: Element, const N: usize>(
-    range: Range<usize>,
-    terms: &impl Fn(usize) -> [T; N],
+    a: &[T],
+    b: &[T],
+    terms: &impl Fn(T, T) -> [T; N],
 ) -> [T; N] {
+    let (a, a_rest) = a.as_chunks::<LANES>();
+    let (b, b_rest) = b.as_chunks::<LANES>();
+    let mut rest = [T::ZERO; N];
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        let terms = terms(*a, *b);
+        for i in 0..N {
+            rest[i] += terms[i];
+        }
+    }
+    if a.is_empty() {
+        return rest;
+    }
     let mut lanes = [[T::ZERO; LANES]; N];
-    let whole = range.start + range.len() / LANES * LANES;
-    for start in (range.start..whole).step_by(LANES) {
+    for (a, b) in a.iter().zip(b) {
         for lane in 0..LANES {
-            let terms = terms(start + lane);
+            let terms = terms(a[lane], b[lane]);
             for i in 0..N {
                 lanes[i][lane] += terms[i];
             }
         }
     }
-    for (lane, index) in (whole..range.end).enumerate() {
-        let terms = terms(index);
-        for i in 0..N {
-            lanes[i][lane] += terms[i];
-        }
-    }
-    lanes.map(|mut lanes| {
-        let mut half = LANES / 2;
-        while half > 0 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lanes in &mut lanes {
             for lane in 0..half {
                 lanes[lane] += lanes[lane + half];
             }
-            half /= 2;
         }
-        lanes[0]
-    })
+        half /= 2;
+    }
+    std::array::from_fn(|i| lanes[i][0] + rest[i])
 }
 
 /// Returns the sum, within a task.
 #[inline(always)]
 pub(in crate::ops) fn sum<T: Element>(values: &[T]) -> T {
-    let [sum] = sum_by(values.len(), |i| [values[i]]);
+    let [sum] = sum_terms(values, |value| [value]);
     sum
 }
 
 /// Returns the dot product, within a task.
 #[inline(always)]
 pub(in crate::ops) fn dot<T: Element>(a: &[T], b: &[T]) -> T {
-    let b = &b[..a.len()];
-    let [sum] = sum_by(a.len(), |i| [a[i] * b[i]]);
+    let [sum] = sum_pairs(a, b, |a, b| [a * b]);
     sum
 }
 

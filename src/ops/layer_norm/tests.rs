@@ -32,7 +32,10 @@ fn empty_views_and_half_precision_are_normalised() {
     let y = layer_norm(&x, &half(&one), &half(&zero), 1e-5).unwrap();
     assert_eq!(y.dtype(), DType::BF16);
     let message = layer_norm(&x, &one, &zero, 1e-5).unwrap_err().to_string();
-    assert!(message.contains("computes in f32, but its input is bf16"), "{message}");
+    assert!(
+        message.contains("computes in f32, but its input is bf16"),
+        "{message}"
+    );
 }
 
 #[test]

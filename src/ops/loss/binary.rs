@@ -58,7 +58,11 @@ impl ElementLoss for Binary {
     fn derivatives<T: Element>(self, x: T, y: T) -> [T; 2] {
         let tail = (-x.abs()).exp();
         let small = tail / (T::ONE + tail);
-        let slope = if x < T::ZERO { small - y } else { (T::ONE - y) - small };
+        let slope = if x < T::ZERO {
+            small - y
+        } else {
+            (T::ONE - y) - small
+        };
         [slope, -x]
     }
 

@@ -247,7 +247,9 @@ impl Settings {
                 _ => format!("{:?}", [&[batch], places].concat()),
             };
             return Err(explain(
-                format!("{caller}: {what} of shape {dims:?} do not fit classes of shape {labels:?}"),
+                format!(
+                    "{caller}: {what} of shape {dims:?} do not fit classes of shape {labels:?}"
+                ),
                 format!("Expected a class index for each example: {expected}"),
             ));
         }
@@ -323,9 +325,7 @@ impl Settings {
         let checked = match self.ignore_index {
             Some(ignored) => {
                 let kept = y.to_dtype(DType::I64)?;
-                let kept = kept
-                    .ne(ignored)?
-                    .where_cond(&kept, &kept.zeros_like()?)?;
+                let kept = kept.ne(ignored)?.where_cond(&kept, &kept.zeros_like()?)?;
                 std::borrow::Cow::Owned(kept)
             }
             None => std::borrow::Cow::Borrowed(y),

@@ -182,8 +182,16 @@ impl ElementLoss for Absolute {
     fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
         let difference = y_hat - y;
         // NaN stays NaN, and 0 stays 0.
-        let negative = if difference < T::ZERO { -T::ONE } else { difference };
-        let slope = if difference > T::ZERO { T::ONE } else { negative };
+        let negative = if difference < T::ZERO {
+            -T::ONE
+        } else {
+            difference
+        };
+        let slope = if difference > T::ZERO {
+            T::ONE
+        } else {
+            negative
+        };
         [slope, -slope]
     }
 

@@ -2,7 +2,7 @@
 
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::sum_by;
+use crate::ops::engine::sums::{sum_pairs, sum_terms};
 use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::ops::lookup::or_nan;
@@ -110,7 +110,11 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
     drop(view);
     let of_rows = (rows.weight.is_some() || rows.ignored.is_some()).then(|| {
         let weights = rule.classes.iter().map(|class| rule.weight_of(*class));
-        Tensor::from_vec(weights.collect::<Vec<T>>(), rule.classes.len(), rows.y.device())
+        Tensor::from_vec(
+            weights.collect::<Vec<T>>(),
+            rule.classes.len(),
+            rows.y.device(),
+        )
     });
     let losses = losses.concat();
     let shape = losses.len();
@@ -161,8 +165,8 @@ multiversion! {
     /// Returns the sum of the values, with their weights if there are any.
     fn weighted_sum<T: Element>(values: &[T], weights: &[T]) -> T {
         let [sum] = match weights {
-            [] => sum_by(values.len(), |i| [values[i]]),
-            _ => sum_by(values.len(), |i| [values[i] * weights[i]]),
+            [] => sum_terms(values, |value| [value]),
+            _ => sum_pairs(values, weights, |value, weight| [value * weight]),
         };
         sum
     }
@@ -201,11 +205,7 @@ impl<T: Element> Backward for Rule<T> {
 }
 
 /// Fills a row with a value, times the weights if there are any.
-fn fill_row<'a, T: Element>(
-    value: T,
-    weights: &[T],
-    out: &'a mut [MaybeUninit<T>],
-) -> &'a mut [T] {
+fn fill_row<'a, T: Element>(value: T, weights: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
     for (i, out) in out.iter_mut().enumerate() {
         out.write(value * weights.get(i).copied().unwrap_or(T::ONE));
     }

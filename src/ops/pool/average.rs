@@ -71,7 +71,11 @@ multiversion! {
 
 #[inline(always)]
 fn means_of_columns_by<T: Element, const STRIDE: usize>(spec: Pool2dSpec, sums: &[T], y: &mut [T]) {
-    let stride = if STRIDE == 0 { spec.stride.width } else { STRIDE };
+    let stride = if STRIDE == 0 {
+        spec.stride.width
+    } else {
+        STRIDE
+    };
     let scale = T::ONE / T::of(spec.kernel.product() as f64);
     let span = (y.len() - 1) * stride + 1;
     y.fill(T::ZERO);

@@ -109,7 +109,11 @@ fn max_of_columns_by<T: Element, const STRIDE: usize>(
     y: &mut [T],
     indices: &mut [u32],
 ) {
-    let stride = if STRIDE == 0 { spec.stride.width } else { STRIDE };
+    let stride = if STRIDE == 0 {
+        spec.stride.width
+    } else {
+        STRIDE
+    };
     let count = y.len();
     let span = (count - 1) * stride + 1;
     for k in 0..spec.kernel.width {

@@ -107,7 +107,11 @@ impl Pool2dSpec {
             return Err(check::wrong_shape(caller, x, expected));
         }
         let padded = [0, 1].map(|i| [height, width][i].saturating_add(2 * padding.both()[i]));
-        check::output(caller, &[batch.max(1), channels, padded[0], padded[1]], x)?;
+        check::output(
+            caller,
+            &[batch.max(1), channels.max(1), padded[0], padded[1]],
+            x,
+        )?;
         Ok(Pool2dSpec {
             stride: [0, 1].map(|i| stride.both()[i].min(padded[i])).into(),
             ..*self

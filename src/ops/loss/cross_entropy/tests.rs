@@ -15,9 +15,7 @@ fn wrong_inputs_are_explained() {
          Use class indices from 0 to 2, or give the model more outputs"
     );
     assert!(message(tensor(&[-1, 0], &CPU).unwrap()).contains("class -1 is out of range"));
-    assert!(
-        message(zeros(2, &CPU).unwrap()).contains("class indices, but the targets are f32")
-    );
+    assert!(message(zeros(2, &CPU).unwrap()).contains("class indices, but the targets are f32"));
     assert!(message(tensor(&[0], &CPU).unwrap()).ends_with("for each example: (2,)"));
     let flat = cross_entropy(&zeros(3, &CPU).unwrap(), &tensor(&[0], &CPU).unwrap());
     assert!(flat.unwrap_err().to_string().contains("(batch, classes)"));
@@ -73,9 +71,18 @@ fn unusual_batches_are_computed_or_refused() {
     let y = Tensor::zeros(2, DType::I64, &CPU).unwrap();
     let integers = Tensor::zeros((2, 3), DType::I64, &CPU).unwrap();
     let message = cross_entropy(&integers, &y).unwrap_err().to_string();
-    assert!(message.contains("expected floating-point numbers, found i64"), "{message}");
-    let half = zeros((2, 16_384), &CPU).unwrap().to_dtype(DType::BF16).unwrap();
-    let loss = cross_entropy(&half, &y).unwrap().to_dtype(DType::F32).unwrap();
+    assert!(
+        message.contains("expected floating-point numbers, found i64"),
+        "{message}"
+    );
+    let half = zeros((2, 16_384), &CPU)
+        .unwrap()
+        .to_dtype(DType::BF16)
+        .unwrap();
+    let loss = cross_entropy(&half, &y)
+        .unwrap()
+        .to_dtype(DType::F32)
+        .unwrap();
     let (loss, want) = (loss.to_scalar::<f32>().unwrap(), 16_384f32.ln());
     assert!((loss - want).abs() < 0.03, "{loss} is not {want}");
 }

@@ -26,7 +26,14 @@ fn settings_out_of_range_are_errors() {
          Skip empty batches, or use Reduction::Sum"
     );
     let none = zeros((0, 2), &CPU).unwrap();
-    assert_eq!(scalar(MSELoss::new().reduction(Reduction::Sum).forward(&none, &none)), 0.0);
+    assert_eq!(
+        scalar(
+            MSELoss::new()
+                .reduction(Reduction::Sum)
+                .forward(&none, &none)
+        ),
+        0.0
+    );
 }
 
 #[test]
@@ -34,7 +41,10 @@ fn integers_are_refused_and_half_precision_is_computed_in_f32() {
     let integers = tensor(&[1u8, 3], &CPU).unwrap();
     for loss in [mse_loss, l1_loss] {
         let message = loss(&integers, &integers).unwrap_err().to_string();
-        assert!(message.contains("expected floating-point numbers, found u8"), "{message}");
+        assert!(
+            message.contains("expected floating-point numbers, found u8"),
+            "{message}"
+        );
     }
     let half = |x: f64| full(4096, x, &CPU).unwrap().to_dtype(DType::BF16).unwrap();
     assert_eq!(scalar(mse_loss(&half(1.0), &half(0.0))), 1.0);
@@ -42,7 +52,10 @@ fn integers_are_refused_and_half_precision_is_computed_in_f32() {
 
 #[test]
 fn a_mean_over_many_elements_keeps_its_digits() {
-    let (x, y) = (ones(20_000_000, &CPU).unwrap(), zeros(20_000_000, &CPU).unwrap());
+    let (x, y) = (
+        ones(20_000_000, &CPU).unwrap(),
+        zeros(20_000_000, &CPU).unwrap(),
+    );
     assert_eq!(scalar(mse_loss(&x, &y)), 1.0);
 }
 
