@@ -11,8 +11,8 @@ mod size;
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
 pub(crate) use ext::moved;
-pub(crate) use size::{check_size, fits_memory};
 pub(crate) use random::{
     draw_seed, generator_state, permutation, random_unit, restore_generator, with_seed,
 };
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform};
+pub(crate) use size::{check_size, fits_memory};

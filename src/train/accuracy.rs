@@ -199,9 +199,16 @@ mod tests {
         };
         assert_eq!([share(0), share(1 << 32), share(-1)], [1.0, 0.0, 0.0]);
         let message = accuracy(&scores, &zeros(1, &Device::Cpu).unwrap()).unwrap_err();
-        assert!(message.to_string().contains("expected class indices, found f32"));
+        assert!(
+            message
+                .to_string()
+                .contains("expected class indices, found f32")
+        );
         let none = tensor(Vec::<i64>::new(), &Device::Cpu).unwrap();
         let message = accuracy(&zeros((0, 2), &Device::Cpu).unwrap(), &none).unwrap_err();
-        assert!(message.to_string().contains("found an empty batch"), "{message}");
+        assert!(
+            message.to_string().contains("found an empty batch"),
+            "{message}"
+        );
     }
 }
