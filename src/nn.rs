@@ -42,6 +42,7 @@
 //! | `Description` | names, settings and parts | `describe`, `{:?}`, the value below a cell |
 //! | `SetTraining` | switches each mode | `train`, `eval` |
 //! | `Mover` | moves each tensor once | `to_device` |
+//! | `Converter` | converts each tensor once | `to_dtype` |
 //! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |
 //!
 //! A model's type appears only in the derived methods, which do no more than pass the fields on. The
@@ -56,6 +57,7 @@ pub(crate) mod files;
 mod init;
 mod layer;
 mod layers;
+mod load;
 mod mode;
 mod parameter;
 mod parameters;
@@ -69,7 +71,11 @@ mod tests;
 mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
-pub use crate::ops::loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
+pub use crate::ops::{
+    BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, Pair,
+    Reduction, SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss,
+    nll_loss, smooth_l1_loss,
+};
 pub use buffer::Buffer;
 pub use init::Init;
 #[doc(hidden)]
@@ -80,6 +86,7 @@ pub use layers::{
     GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
     ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
 };
+pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;
 pub(crate) use mode::evaluating;
 pub use parameter::Parameter;

@@ -25,13 +25,19 @@ pub use crate::error::Result;
 pub use crate::nn::{
     AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv2d, Dropout, Embedding,
     Flatten, GELU, Init, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d,
-    LazyLinear, Linear, MaxPool2d, Mode, Parameter, Parameters, ParametersExt, ReLU, Sequential,
-    SiLU, Sigmoid, Softmax, Summary, Tanh, bce_with_logits, cross_entropy, huber_loss, l1_loss,
-    mse_loss,
+    LazyLinear, Linear, LoadOptions, LoadReport, MaxPool2d, Mode, Parameter, Parameters,
+    ParametersExt, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh,
 };
 pub use crate::notebook::{
     LiveDisplay, MimeBundle, Progress, Show, check_interrupt, clear_output, display, display_live,
     interrupted, progress,
+};
+pub use crate::ops::{
+    BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
+    NLLLoss, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d, avg_pool2d,
+    bce_with_logits, conv2d, cross_entropy, dropout, elu, gelu, group_norm, huber_loss, kl_div,
+    l1_loss, layer_norm, leaky_relu, linear, log_softmax, max_pool2d, mse_loss, nll_loss, one_hot,
+    relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, tanh,
 };
 pub use crate::optim::{
     Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, Schedule, Sgd,

@@ -1,5 +1,6 @@
 //! Comparisons with PyTorch: `tests/reference/make.py` creates the expected values.
 
+mod cases;
 mod layers;
 mod optimizers;
 mod training;

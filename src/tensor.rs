@@ -7,6 +7,7 @@ mod create;
 mod ext;
 mod grad;
 mod random;
+mod size;
 
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
@@ -17,3 +18,4 @@ pub(crate) use random::{
     draw_seed, generator_state, permutation, random_unit, restore_generator,
 };
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};
+pub(crate) use size::{check_size, fits_memory};

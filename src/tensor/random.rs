@@ -5,7 +5,7 @@
 //! and on a GPU. Without a seed, they differ in each run.
 
 use crate::error;
-use crate::tensor::moved;
+use crate::tensor::{check_size, moved};
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
@@ -134,6 +134,7 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
+    check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu)?;
     let order = permutation(n).into_iter().map(|i| i as i64).collect();
     Tensor::from_vec(order, n, device)
 }
@@ -260,6 +261,12 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
 }
 
 fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Tensor> {
+    check_size(
+        "a random tensor",
+        shape.dims(),
+        size_of::<N>(),
+        &Device::Cpu,
+    )?;
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
     Tensor::from_vec(numbers, shape, &Device::Cpu)
 }

@@ -1,6 +1,5 @@
 //! A network with the loss and the accuracy of classification.
 
-use super::accuracy::check_classes;
 use super::{Module, accuracy};
 use crate::data::Batch;
 use crate::nn::{Layer, Parameter, Parameters, ParametersExt, Visitor, VisitorMut, cross_entropy};
@@ -98,12 +97,7 @@ impl<N: Layer + 'static> Layer for Classifier<N> {
 
 impl<N: Layer + 'static> Module for Classifier<N> {
     fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-        if y_hat.rank() <= 2 {
-            return cross_entropy(y_hat, y);
-        }
-        check_classes("Classifier", y_hat, y)?;
-        let rows = y_hat.flatten_from(2)?.transpose(1, 2)?; // (batch, positions, classes)
-        cross_entropy(&rows.flatten_to(1)?, &y.flatten_all()?)
+        cross_entropy(y_hat, y)
     }
 
     fn training_step(&self, batch: &Batch) -> Result<Tensor> {
