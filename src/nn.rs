@@ -70,15 +70,20 @@ mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
 pub use crate::ops::loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
+pub use crate::ops::{AttentionMask, scaled_dot_product_attention};
 pub use buffer::Buffer;
 pub use init::Init;
 #[doc(hidden)]
 pub use layer::CopyLayer;
 pub use layer::Layer;
 pub use layers::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Embedding, Flatten,
-    GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
-    ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d,
+    Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer, LSTM, LayerNorm,
+    LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose2d, LazyLinear,
+    LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d, MultiheadAttention,
+    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample,
 };
 pub use mode::Mode;
 pub use parameter::Parameter;

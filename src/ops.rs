@@ -14,8 +14,10 @@
 //! [`sgd_step`] and [`adam_step`] work in place; without a kernel they leave the step to the optimiser.
 
 mod activation;
+mod attention;
 mod batch_norm;
 pub(crate) mod check;
+mod conv1d;
 mod conv2d;
 mod dropout;
 mod embedding;
@@ -26,17 +28,24 @@ mod lookup;
 pub(crate) mod loss;
 mod optimizer_step;
 mod pool;
+mod rnn;
 mod softmax;
 #[cfg(test)]
 mod testing;
+mod upsample;
 
 pub(crate) use activation::{gelu, relu, sigmoid, silu, tanh};
+pub use attention::{AttentionMask, scaled_dot_product_attention};
+pub(crate) use attention::{attention, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
-pub(crate) use conv2d::{Conv2dSpec, conv2d};
+pub(crate) use conv1d::conv1d;
+pub(crate) use conv2d::{Conv2dSpec, conv_transpose2d, conv2d};
 pub(crate) use dropout::dropout;
 pub(crate) use embedding::embedding;
 pub(crate) use layer_norm::layer_norm;
 pub(crate) use linear::linear;
 pub(crate) use optimizer_step::{AdamStep, SgdStep, adam_step, sgd_step};
 pub(crate) use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
+pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub(crate) use softmax::softmax;
+pub(crate) use upsample::{Interpolation, upsample};

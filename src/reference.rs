@@ -1,7 +1,9 @@
 //! Comparisons with PyTorch: `tests/reference/make.py` creates the expected values.
 
 mod layers;
+mod more_layers;
 mod optimizers;
+mod sequences;
 mod training;
 
 use crate::device::gpu;

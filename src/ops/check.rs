@@ -49,6 +49,29 @@ pub(crate) fn images(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, 
     })
 }
 
+/// Checks that an input is a batch of sequences, and returns its dimensions.
+pub(crate) fn sequences(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, usize)> {
+    x.dims3().map_err(|_| {
+        let expected =
+            "Expected sequences (batch, channels, length); add a dimension with unsqueeze(…)?";
+        wrong_shape(caller, x, expected)
+    })
+}
+
+/// Checks that an input has floating-point values.
+pub(crate) fn float(caller: &dyn Display, x: &Tensor) -> Result<()> {
+    match x.dtype().is_float() {
+        true => Ok(()),
+        false => Err(explain(
+            format!(
+                "{caller} computes in floating point, but its input is {}",
+                x.dtype().as_str()
+            ),
+            "Convert the input: x.to_dtype(DType::F32)?",
+        )),
+    }
+}
+
 /// Returns the error for an input whose shape the operation cannot take.
 pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Display) -> Error {
     let shape = x.dims();

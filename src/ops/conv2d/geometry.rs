@@ -14,6 +14,17 @@ pub(crate) struct Conv2dSpec {
     pub(crate) groups: usize,
 }
 
+impl Default for Conv2dSpec {
+    fn default() -> Self {
+        Self {
+            stride: 1,
+            padding: 0,
+            dilation: 1,
+            groups: 1,
+        }
+    }
+}
+
 impl Conv2dSpec {
     /// Checks the settings, and that `x` are images that are large enough for `weight`.
     pub(super) fn check(&self, caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
@@ -41,7 +52,7 @@ impl Conv2dSpec {
     }
 
     /// Returns the pixels from the first element of a dilated kernel to its last.
-    pub(super) fn extent(&self, kernel: usize) -> usize {
+    pub(in crate::ops) fn extent(&self, kernel: usize) -> usize {
         self.dilation * (kernel - 1) + 1
     }
 
@@ -85,15 +96,22 @@ pub(super) struct Geometry {
 impl Geometry {
     /// Returns the convolution of `x` with `weight`, for inputs that [`Conv2dSpec::check`] accepts.
     pub(super) fn forward(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Self> {
-        let (batch, _, height, width) = x.dims4()?;
-        let (out_channels, in_channels, rows, columns) = weight.dims4()?;
+        Ok(Self::of(x.dims4()?.into(), weight.dims4()?, spec))
+    }
+
+    /// Returns the convolution of images of the shape `from` with a weight of this shape.
+    pub(super) fn of(
+        [batch, _, height, width]: [usize; 4],
+        (out_channels, in_channels, rows, columns): (usize, usize, usize, usize),
+        spec: Conv2dSpec,
+    ) -> Self {
         let Conv2dSpec {
             stride,
             padding,
             dilation,
             groups,
         } = spec;
-        Ok(Geometry {
+        Geometry {
             batch,
             groups,
             from: Size {
@@ -111,7 +129,7 @@ impl Geometry {
             stride,
             input_dilation: 1,
             padding: [padding as isize; 2],
-        })
+        }
     }
 
     /// Returns the convolution that maps the output's gradient to the input's, with the weights
