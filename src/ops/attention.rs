@@ -180,7 +180,7 @@ impl AttentionMask {
 }
 
 /// What is added to the score of a key that must not be attended to. It is finite, because `-inf`
-/// gives NaN where a query may attend to nothing.
+/// leads to NaN where a query may attend to nothing.
 fn hidden(dtype: DType) -> f64 {
     if dtype == DType::F16 { -3e4 } else { -1e30 }
 }

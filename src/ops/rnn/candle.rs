@@ -1,6 +1,6 @@
 //! The recurrence with Candle's operations, step by step.
 
-use super::{Cell, Recurrence};
+use super::recurrence::{Cell, Recurrence};
 use crate::ops::{linear, relu, sigmoid, tanh};
 use candle_core::{Result, Tensor};
 

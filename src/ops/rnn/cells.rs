@@ -1,6 +1,6 @@
 //! One step of one example: the cells' formulas and their derivatives.
 
-use super::Cell;
+use super::recurrence::Cell;
 use crate::ops::engine::simd::{Element, multiversion};
 use std::array;
 

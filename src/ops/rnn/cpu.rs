@@ -1,7 +1,7 @@
 //! The recurrence on the CPU: all steps in one kernel, forward and backward.
 
 use super::cells::{After, Before, Gradients};
-use super::{Cell, Recurrence};
+use super::recurrence::{Cell, Recurrence};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::gemm::{Matrix, product};
