@@ -17,11 +17,8 @@ impl Characters {
     }
 
     fn encode(&self, text: &str) -> Vec<i64> {
-        let index = |c: char| self.0.iter().position(|other| *other == c);
-        text.chars()
-            .filter_map(index)
-            .map(|index| index as i64)
-            .collect()
+        let token = |c: char| self.0.binary_search(&c).ok().map(|index| index as i64);
+        text.chars().filter_map(token).collect()
     }
 }
 
@@ -72,10 +69,8 @@ impl Gpt {
             let last = logits.i((0, context.len() - 1))?; // (vocabulary,)
             tokens.push(last.argmax(0)?.to_scalar::<u32>()?.into());
         }
-        Ok(tokens
-            .iter()
-            .map(|token| characters.0[*token as usize])
-            .collect())
+        let character = |token: &i64| characters.0[*token as usize];
+        Ok(tokens.iter().map(character).collect())
     }
 }
 

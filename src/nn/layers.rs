@@ -23,6 +23,7 @@ mod lstm;
 mod pool;
 mod positional;
 mod recurrent;
+mod recurrent_settings;
 mod rms_norm;
 mod rnn;
 mod sequential;

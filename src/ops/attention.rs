@@ -143,15 +143,22 @@ impl AttentionMask {
     ) -> Result<Option<Tensor>> {
         let dims = scores.dims();
         let (queries, keys) = (dims[dims.len() - 2], dims[dims.len() - 1]);
+        // The large value of a hidden key needs more than 16 bits.
+        let dtype = match like.dtype() {
+            DType::F64 => DType::F64,
+            _ => DType::F32,
+        };
         let mut parts = vec![];
         if self.causal {
-            parts.push(future(queries, keys, like.device())?);
+            parts.push(future(queries, keys, like.device())?.to_dtype(dtype)?);
         }
-        parts.extend(self.scores.clone());
+        if let Some(mask) = &self.scores {
+            parts.push(mask.to_dtype(dtype)?);
+        }
         if let Some(mask) = &self.keys {
             let mut shape = vec![1; dims.len()];
             (shape[0], shape[dims.len() - 1]) = mask.dims2()?;
-            parts.push(mask.reshape(shape)?);
+            parts.push(mask.reshape(shape)?.to_dtype(dtype)?);
         }
         let Some(sum) = parts
             .into_iter()
@@ -189,16 +196,14 @@ fn hidden(dtype: DType) -> f64 {
 /// a large negative value for 0.
 fn summands(mask: &Tensor) -> Result<Tensor> {
     match mask.dtype().is_float() {
-        true => mask
-            .to_dtype(DType::F32)?
-            .clamp(hidden(DType::F32), f64::MAX),
+        true => Ok(mask.clone()),
         false => (mask.ne(0u32)?.to_dtype(DType::F32)? - 1.0)? * -hidden(DType::F32),
     }
 }
 
 fn joined(mask: Option<Tensor>, other: Tensor) -> Result<Tensor> {
     match mask {
-        Some(mask) => mask.broadcast_add(&other),
+        Some(mask) => mask.broadcast_add(&other.to_dtype(mask.dtype())?),
         None => Ok(other),
     }
 }

@@ -81,6 +81,18 @@ pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Displ
     )
 }
 
+/// Checks that there may be memory for an output of this shape. Otherwise the process would be aborted.
+pub(crate) fn memory(caller: &dyn Display, shape: &[usize]) -> Result<()> {
+    let count = { shape.iter() }.try_fold(1usize, |n, size| n.checked_mul(*size.max(&1)));
+    match count.is_some_and(|count| Vec::<f64>::new().try_reserve_exact(count).is_ok()) {
+        true => Ok(()),
+        false => Err(explain(
+            format!("{caller}: there is no memory for an output of shape {shape:?}"),
+            "Choose smaller sizes",
+        )),
+    }
+}
+
 /// Checks that sizes are at least 1.
 pub(crate) fn positive(caller: &dyn Display, sizes: &[(&str, usize)]) -> Result<()> {
     match sizes.iter().find(|(_, size)| *size == 0) {

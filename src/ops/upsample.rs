@@ -1,8 +1,7 @@
 //! Larger (or smaller) images: each output is the nearest pixel, or the mean of its four neighbours.
 
 use super::check;
-use crate::error::explain;
-use candle_core::{Result, Tensor};
+use candle_core::{Device, Result, Tensor};
 use std::fmt::Display;
 
 /// How [`upsample`] computes a pixel between others.
@@ -42,17 +41,7 @@ pub(crate) fn upsample(
     )?;
     check::float(caller, x)?;
     let [rows, columns] = size;
-    let elements = x.dims()[..2]
-        .iter()
-        .chain(&size)
-        .try_fold(1usize, |n, size| n.checked_mul(*size));
-    // A vector that cannot be allocated would abort the process.
-    if elements.is_none_or(|elements| Vec::<f64>::new().try_reserve_exact(elements).is_err()) {
-        return Err(explain(
-            format!("{caller}: images of {rows} × {columns} pixels are too large"),
-            "Choose a smaller size",
-        ));
-    }
+    check::memory(caller, &[x.dims()[0], x.dims()[1], rows, columns])?;
     let x = resized(x, 2, rows, scale, interpolation)?;
     resized(&x, 3, columns, scale, interpolation)
 }
@@ -86,7 +75,8 @@ fn resized(
     let second = pixels(places.iter().map(next).collect())?;
     let mut shape = vec![1; x.rank()];
     shape[dim] = size;
-    let share = places.iter().map(|place| place.fract()).collect();
-    let share = Tensor::from_vec(share, shape, x.device())?.to_dtype(x.dtype())?;
+    let share: Vec<f64> = places.iter().map(|place| place.fract()).collect();
+    let share = Tensor::from_vec(share, shape, &Device::Cpu)?.to_dtype(x.dtype())?;
+    let share = share.to_device(x.device())?;
     first.broadcast_mul(&share.affine(-1.0, 1.0)?)? + second.broadcast_mul(&share)?
 }

@@ -31,7 +31,7 @@ use candle_core::{Device, Result, Tensor};
 /// ```
 #[derive(Parameters)]
 #[describe(
-    embed_dim = self.out_proj_inputs(),
+    embed_dim = self.embed_dim(),
     num_heads = self.num_heads,
     dropout = self.dropout,
     batch_first = self.batch_first
@@ -141,8 +141,17 @@ impl MultiheadAttention {
         Ok(self)
     }
 
-    fn out_proj_inputs(&self) -> Option<usize> {
+    fn embed_dim(&self) -> Option<usize> {
         self.in_proj_weight.size(1)
+    }
+
+    /// Returns the beginning of error messages: one line, unlike the description.
+    fn name(&self) -> String {
+        let embed_dim = self.embed_dim().unwrap_or_default();
+        format!(
+            "MultiheadAttention(embed_dim={embed_dim}, num_heads={})",
+            self.num_heads
+        )
     }
 
     /// Returns what the queries read from the values.
@@ -198,7 +207,7 @@ impl MultiheadAttention {
         } else {
             0.0
         };
-        let (y, weights) = ops::attention(&check::name(self), [&q, &k, &v], mask, p)?;
+        let (y, weights) = ops::attention(&self.name(), [&q, &k, &v], mask, p)?;
         let y = match self.batch_first {
             true => y.transpose(1, 2)?,        // (batch, steps, heads, features)
             false => y.permute([2, 0, 1, 3])?, // (steps, batch, heads, features)
@@ -225,7 +234,7 @@ impl MultiheadAttention {
             let bias = { bias.as_ref() }
                 .map(|bias| bias.narrow(0, first * features, count * features))
                 .transpose()?;
-            let y = ops::linear(&check::name(self), x, &weight, bias.as_ref())?;
+            let y = ops::linear(&self.name(), x, &weight, bias.as_ref())?;
             let shape = [
                 x.dims()[0],
                 x.dims()[1],
@@ -264,7 +273,7 @@ impl MultiheadAttention {
                     "steps, batch"
                 };
                 let wanted = format!("Expected ({order}, {features})");
-                Err(check::refused(self, x, wanted))
+                Err(ops::check::wrong_shape(&self.name(), x, wanted))
             }
         }
     }
@@ -294,7 +303,7 @@ mod tests {
         };
         assert_eq!(
             message(&[3, 2, 5], &[3, 2, 4]),
-            "MultiheadAttention(embed_dim=4, num_heads=2, dropout=0.0, batch_first=false) \
+            "MultiheadAttention(embed_dim=4, num_heads=2) \
              cannot take an input of shape [3, 2, 5]\nExpected (steps, batch, 4)"
         );
         assert!(message(&[3, 2, 4], &[3, 1, 4]).contains("cannot take a query, key and value"));

@@ -1,7 +1,8 @@
 //! Long short-term memory: the state is a pair of tensors.
 
-use crate::nn::Parameters;
-use crate::nn::layers::recurrent::{Recurrent, recurrent_settings};
+use crate::nn::layers::recurrent::Recurrent;
+use crate::nn::layers::recurrent_settings::recurrent_settings;
+use crate::nn::{Parameters, check};
 use crate::ops::Cell;
 use candle_core::{Result, Tensor};
 
@@ -91,7 +92,15 @@ impl LSTM {
         lengths: Option<&Tensor>,
         state: Option<&(Tensor, Tensor)>,
     ) -> Result<(Tensor, (Tensor, Tensor))> {
-        let state = state.map(|(h, c)| Tensor::stack(&[h, c], 0)).transpose()?;
+        let stacked = |(h, c): &(Tensor, Tensor)| match h.dims() == c.dims() {
+            true => Tensor::stack(&[h, c], 0),
+            false => Err(check::refused(
+                self,
+                c,
+                "The states h and c must have one shape",
+            )),
+        };
+        let state = state.map(stacked).transpose()?;
         let (y, state) = self.layers.forward(self, x, lengths, state)?;
         Ok((y, (state.get(0)?, state.get(1)?)))
     }

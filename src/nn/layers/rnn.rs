@@ -1,7 +1,8 @@
 //! The plain recurrent network, and the gated recurrent unit: the state is one tensor.
 
 use crate::nn::Parameters;
-use crate::nn::layers::recurrent::{Recurrent, recurrent_settings};
+use crate::nn::layers::recurrent::Recurrent;
+use crate::nn::layers::recurrent_settings::recurrent_settings;
 use crate::ops::Cell;
 use candle_core::{Result, Tensor};
 

@@ -65,13 +65,20 @@ fn output_shape(
         ));
     }
     let size = |size: usize, kernel: usize| {
-        let full = size.checked_sub(1)? * spec.stride + spec.extent(kernel) + output_padding;
-        full.checked_sub(2 * spec.padding).filter(|size| *size > 0)
+        let last = size.checked_sub(1)?.checked_mul(spec.stride)?;
+        let extent = spec.dilation.checked_mul(kernel - 1)?.checked_add(1)?;
+        let full = last.checked_add(extent)?.checked_add(output_padding)?;
+        full.checked_sub(spec.padding.checked_mul(2)?)
     };
     match (size(height, rows), size(width, columns)) {
-        (Some(height), Some(width)) => Ok([batch, per_group * spec.groups, height, width]),
+        (Some(height @ 1..), Some(width @ 1..)) => {
+            let shape = [batch, per_group * spec.groups, height, width];
+            check::memory(caller, &shape)?;
+            Ok(shape)
+        }
         _ => {
-            let expected = "Its images are too small: nothing is left without the padding";
+            let expected =
+                "Nothing is left of its images; choose less padding, or smaller settings";
             Err(check::wrong_shape(caller, x, expected))
         }
     }

@@ -177,7 +177,7 @@ multiversion! {
             xz[j] = h[j] * (before.h[j] - new[j]) * z[j] * (T::ONE - z[j]);
             xn[j] = of_new;
             (pr[j], pz[j], pn[j]) = (xr[j], xz[j], of_new * r[j]);
-            h[j] = h[j] * z[j];
+            h[j] *= z[j];
         }
     }
 }
