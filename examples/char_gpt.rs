@@ -100,8 +100,7 @@ fn train(epochs: usize) -> Result<(Gpt, History)> {
 }
 
 fn main() -> Result<()> {
-    let (model, history) = train(10)?;
-    println!("{}", history.show_text());
+    let (model, _) = train(10)?;
     println!(
         "{}",
         model.generate(&Characters::of(TEXT), "impl Layer for ", 200)?

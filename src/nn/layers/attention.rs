@@ -3,7 +3,7 @@
 use crate::error::explain;
 use crate::nn::layers::Linear;
 use crate::nn::summary::seen;
-use crate::nn::{Init, Layer, Mode, Parameter, Parameters, check};
+use crate::nn::{Init, Layer, Mode, Parameter, Parameters, ParametersExt, check};
 use crate::ops::{self, AttentionMask};
 use crate::tensor::zeros;
 use candle_core::{Device, Result, Tensor};

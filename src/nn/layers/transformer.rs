@@ -1,6 +1,6 @@
 //! What the encoder and the decoder of a transformer share.
 
-use crate::nn::{Dropout, Layer, LayerNorm, Linear, Parameters, check};
+use crate::nn::{Dropout, Layer, LayerNorm, Linear, Parameters, ParametersExt, check};
 use crate::ops;
 use candle_core::{Result, Tensor};
 
