@@ -1,4 +1,4 @@
-//! A transformer that translates English words for numbers into digits: "three hundred five" to "305".
+//! A transformer that translates a number in English words into digits: "three hundred five" to "305".
 //!
 //!     cargo run --release --example translation
 

@@ -7,7 +7,7 @@ use candle_core::{ModuleT, Result, Tensor};
 /// own layers.
 ///
 /// Candle's layers are not [`Layer`]s themselves, because their `forward` is that of Candle's `Module`,
-/// which the prelude brings along. In training mode they get `train = true`.
+/// which the prelude also exports. In training mode they get `train = true`.
 ///
 /// ```
 /// use taper::candle_nn::{self, VarBuilder, VarMap};

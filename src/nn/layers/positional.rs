@@ -8,8 +8,8 @@ use candle_core::{Device, Result, Tensor};
 
 /// Adds sines and cosines of the position to the features, so that attention can tell the steps apart.
 ///
-/// Feature `2 i` of step `t` gets `sin(t / 10000^(2 i / features))`, feature `2 i + 1` the cosine. There
-/// are no parameters and no limit of the length. From Vaswani et al., 2017, and d2l's chapter
+/// Feature `2 i` of step `t` gets `sin(t / 10000^(2 i / features))`, feature `2 i + 1` the cosine. The layer
+/// has no parameters, and sequences may have any length. From Vaswani et al., 2017, and d2l's chapter
 /// *Self-Attention and Positional Encoding*.
 ///
 /// # Shapes
