@@ -280,6 +280,11 @@ pub(crate) fn attention(
     p: f64,
 ) -> Result<(Tensor, Tensor)> {
     check_inputs(caller, query, key, value)?;
+    if query.elem_count() == 0 || value.elem_count() == 0 {
+        let shape = |last: usize| [&query.dims()[..query.rank() - 1], &[last]].concat();
+        let zeros = |last| Tensor::zeros(shape(last), query.dtype(), query.device());
+        return Ok((zeros(value.dim(D::Minus1)?)?, zeros(key.dim(D::Minus2)?)?));
+    }
     let (query, key, value) = (query.contiguous()?, key.contiguous()?, value.contiguous()?);
     let features = query.dim(D::Minus1)?;
     let scores =

@@ -52,13 +52,17 @@ pub(crate) fn rnn(
         ));
     }
     check::same_place(caller, state, weight)?;
+    if gates.elem_count() == 0 {
+        let outputs = Tensor::zeros((steps, batch, shape[2]), gates.dtype(), gates.device())?;
+        return Ok((outputs, state.clone()));
+    }
     // A kernel has three inputs at most, so the bias is a column of the weight.
     let weight = match bias {
         Some(bias) => Tensor::cat(&[weight, &bias.unsqueeze(1)?], 1)?,
         None => weight.clone(),
     };
     let inputs = [gates, &weight, state];
-    let all = match has_kernel(&inputs) && gates.elem_count() > 0 {
+    let all = match has_kernel(&inputs) {
         true => dispatch_dtype!(gates, kernel(inputs, recurrence)),
         false => candle::run(inputs, recurrence),
     }?; // (steps + states, batch, hidden)
