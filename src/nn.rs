@@ -72,9 +72,9 @@ mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
 pub use crate::ops::{
-    BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, Pair,
-    Reduction, SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss,
-    nll_loss, smooth_l1_loss,
+    AttentionMask, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
+    NLLLoss, Pair, Reduction, SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div,
+    l1_loss, mse_loss, nll_loss, scaled_dot_product_attention, smooth_l1_loss,
 };
 pub use buffer::Buffer;
 pub use init::Init;
@@ -82,9 +82,13 @@ pub use init::Init;
 pub use layer::CopyLayer;
 pub use layer::Layer;
 pub use layers::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Embedding, Flatten,
-    GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
-    ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d,
+    Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer, LSTM, LayerNorm,
+    LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose2d, LazyLinear,
+    LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d, MultiheadAttention,
+    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample,
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;

@@ -26,10 +26,12 @@
 //! step with Candle's operations.
 
 mod activation;
+mod attention;
 #[cfg(test)]
 mod bad_inputs;
 mod batch_norm;
 pub(crate) mod check;
+mod conv1d;
 mod conv2d;
 mod dropout;
 mod embedding;
@@ -43,19 +45,25 @@ mod one_hot;
 mod optimizer_step;
 mod pair;
 mod pool;
+mod rnn;
 mod softmax;
 #[cfg(test)]
 mod testing;
+mod upsample;
 
 pub use activation::{elu, gelu, leaky_relu, relu, sigmoid, silu, tanh};
+pub use attention::{AttentionMask, scaled_dot_product_attention};
+pub(crate) use attention::{attention, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
-pub(crate) use conv2d::conv2d_as;
+pub(crate) use conv1d::conv1d;
 pub use conv2d::{Conv2dSpec, conv2d};
+pub(crate) use conv2d::{conv_transpose2d, conv2d_as};
 pub use dropout::dropout;
 pub(crate) use embedding::embedding;
 pub use group_norm::group_norm;
-pub(crate) use layer_norm::layer_norm_as;
+pub(crate) use group_norm::group_norm_as;
 pub use layer_norm::{layer_norm, rms_norm};
+pub(crate) use layer_norm::{layer_norm_as, rms_norm_as};
 pub use linear::linear;
 pub(crate) use linear::linear_as;
 pub use loss::{
@@ -70,5 +78,7 @@ pub(crate) use optimizer_step::{
 pub use pair::Pair;
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
+pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub(crate) use softmax::softmax_as;
 pub use softmax::{log_softmax, softmax};
+pub(crate) use upsample::{Interpolation, upsample};

@@ -23,10 +23,14 @@ pub use crate::device::{
 };
 pub use crate::error::Result;
 pub use crate::nn::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv2d, Dropout, Embedding,
-    Flatten, GELU, Init, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d,
-    LazyLinear, Linear, LoadOptions, LoadReport, MaxPool2d, Mode, Parameter, Parameters,
-    ParametersExt, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh,
+    AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
+    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, Init, LSTM,
+    Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
+    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, LoadOptions,
+    LoadReport, MaxPool2d, Mode, MultiheadAttention, Parameter, Parameters, ParametersExt,
+    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh,
+    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     LiveDisplay, MimeBundle, Progress, Show, check_interrupt, clear_output, display, display_live,

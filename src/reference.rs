@@ -2,7 +2,9 @@
 
 mod cases;
 mod layers;
+mod more_layers;
 mod optimizers;
+mod sequences;
 mod training;
 
 use crate::device::gpu;

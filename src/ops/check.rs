@@ -96,6 +96,15 @@ pub(crate) fn images(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, 
     })
 }
 
+/// Checks that an input is a batch of sequences, and returns its dimensions.
+pub(crate) fn sequences(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, usize)> {
+    x.dims3().map_err(|_| {
+        let expected =
+            "Expected sequences (batch, channels, length); add a dimension with unsqueeze(…)?";
+        wrong_shape(caller, x, expected)
+    })
+}
+
 /// Returns the error for an input whose shape the operation cannot take.
 pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Display) -> Error {
     let shape = x.dims();

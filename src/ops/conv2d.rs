@@ -10,9 +10,11 @@ mod convolve;
 mod cpu;
 mod geometry;
 mod layout;
+mod transpose;
 mod weight_gradient;
 
 pub use geometry::Conv2dSpec;
+pub(crate) use transpose::conv_transpose2d;
 
 use super::check;
 use super::engine::autograd::has_kernel;

@@ -18,7 +18,6 @@ use super::recorder::{Fetched, Recorder};
 use super::{Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint};
 use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
 use crate::error;
-use crate::nn::ParametersExt;
 use crate::notebook::{check_interrupt, progress};
 use crate::optim::Optimizer;
 use crate::plot::ProgressBoard;

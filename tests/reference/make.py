@@ -89,6 +89,120 @@ def layers():
     write("layers", out)
 
 
+def sequences():
+    """Layers of sequences: several inputs, outputs and states, so each case lists its own."""
+    out = {}
+
+    def case(name, layer, inputs, call, **others):
+        for parameter in layer.parameters():
+            nn.init.normal_(parameter, std=0.4)
+        layer.train()
+        for key, value in layer.state_dict().items():
+            out[f"{name}.before.{key}"] = value.clone()
+        inputs = {key: value.clone().requires_grad_(True) for key, value in inputs.items()}
+        outputs = call(layer, **inputs)
+        loss = 0
+        for i, y in enumerate(outputs):
+            r = torch.randn_like(y)
+            loss = loss + (y * r).sum()
+            out.update({f"{name}.y{i}": y, f"{name}.r{i}": r})
+        loss.backward()
+        out.update({f"{name}.{key}": value for key, value in inputs.items()})
+        out.update({f"{name}.grad.{key}": value.grad for key, value in inputs.items()})
+        out.update({f"{name}.grad.{key}": value.grad for key, value in layer.named_parameters()})
+        out.update({f"{name}.{key}": value for key, value in others.items()})
+
+    x, lengths = torch.randn(5, 3, 4), torch.tensor([2, 5, 3])
+
+    def states(layer):
+        count = layer.num_layers * (2 if layer.bidirectional else 1)
+        names = ["h", "c"] if isinstance(layer, nn.LSTM) else ["h"]
+        return {name: torch.randn(count, 3, layer.hidden_size) for name in names}
+
+    def run(layer, x, h, c=None):
+        y, state = layer(x, h if c is None else (h, c))
+        return (y, state) if c is None else (y, *state)
+
+    def packed(layer, x, h, c=None):
+        order = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        y, state = layer(order, h if c is None else (h, c))
+        y, _ = nn.utils.rnn.pad_packed_sequence(y, total_length=5)
+        return (y, state) if c is None else (y, *state)
+
+    for name, kind, settings in [
+        ("rnn", nn.RNN, {}), ("rnn_relu", nn.RNN, {"nonlinearity": "relu"}), ("gru", nn.GRU, {}), ("lstm", nn.LSTM, {}),
+    ]:
+        layer = kind(4, 6, **settings)
+        case(name, layer, {"x": x, **states(layer)}, run)
+        deep = kind(4, 6, num_layers=2, bidirectional=True, **settings)
+        case(f"{name}_deep", deep, {"x": x, **states(deep)}, run)
+        case(f"{name}_packed", deep, {"x": x, **states(deep)}, packed, lengths=lengths)
+        case(f"{name}_no_bias", kind(4, 6, bias=False, **settings), {"x": x, **states(layer)}, run)
+
+    query, key = torch.randn(2, 3, 6), torch.randn(2, 5, 6)
+    valid = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    pairs = torch.tensor([[1, 0, 1, 0, 1], [0, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
+    causal = nn.Transformer.generate_square_subsequent_mask
+
+    def attention(name, masks, inputs, **others):
+        layer = nn.MultiheadAttention(6, 2, batch_first=True)
+        case(name, layer, inputs, lambda layer, query, key, value: layer(
+            query, key, value, average_attn_weights=False, **masks), **others)
+
+    values = {"query": query, "key": key, "value": torch.randn(2, 5, 6)}
+    attention("attention", {}, values)
+    attention("attention_keys", {"key_padding_mask": valid == 0}, values, mask=valid)
+    attention("attention_pairs", {"attn_mask": pairs == 0}, values, mask=pairs)
+    bias = torch.randn(3, 5)
+    attention("attention_bias", {"attn_mask": bias}, values, mask=bias)
+    case("attention_self", nn.MultiheadAttention(6, 3, bias=False), {"x": x[:, :, :1] * torch.randn(6)},
+         lambda layer, x: layer(x, x, x, attn_mask=causal(5), average_attn_weights=False))
+
+    settings = {"dim_feedforward": 7, "dropout": 0.0, "batch_first": True}
+    source, target, valid = torch.randn(2, 5, 6), torch.randn(2, 3, 6), valid == 0
+    for name, more in [("", {}), ("_first", {"norm_first": True, "activation": "gelu"})]:
+        layer = nn.TransformerEncoderLayer(6, 2, **settings, **more)
+        case(f"encoder{name}", layer, {"x": source}, lambda layer, x: [layer(x, src_key_padding_mask=valid)],
+             mask=(~valid).long())
+        stack = nn.TransformerEncoder(layer, 2, norm=nn.LayerNorm(6), enable_nested_tensor=False)
+        case(f"encoder_stack{name}", stack, {"x": source}, lambda layer, x: [layer(x, mask=causal(5))])
+        layer = nn.TransformerDecoderLayer(6, 2, **settings, **more)
+        case(f"decoder{name}", layer, {"x": target, "memory": source}, lambda layer, x, memory: [
+            layer(x, memory, tgt_mask=causal(3), memory_key_padding_mask=valid)], mask=(~valid).long())
+        case(f"decoder_stack{name}", nn.TransformerDecoder(layer, 2, norm=nn.LayerNorm(6)),
+             {"x": target, "memory": source}, lambda layer, x, memory: [layer(x, memory, tgt_mask=causal(3))])
+    write("sequences", out)
+
+
+def more_layers():
+    """Layers that came later, in a file of their own, so that the values of the others stay the same."""
+    out = {}
+    image, rows = torch.randn(2, 4, 5, 7), torch.randn(2, 4, 11)
+    layer_case(out, "conv_1d", nn.Conv1d(4, 6, 3), rows)
+    layer_case(out, "conv_1d_settings", nn.Conv1d(4, 6, 3, stride=2, padding=2, dilation=2, groups=2, bias=False), rows)
+    layer_case(out, "conv_transpose", nn.ConvTranspose2d(4, 6, 3), image)
+    layer_case(out, "conv_transpose_stride", nn.ConvTranspose2d(4, 3, 2, stride=2, bias=False), image)
+    layer_case(out, "conv_transpose_settings", nn.ConvTranspose2d(
+        4, 6, 3, stride=3, padding=1, output_padding=2, dilation=2, groups=2), image)
+    layer_case(out, "upsample", nn.Upsample(scale_factor=2), image)
+    layer_case(out, "upsample_fraction", nn.Upsample(scale_factor=1.7), image)
+    layer_case(out, "upsample_size", nn.Upsample(size=(3, 9)), image)
+    layer_case(out, "upsample_bilinear", nn.Upsample(scale_factor=1.7, mode="bilinear"), image)
+    layer_case(out, "upsample_bilinear_size", nn.Upsample(size=(8, 4), mode="bilinear"), image)
+    layer_case(out, "upsample_corners", nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True), image)
+    layer_case(out, "group_norm", nn.GroupNorm(2, 4), image + 1)
+    layer_case(out, "group_norm_rows", nn.GroupNorm(4, 4, eps=0.01), rows)
+    layer_case(out, "rms_norm", nn.RMSNorm(7), image)
+    layer_case(out, "rms_norm_eps", nn.RMSNorm(7, eps=0.1), image)
+    values = torch.cat([torch.randn(3, 7) * 2, torch.zeros(1, 7)])
+    layer_case(out, "leaky_relu", nn.LeakyReLU(), values)
+    layer_case(out, "leaky_relu_slope", nn.LeakyReLU(0.3), values)
+    layer_case(out, "elu", nn.ELU(), values)
+    layer_case(out, "elu_alpha", nn.ELU(alpha=0.7), values)
+    layer_case(out, "identity", nn.Identity(), values)
+    write("more_layers", out)
+
+
 def losses():
     out = {}
 
@@ -302,3 +416,5 @@ optimizers()
 schedules()
 training()
 files()
+sequences()
+more_layers()

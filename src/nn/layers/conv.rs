@@ -213,7 +213,7 @@ impl Layer for Conv2d {
 }
 
 /// Returns a setting that is worth a mention, because it is not the usual one.
-fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
+pub(super) fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
     (value != usual).then_some(value)
 }
 

@@ -163,7 +163,7 @@ impl Conv2dSpec {
     }
 
     /// Returns the pixels from the first element of a dilated kernel to its last.
-    pub(super) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
+    pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
         let dilation = self.dilation.both();
         [0, 1].map(|i| dilation[i].saturating_mul(kernel[i] - 1).saturating_add(1))
     }
@@ -209,11 +209,18 @@ pub(super) struct Geometry {
 impl Geometry {
     /// Returns the convolution of `x` with `weight`, for inputs that [`Conv2dSpec::check`] accepts.
     pub(super) fn forward(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Self> {
-        let (batch, _, height, width) = x.dims4()?;
-        let (out_channels, in_channels, rows, columns) = weight.dims4()?;
+        Ok(Self::of(x.dims4()?.into(), weight.dims4()?, spec))
+    }
+
+    /// Returns the convolution of images of the shape `from` with a weight of this shape.
+    pub(super) fn of(
+        [batch, _, height, width]: [usize; 4],
+        (out_channels, in_channels, rows, columns): (usize, usize, usize, usize),
+        spec: Conv2dSpec,
+    ) -> Self {
         let [out_height, out_width] = spec.output_size([height, width], [rows, columns]);
         let groups = spec.groups;
-        Ok(Geometry {
+        Geometry {
             batch,
             groups,
             from: Size {
@@ -231,7 +238,7 @@ impl Geometry {
             stride: spec.stride.both(),
             input_dilation: [1, 1],
             padding: spec.padding.both().map(|padding| padding as isize),
-        })
+        }
     }
 
     /// Returns the convolution that maps the output's gradient to the input's, with the weights
