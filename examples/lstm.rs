@@ -100,8 +100,8 @@ fn main() -> Result<()> {
         .flatten_all()?;
     let time: Vec<f64> = (0..20).map(f64::from).collect();
     let truth = wave.narrow(1, STEPS, 20)?.flatten_all()?;
-    plot(&time, &[truth, forecast])
-        .legend(&["truth", "forecast"])
+    plot(&time, &[&truth, &forecast])
+        .legend(["truth", "forecast"])
         .save("lstm.svg")
 }
 

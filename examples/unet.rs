@@ -135,7 +135,7 @@ fn main() -> Result<()> {
     for batch in &Discs.loader(8)? {
         let Batch { x, y } = batch?;
         let marked = model.forward(&x)?.gt(0.0)?.to_dtype(DType::F32)?;
-        show_images(&Tensor::cat(&[x, y, marked], 0)?)?.save("unet.png")?;
+        show_images(&Tensor::cat(&[x, y, marked], 0)?).save("unet.png")?;
     }
     Ok(())
 }

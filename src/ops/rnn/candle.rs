@@ -20,7 +20,7 @@ pub(super) fn run([gates, weight, state]: [&Tensor; 3], recurrence: &Recurrence)
         .collect::<Result<Vec<_>>>()?;
     let mut outputs = gates.clone();
     for t in recurrence.order(gates.len()) {
-        let products = linear(&"rnn", &state[0], &weight, bias.as_ref())?; // (batch, gates · hidden)
+        let products = linear(&state[0], &weight, bias.as_ref())?; // (batch, gates · hidden)
         let mut next = recurrence.cell.step(&gates[t], &products, &state)?;
         outputs[t] = next[0].clone();
         if let Some(valid) = &recurrence.valid {

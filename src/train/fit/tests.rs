@@ -1,6 +1,7 @@
 use super::*;
 use crate::data::{Batch, Dataset, Shapes, TensorDataset};
 use crate::nn::Linear;
+use crate::nn::ParametersExt;
 use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
