@@ -96,6 +96,8 @@ def sequences():
     def case(name, layer, inputs, call, **others):
         for parameter in layer.parameters():
             nn.init.normal_(parameter, std=0.4)
+        # A layer may have two cases: without this, the gradients of both would be those of the second.
+        layer.zero_grad()
         layer.train()
         for key, value in layer.state_dict().items():
             out[f"{name}.before.{key}"] = value.clone()

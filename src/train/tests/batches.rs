@@ -220,7 +220,7 @@ fn a_classifier_takes_a_class_for_each_position() -> Result<()> {
     ] {
         let message = model.loss(&logits, &other).unwrap_err().to_string();
         assert!(
-            message.contains("Pass classes of shape (2, 4, 5)"),
+            message.contains("Expected a class index for each example: [2, 4, 5]"),
             "{message}"
         );
     }
