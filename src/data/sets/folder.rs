@@ -183,7 +183,7 @@ impl ImageFolder {
     pub fn image(&self, index: usize) -> Result<Tensor> {
         check_indices(&[index], self.files.len())?;
         let (path, _) = &self.files[index];
-        // Reading a pipe would wait for ever.
+        // Reading a pipe would wait indefinitely.
         if !path.is_file() {
             return Err(unreadable(path, &"it is not a file"));
         }

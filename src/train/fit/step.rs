@@ -18,7 +18,7 @@ impl Fit<'_> {
         explain_gpu(self.step_on(batch), &device, None)
     }
 
-    /// Computes the gradients of a batch, and makes a step if it is the last one that the step waits for.
+    /// Computes the gradients of a batch, and makes a step if it was the last batch of the step.
     pub(super) fn step_on(&mut self, batch: &dyn AnyBatch) -> Result<()> {
         let examples = batch.examples()?;
         let parts = parallel::split(batch, &self.trainer.in_use)?;
