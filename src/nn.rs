@@ -53,6 +53,7 @@ mod buffer;
 pub(crate) mod check;
 mod containers;
 mod describe;
+mod evaluating;
 pub(crate) mod files;
 mod init;
 mod layer;
@@ -77,6 +78,7 @@ pub use crate::ops::{
     l1_loss, mse_loss, nll_loss, scaled_dot_product_attention, smooth_l1_loss,
 };
 pub use buffer::Buffer;
+pub(crate) use evaluating::evaluating;
 pub use init::Init;
 #[doc(hidden)]
 pub use layer::CopyLayer;
@@ -92,7 +94,6 @@ pub use layers::{
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;
-pub(crate) use mode::evaluating;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 #[doc(hidden)]

@@ -71,7 +71,7 @@ impl DataFrame {
                 "Give the path of a CSV file in UTF-8",
             )
         })?;
-        csv::parse(&path.display().to_string(), &text)
+        Self::parse(&path.display().to_string(), &text)
     }
 
     /// Reads the text of a CSV file. Fields are separated by commas; one with a comma, a quote or a line
@@ -96,7 +96,12 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn from_csv(text: &str) -> Result<Self> {
-        csv::parse("the table", text)
+        Self::parse("the table", text)
+    }
+
+    fn parse(source: &str, text: &str) -> Result<Self> {
+        let (columns, rows) = csv::parse(source, text)?;
+        Ok(DataFrame { columns, rows })
     }
 
     /// Returns the number of rows.

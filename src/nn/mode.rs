@@ -1,7 +1,5 @@
 //! The switch between training and evaluation.
 
-use crate::nn::Parameters;
-use crate::nn::visitor::Visitor;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,28 +60,6 @@ impl Mode {
     pub(super) fn set_training(&self, training: bool) {
         self.training.store(training, Ordering::Relaxed);
     }
-}
-
-/// Runs `work` while the model is in evaluation mode; each of its modes is then what it was before.
-pub(crate) fn evaluating<T, M: Parameters + ?Sized>(model: &M, work: impl FnOnce() -> T) -> T {
-    struct Before(Vec<bool>);
-    impl Visitor for Before {
-        fn mode(&mut self, mode: &Mode) {
-            self.0.push(mode.is_training());
-        }
-    }
-    struct Restore(std::vec::IntoIter<bool>);
-    impl Visitor for Restore {
-        fn mode(&mut self, mode: &Mode) {
-            self.0.next().into_iter().for_each(|m| mode.set_training(m));
-        }
-    }
-    let mut before = Before(Vec::new());
-    model.visit(&mut before);
-    model.set_training(false);
-    let done = work();
-    model.visit(&mut Restore(before.0.into_iter()));
-    done
 }
 
 impl Default for Mode {

@@ -1,7 +1,7 @@
 //! Adagrad.
 
-use super::groups::{Rule, Update};
 use super::optimizer;
+use super::rule::{Rule, Update};
 use crate::ops;
 use candle_core::{Result, Tensor};
 

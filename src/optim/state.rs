@@ -1,65 +1,14 @@
 //! The state that an optimiser keeps for each parameter, and how it is saved and loaded.
 
-use super::groups::{Groups, Rule};
-use crate::error;
+use super::groups::Groups;
+use super::kept::{Kept, foreign};
+use super::rule::Rule;
 use crate::nn::Parameter;
-use candle_core::{Device, Result, Tensor, Var};
+use candle_core::{Device, Result, Tensor};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 type State = HashMap<String, Tensor>;
-
-/// The state of one parameter.
-#[derive(Clone)]
-pub(super) struct Kept {
-    /// How many steps it has made. A step without a gradient does not count.
-    pub(super) steps: f64,
-    /// Shared with clones of the optimiser until one of them makes a step.
-    tensors: Arc<BTreeMap<&'static str, Tensor>>,
-}
-
-impl Kept {
-    /// Returns the state after a step; `None` if the rule needs none.
-    pub(super) fn new<R: Rule>(steps: f64, rule: &R, tensors: Vec<Tensor>) -> Option<Self> {
-        let names = R::STATE.iter().copied().filter(|name| rule.needs(name));
-        (!tensors.is_empty()).then(|| Self {
-            steps,
-            tensors: Arc::new(names.zip(tensors).collect()),
-        })
-    }
-
-    /// Returns the tensors that the rule needs for the next step of a variable: on its device, and in
-    /// memory that no clone of the optimiser shares.
-    pub(super) fn tensors<R: Rule>(
-        kept: Option<&Self>,
-        rule: &R,
-        var: &Var,
-    ) -> Result<Vec<Tensor>> {
-        let needed = R::STATE.iter().filter(|name| rule.needs(name));
-        let tensor = |name: &&'static str| {
-            let Some((kept, tensor)) = kept.and_then(|k| Some((k, k.tensors.get(name)?))) else {
-                let zeros = var.zeros_like()?.detach();
-                return match rule.initial() {
-                    0.0 => Ok(zeros),
-                    initial => zeros + initial,
-                };
-            };
-            if tensor.shape() != var.shape() {
-                let (got, want) = (tensor.dims(), var.dims());
-                return Err(foreign(format!("{got:?} instead of {want:?}")));
-            }
-            match (
-                tensor.device().same_device(var.device()),
-                Arc::strong_count(&kept.tensors),
-            ) {
-                (false, _) => tensor.to_device(var.device()),
-                (true, 1) => Ok(tensor.clone()),
-                (true, _) => tensor.copy(),
-            }
-        };
-        needed.map(tensor).collect()
-    }
-}
 
 impl<R: Rule> Groups<R> {
     /// Returns learning rates, step counts and copies of the state: the next step changes the original.
@@ -138,14 +87,6 @@ fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'
 
 fn missing(name: &str) -> candle_core::Error {
     foreign(format!("it has no {name}"))
-}
-
-fn foreign(what: String) -> candle_core::Error {
-    error::state(
-        "the state of the optimiser does not fit",
-        what,
-        "Load it into the same kind of optimiser, made for the same model",
-    )
 }
 
 /// Reads a scalar of an optimiser's state.

@@ -1,12 +1,12 @@
 //! Running a model without training it: validation, test, prediction.
 
-use super::model::{AnyModel, Steps, steps};
+use super::model::{AnyModel, Steps, device_of, steps};
 use super::recorder::{Recorder, collect};
 use super::{Module, Trainer};
 use crate::data::{AnyBatch, AnyLoader, BatchData, DataLoader, DataModule, typed};
 use crate::device::explain_gpu;
 use crate::error;
-use crate::nn::{Parameter, ParametersExt, evaluating};
+use crate::nn::evaluating;
 use crate::notebook::check_interrupt;
 use crate::tensor::no_grad;
 use candle_core::{Device, Error, Result};
@@ -165,15 +165,6 @@ fn outputs(
     let batches = loader.moved_to(&device).batches();
     let outputs = evaluating(model, || batches.map(output).collect());
     explain_gpu(outputs, &device, None)
-}
-
-/// Returns the device of a model's parameters; the CPU if it has none.
-pub(super) fn device_of(model: &dyn AnyModel) -> Device {
-    let own = model
-        .parameters()
-        .iter()
-        .find_map(Parameter::planned_device);
-    own.unwrap_or(Device::Cpu)
 }
 
 fn no_data(pass: Pass) -> Error {

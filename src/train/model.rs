@@ -3,7 +3,7 @@
 
 use super::Module;
 use crate::data::{AnyBatch, BatchData};
-use crate::nn::{Parameters, ParametersExt};
+use crate::nn::{Parameter, Parameters, ParametersExt};
 use crate::optim::Optimizer;
 use candle_core::{Device, Result, Tensor};
 use std::any::Any;
@@ -62,4 +62,13 @@ fn known<T: 'static>(value: &dyn Any) -> &T {
     value
         .downcast_ref()
         .expect("a value of the type of the steps")
+}
+
+/// Returns the device of a model's parameters; the CPU if it has none.
+pub(super) fn device_of(model: &dyn AnyModel) -> Device {
+    let own = model
+        .parameters()
+        .iter()
+        .find_map(Parameter::planned_device);
+    own.unwrap_or(Device::Cpu)
 }

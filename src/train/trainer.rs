@@ -1,7 +1,6 @@
 //! The settings of a training, and its results.
 
-use super::evaluate::device_of;
-use super::model::AnyModel;
+use super::model::{AnyModel, device_of};
 use super::{Callback, History, split_and_load};
 use crate::data::BatchData;
 use crate::device::{DeviceExt, gpu, num_gpus};

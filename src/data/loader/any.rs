@@ -1,29 +1,12 @@
 //! A loader whose type of batches is not known: what a loop through it does, compiled once.
 
 use super::batches::AnyBatches;
-use super::plan::Plan;
-use crate::data::{AnyBatch, BatchData, Dataset, Sampler};
+use super::plan::{AnyDataset, Plan};
+use crate::data::Sampler;
 use crate::error;
 use crate::tensor::{draw_seed, permutation};
 use candle_core::{Device, Result};
 use std::sync::Arc;
-
-/// A [`Dataset`] as a trait object, whose batches are boxed.
-pub(super) trait AnyDataset: Send + Sync {
-    fn examples(&self) -> usize;
-
-    fn boxed(&self, indices: &[usize]) -> Result<Box<dyn AnyBatch>>;
-}
-
-impl<B: BatchData> AnyDataset for Arc<dyn Dataset<B>> {
-    fn examples(&self) -> usize {
-        (**self).len()
-    }
-
-    fn boxed(&self, indices: &[usize]) -> Result<Box<dyn AnyBatch>> {
-        Ok(Box::new((**self).get(indices)?))
-    }
-}
 
 /// The settings of a [`DataLoader`](super::DataLoader), and its data set.
 #[derive(Clone)]

@@ -1,10 +1,26 @@
 //! The plan of one loop through a loader: the order of the examples, and how each batch is made.
 
-use super::any::AnyDataset;
-use crate::data::AnyBatch;
+use crate::data::{AnyBatch, BatchData, Dataset};
 use crate::tensor::with_seed;
 use candle_core::{Device, Result};
 use std::sync::Arc;
+
+/// A [`Dataset`] as a trait object, whose batches are boxed.
+pub(super) trait AnyDataset: Send + Sync {
+    fn examples(&self) -> usize;
+
+    fn boxed(&self, indices: &[usize]) -> Result<Box<dyn AnyBatch>>;
+}
+
+impl<B: BatchData> AnyDataset for Arc<dyn Dataset<B>> {
+    fn examples(&self) -> usize {
+        (**self).len()
+    }
+
+    fn boxed(&self, indices: &[usize]) -> Result<Box<dyn AnyBatch>> {
+        Ok(Box::new((**self).get(indices)?))
+    }
+}
 
 /// The order of one loop, from which any thread makes the same batches.
 pub(super) struct Plan {

@@ -1,6 +1,5 @@
 //! Reading comma-separated values, as RFC 4180 describes them.
 
-use super::DataFrame;
 use super::column::{Column, Entries};
 use crate::error;
 use candle_core::Result;
@@ -8,8 +7,8 @@ use candle_core::Result;
 /// The fields that mark a missing entry, besides an empty one.
 const MISSING: [&str; 7] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None"];
 
-/// Reads a table; `source` names the text in errors.
-pub(super) fn parse(source: &str, text: &str) -> Result<DataFrame> {
+/// Reads the columns of a table, and the number of its rows; `source` names the text in errors.
+pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
     let mut lines = records(source, text.strip_prefix('\u{feff}').unwrap_or(text))?.into_iter();
     let Some((_, names)) = lines.next() else {
         return Err(error::parse(
@@ -54,10 +53,7 @@ pub(super) fn parse(source: &str, text: &str) -> Result<DataFrame> {
         name,
         entries: Entries::of(texts),
     });
-    Ok(DataFrame {
-        columns: columns.collect(),
-        rows,
-    })
+    Ok((columns.collect(), rows))
 }
 
 /// Returns the fields of each record, with the number of the line where it begins. Empty lines are left
