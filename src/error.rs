@@ -8,9 +8,11 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+mod advice;
 mod construct;
 mod text;
 
+pub(crate) use advice::{described, of_any};
 pub(crate) use construct::{
     argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
 };

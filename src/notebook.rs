@@ -27,6 +27,7 @@
 //! | `terminal` | lines that change in place on a terminal, where there is no page |
 //! | `cell` | the running cell: its thread and its output area |
 //! | `interrupt` | [`check_interrupt`]: requests to stop |
+//! | `failure` | the report of a `?` that ends a cell |
 //! | `hooks` | the functions that the kernel calls in the process of the cells |
 //! | `variables` | the variables that live on between cells |
 //! | [`export`] | the runtime of programs exported from a notebook |
@@ -36,6 +37,8 @@ mod cell;
 mod display;
 mod escape;
 pub mod export;
+#[doc(hidden)]
+pub mod failure;
 mod handle;
 mod hooks;
 mod interrupt;

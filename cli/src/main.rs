@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 /// program under another name.
 fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     if let Some(ended) = taper_session::hook(arguments) {
-        return ended;
+        return Ok(ended?);
     }
     match arguments.get(1) {
         Some(first) if first == spare::ARGUMENT => Ok(spare::run(&arguments[2..])?),

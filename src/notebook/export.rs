@@ -4,6 +4,7 @@
 //! If standard output is a file, it writes a log instead; `taper run NOTEBOOK --outputs LOG` copies
 //! figures, values and text from the log into the notebook.
 
+use crate::error::of_any;
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display, hooks, record};
 use serde_json::json;
@@ -39,7 +40,7 @@ pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
     let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            failed(&error.to_string());
+            failed(&of_any(&*error));
             ExitCode::FAILURE
         }
     };
@@ -104,7 +105,7 @@ pub fn cell(id: &str, digest: &str) {
 pub fn may_fail(cell: impl FnOnce() -> Outcome) {
     // The panic hook has printed or logged the message of a panic.
     if let Ok(Err(error)) = catch_unwind(AssertUnwindSafe(cell)) {
-        failed(&error.to_string());
+        failed(&of_any(&*error));
     }
 }
 
@@ -169,8 +170,6 @@ fn print(text: &str) {
 }
 
 fn failed(message: &str) {
-    // If RUST_BACKTRACE is set, Candle appends a backtrace to its message.
-    let message = message.split("\n   0: ").next().unwrap_or_default();
     if record::is_recorded() {
         record::send_record(&json!({ "op": "failed", "message": message }));
     } else {

@@ -5,7 +5,7 @@
 //! interrupt for long work to check. Once this library is loaded, the process of the cells finds the
 //! three functions below by name; a plain program never calls them.
 
-use super::record::{Host, send_record};
+use super::record::{Host, is_recorded, send_record};
 use super::{cell, interrupt, live};
 use serde_json::json;
 use std::io::Write;
@@ -44,18 +44,21 @@ pub(crate) extern "C" fn taper_flush() {
     let _ = std::io::stdout().flush();
 }
 
-/// Sends a panic of the cell's thread as a record, from which the kernel makes the error of the cell.
-/// Panics of other threads do not end a cell; they remain text on standard error.
+/// Sends a panic as a record. The kernel makes the error of the cell from one of the cell's thread, and text
+/// from one of another thread, which does not end the cell.
 fn report_panics() {
     let cell_thread = std::thread::current().id();
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if std::thread::current().id() != cell_thread {
+        if !is_recorded() {
             return previous(info);
         }
+        let thread = std::thread::current();
+        let is_cells = thread.id() == cell_thread;
         let location = info.location();
         send_record(&json!({
-            "op": "panic",
+            "op": if is_cells { "panic" } else { "thread_panic" },
+            "thread": thread.name(),
             "message": info.payload_as_str().unwrap_or("the panic has no message"),
             "file": location.map(|l| l.file()),
             "line": location.map(|l| l.line()),

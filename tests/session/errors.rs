@@ -1,22 +1,25 @@
 //! A failing cell reports what failed and where, and earlier variables are kept.
 
-use crate::common::events::{compile_error, err, error, out, session, value};
+use crate::common::events::{
+    compile_error, err, error, out, own_session, session, value, without_colours,
+};
+use serde_json::json;
 
 #[test]
 fn a_failing_question_mark_is_the_cells_error() {
     let mut session = session();
     let cell = "let n: i32 = \"x\".parse()?;";
     let quote = "   1 | let n: i32 = \"x\".parse()?;";
-    assert_eq!(
-        session.run(cell),
-        [error("Error", "invalid digit found in string", 1, &[quote])]
-    );
+    let message = "invalid digit found in string\n\
+        The text is not a number of this type. Remove spaces with `.trim()`; `\"1.5\"` needs `f64`.";
+    assert_eq!(session.run(cell), [error("Error", message, 1, &[quote])]);
     let candles = "let errors_x = zeros((2, 3), &cpu())?;\nerrors_x.matmul(&errors_x)";
     let shapes = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]\n\
         A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`.";
+    let quote = "   2 | errors_x.matmul(&errors_x)?;";
     assert_eq!(
         session.run(&format!("{candles}?;")),
-        [error("Error", shapes, 0, &[])]
+        [error("Error", shapes, 2, &[quote])]
     );
 }
 
@@ -37,29 +40,83 @@ fn an_error_of_two_lines_is_complete_and_has_a_position() {
             &["   3 | errors_fail()?;"]
         )]
     );
-    // With two `?` in a line, the failing one is unknown.
-    let cell = "errors_fail()?;\nerrors_fail()?;";
+}
+
+#[test]
+fn the_line_of_the_question_mark_that_failed_is_named() {
+    let mut session = session();
+    session.run(FAIL);
+    let failed = |line, quote| error("Error", "what\nwhat to do", line, &[quote]);
+    let cell = "let a: i32 = \"1\".parse()?;\nerrors_fail()?; errors_fail()?;\nlet b: i32 = \"2\".parse()?;";
+    let quote = "   2 | errors_fail()?; errors_fail()?;";
+    assert_eq!(session.run(cell), [failed(2, quote)]);
+    // Of a call in several lines, the line of the `?`; in a function, the line that called it.
+    let cell = "fn errors_outer() -> std::result::Result<(), String> {\n    errors_fail()?;\n    Ok(())\n}\n\
+        let c = 1;\nfor i in 0..3 {\n    if i == 1 {\n        errors_outer()?;\n    }\n}";
     assert_eq!(
         session.run(cell),
-        [error("Error", "what\nwhat to do", 0, &[])]
+        [failed(8, "   8 |         errors_outer()?;")]
     );
 }
 
-/// evcxr prints an error to standard error, where the cell prints as well. Text just before the error
-/// cannot be separated from it, so it is part of the message. No text is lost or repeated.
 #[test]
-fn text_before_a_failing_question_mark_is_not_lost() {
+fn a_panic_in_a_function_of_an_earlier_cell_shows_its_line() {
+    let mut session = session();
+    session.run("fn errors_third(v: &[i32]) -> i32 {\n    v[2]\n}");
+    let message = "index out of bounds: the len is 1 but the index is 2\n\
+        Indices count from 0, so the last one is the length less 1.";
+    let quote = "     | v[2] (in an earlier cell)";
+    assert_eq!(
+        session.run("errors_third(&[1])"),
+        [error("Panic", message, 0, &[quote])]
+    );
+}
+
+#[test]
+fn an_ignored_result_is_a_warning() {
     let mut session = session();
     session.run(FAIL);
-    let failed = error(
-        "Error",
-        "before\nwhat\nwhat to do",
-        2,
-        &["   2 | errors_fail()?;"],
+    let ran = session.run("let errors_n = 1;\nerrors_fail();\nprintln!(\"after\");");
+    assert_eq!(ran[1..], [out("after\n")]);
+    let text = without_colours(ran[0]["text"].as_str().expect("text"));
+    assert!(
+        text.starts_with("warning: unused `Result` that must be used\n --> cell:2:1\n")
+            && text.contains("Write `?` before the `;`"),
+        "{text}"
     );
+    assert_eq!(session.run("let _ = errors_fail();"), []);
+}
+
+#[test]
+fn memory_that_is_not_there_is_named() {
+    let mut session = own_session();
+    let ran = session.run(
+        &json!({ "code": "let v = vec![1u8; 1 << 46];\nv.len()" }),
+        |_| {},
+    );
+    let failed = ran.last().expect("an error");
+    assert_eq!(failed["name"], "ProcessEnded");
+    let message = failed["message"].as_str().expect("text");
+    assert!(
+        message.starts_with("The memory is full: 64.0 TiB were needed"),
+        "{ran:#?}"
+    );
+    assert!(
+        !ran[..ran.len() - 1]
+            .iter()
+            .any(|e| e.to_string().contains("backtrace")),
+        "{ran:#?}"
+    );
+}
+
+#[test]
+fn what_a_cell_prints_before_a_failing_question_mark_is_not_its_message() {
+    let mut session = session();
+    session.run(FAIL);
+    let failed = error("Error", "what\nwhat to do", 2, &["   2 | errors_fail()?;"]);
     assert_eq!(
         session.run("eprintln!(\"before\");\nerrors_fail()?;"),
-        [failed]
+        [err("before\n"), failed]
     );
     let failed = error("Error", "what\nwhat to do", 3, &["   3 | errors_fail()?;"]);
     let cell = "eprintln!(\"before\");\nprintln!(\"out\");\nerrors_fail()?;";
@@ -109,16 +166,10 @@ fn a_caught_panic_is_a_message() {
 }
 
 #[test]
-fn a_panic_of_another_thread_is_text() {
-    let ran = session().run("std::thread::spawn(|| { panic!(\"oh\") }).join().is_err()");
-    assert_eq!(ran[1..], [value("true")]);
-    let text = ran[0]["text"].as_str().expect("text");
-    assert!(
-        text.contains("thread '<unnamed>'")
-            && text.contains("panicked at src/lib.rs")
-            && text.contains("\noh\n"),
-        "{text}"
-    );
+fn a_panic_of_another_thread_is_text_with_the_line() {
+    let cell = "let errors_two = 2;\nstd::thread::spawn(|| { panic!(\"oh\") }).join().is_err()";
+    let text = err("a thread panicked at line 2: oh\n");
+    assert_eq!(session().run(cell), [text, value("true")]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod common;
 mod crashes;
 mod displays;
 mod errors;
+mod first_mistakes;
 mod marks;
 mod mistakes;
 mod output;

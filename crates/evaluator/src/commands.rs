@@ -19,10 +19,18 @@ pub struct Cell<'a> {
 impl<'a> Cell<'a> {
     /// Splits the source of a cell.
     pub fn new(code: &'a str) -> Cell<'a> {
+        Self::with_rust(code, |_| false)
+    }
+
+    /// Splits the source of a cell; of the lines that begin with `!`, those for which `is_rust` is true of the
+    /// rest are Rust.
+    pub fn with_rust(code: &'a str, is_rust: impl Fn(&str) -> bool) -> Cell<'a> {
         let commands = || code.lines().filter_map(command);
-        let is_ours = |line: &str| shell_command(line).is_some() || is(line, ":restart");
+        let shell = |line: &'a str| shell_command(line).filter(|rest| !is_rust(rest));
+        let is_shell = |line: &str| shell_command(line).is_some_and(|rest| !is_rust(rest));
+        let is_ours = |line: &str| is_shell(line) || is(line, ":restart");
         Cell {
-            shell: code.lines().filter_map(shell_command).collect(),
+            shell: code.lines().filter_map(shell).collect(),
             restart: code.lines().any(|line| is(line, ":restart")),
             clear: code.lines().any(|line| is(line, ":clear")),
             dependencies: commands()
@@ -110,6 +118,13 @@ mod tests {
         let cell = Cell::new(code);
         assert!(matches!(cell.rest, Cow::Borrowed(_)));
         assert!(cell.shell.is_empty() && cell.dependencies.is_empty() && !cell.clear);
+    }
+
+    #[test]
+    fn a_line_that_negates_a_variable_is_rust() {
+        let cell = Cell::with_rust("!flag\n!ls", |rest| rest == "flag");
+        assert_eq!(cell.shell, ["ls"]);
+        assert_eq!(cell.rest.lines().next(), Some("!flag"));
     }
 
     #[test]

@@ -64,8 +64,25 @@ pub enum Record {
     },
     /// A `?` that failed ended the cell.
     Failed {
-        /// The error.
+        /// The error, and what to do about it.
         message: String,
+        /// The source file, where it is known.
+        #[serde(default)]
+        file: Option<String>,
+        /// The line in the source that was compiled.
+        #[serde(default)]
+        line: Option<usize>,
+    },
+    /// A thread other than the cell's panicked. The cell goes on.
+    ThreadPanic {
+        /// The name of the thread, if it has one.
+        thread: Option<String>,
+        /// The message of the panic.
+        message: String,
+        /// The source file.
+        file: Option<String>,
+        /// The line in the source that was compiled.
+        line: Option<usize>,
     },
     /// A cell of an exported program begins.
     Cell {
@@ -76,6 +93,19 @@ pub enum Record {
     },
     /// The cell has ended.
     Complete,
+    /// The process of the cells has ended.
+    Ended(End),
+}
+
+/// How the process of the cells ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Its exit status, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// The number of bytes that the system refused, if memory was full.
+    pub allocation: Option<u64>,
 }
 
 impl Record {
@@ -108,10 +138,26 @@ pub fn events_of(record: Record) -> Option<Event> {
         },
         Record::Clear { wait } => Event::Clear { wait },
         Record::Result { data, metadata } => Event::Result { data, metadata },
-        Record::Panic { .. } | Record::Failed { .. } | Record::Complete | Record::Cell { .. } => {
-            return None;
-        }
+        Record::ThreadPanic {
+            thread, message, ..
+        } => thread_panic(thread.as_deref(), None, &message),
+        Record::Panic { .. }
+        | Record::Failed { .. }
+        | Record::Complete
+        | Record::Ended(_)
+        | Record::Cell { .. } => return None,
     })
+}
+
+/// Returns the text that a front receives for the panic of a thread, with its line in the cell where that is
+/// known.
+pub fn thread_panic(thread: Option<&str>, line: Option<usize>, message: &str) -> Event {
+    let thread = thread.map_or("a thread".to_owned(), |name| format!("the thread `{name}`"));
+    let line = line.map_or(String::new(), |line| format!(" at line {line}"));
+    Event::Text {
+        stream: Stream::Stderr,
+        text: format!("{thread} panicked{line}: {message}\n"),
+    }
 }
 
 #[cfg(test)]

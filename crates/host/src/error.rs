@@ -214,7 +214,7 @@ pub fn describe(error: &dyn std::error::Error) -> String {
 }
 
 /// Adds the operation and its object to the system's answer.
-pub(crate) trait Context<T> {
+pub trait Context<T> {
     /// Says on which file or folder what was tried, as a verb.
     fn on_file(self, operation: &'static str, path: &Path) -> Result<T>;
     /// Says which program was to start.

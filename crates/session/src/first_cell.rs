@@ -1,9 +1,8 @@
 //! The hidden command that runs the first cell of a new image (see `image/build.rs`).
 
-use crate::image::WARM_ARGUMENT;
+use crate::error::{Error, Result};
 use crate::session::{Session, Start};
 use crate::{compile, workspace};
-use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use taper_evaluator::{Evaluator, Event, Front};
@@ -13,7 +12,7 @@ const CELL: &str = "let warm = zeros(2, &cpu())?;\nwarm";
 /// Runs `taper __warm WORK TAPER FEATURES…`.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper, features @ ..] = arguments else {
-        bail!("expected `{WARM_ARGUMENT} WORK TAPER FEATURES…`");
+        return Err(Error::Arguments("the arguments of a first cell"));
     };
     let work = PathBuf::from(work);
     // SAFETY: `main` calls `hook` before it starts a thread.
@@ -30,10 +29,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
             .collect(),
         library: None,
     })?;
-    if let Err(failure) = session.execute(CELL, &mut Quiet) {
-        bail!("the cell `{CELL}` failed: {failure:?}");
-    }
-    Ok(())
+    let result = session.execute(CELL, &mut Quiet);
+    result.map_err(Error::own_cell(CELL))
 }
 
 struct Quiet;

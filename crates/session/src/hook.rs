@@ -1,8 +1,8 @@
 //! What this program does as one of a session's processes.
 
 use crate::compile::StandIn;
+use crate::error::Result;
 use crate::{first_cell, image, relay};
-use anyhow::Result;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use taper_host::process;

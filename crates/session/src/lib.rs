@@ -41,6 +41,7 @@
 //!
 //! | file | task |
 //! |---|---|
+//! | `error.rs` | why a session does not start |
 //! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
 //! | `workspace.rs` | a session's folder, its environment variables, cargo's configuration |
@@ -50,8 +51,8 @@
 //! | `session/` | the evaluator: cells, variables, completions, interrupts |
 //! | `session/diagnostics/` | error messages |
 
-#[allow(unreachable_pub)]
 mod compile;
+mod error;
 mod first_cell;
 mod hook;
 pub mod image;
@@ -61,6 +62,7 @@ mod start;
 pub mod workspace;
 
 pub use compile::{cargo_home, path_is_real};
+pub use error::Error;
 pub use hook::hook;
 pub use session::{Session, error_of};
 pub use start::{evaluator, image_key, start_session};

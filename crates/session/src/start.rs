@@ -1,9 +1,9 @@
 //! Starts a session from the checkout in which this build of Taper lives.
 
+use crate::error::{Error, Result};
 use crate::image::{Image, Key};
 use crate::session::{Session, Start};
 use crate::workspace::Workspace;
-use anyhow::{Context, Result};
 use std::cell::Cell;
 use taper_evaluator::Evaluator;
 use taper_host::checkout;
@@ -55,9 +55,7 @@ pub fn evaluator() -> Result<impl Fn() -> Result<Box<dyn Evaluator>>> {
     unsafe { work.enter() }?;
     let work = Cell::new(Some(work));
     Ok(move || {
-        let work = work
-            .take()
-            .context("this process has started a session already")?;
+        let work = work.take().ok_or(Error::Started)?;
         let session = start_session(work, &mut Console::new())?;
         Ok(Box::new(session) as Box<dyn Evaluator>)
     })

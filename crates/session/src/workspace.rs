@@ -1,7 +1,7 @@
 //! The folder of one session, and the environment variables that lead evcxr to it.
 
 use crate::compile;
-use anyhow::Result;
+use crate::error::Result;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::path::Path;
 use taper_host::digest::hex;
 
 /// The digest for a question about the toolchain or its settings, whatever the packages are.
-pub fn of_question(arguments: &[OsString], session: &Path) -> String {
+pub(crate) fn of_question(arguments: &[OsString], session: &Path) -> String {
     let mut digest = Digest::new(&SHA256);
     add_call(&mut digest, arguments, session);
     hex(digest)
@@ -17,7 +17,7 @@ pub fn of_question(arguments: &[OsString], session: &Path) -> String {
 /// something new every time: a package whose source the student may be changing.
 ///
 /// It is the same in an image and in the sessions that are made from it.
-pub fn of(arguments: &[OsString], session: &Path) -> Option<String> {
+pub(crate) fn of(arguments: &[OsString], session: &Path) -> Option<String> {
     let manifest = std::fs::read_to_string(session.join("work/Cargo.toml")).ok()?;
     if has_other_source(&manifest) {
         return None;
@@ -33,7 +33,7 @@ pub fn of(arguments: &[OsString], session: &Path) -> Option<String> {
 }
 
 /// The digest of a cell's source under a digest of all else.
-pub fn of_cell(basis: &str, source: &str) -> String {
+pub(crate) fn of_cell(basis: &str, source: &str) -> String {
     let mut digest = Digest::new(&SHA256);
     add(&mut digest, basis.as_bytes());
     add(&mut digest, source.as_bytes());

@@ -10,21 +10,25 @@ use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe};
 use super::stand_in::Complete;
-use super::{basis, memory, source, tools, variables};
-use anyhow::{Context, Result};
+use super::{basis, lighten, memory, source, tools, variables};
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use taper_host::error::Context as _;
 
 /// Beside the crate's manifest: the last call, as the recorder writes it.
 const RECORD: &str = "rustc-call.json";
+/// All messages of the last compilation, in cargo's form: evcxr reads the errors alone, and some of their notes
+/// in place of the error.
+pub(crate) const MESSAGES: &str = "rustc-messages.json";
 /// The source that evcxr writes.
 const SOURCE: &str = "src/lib.rs";
 
 /// `cargo build` or `cargo check`, as evcxr calls it, in the folder of the cell's crate.
-pub struct Build<'a> {
+pub(crate) struct Build<'a> {
     /// Those of `cargo build` in either case: a check that reads what builds have compiled spares
     /// every student to have all packages checked too.
     arguments: Vec<OsString>,
@@ -37,7 +41,7 @@ pub struct Build<'a> {
 
 impl<'a> Build<'a> {
     /// The build that these arguments of cargo ask for.
-    pub fn asked(arguments: &'a [OsString], session: &'a Path) -> Option<Build<'a>> {
+    pub(crate) fn asked(arguments: &'a [OsString], session: &'a Path) -> Option<Build<'a>> {
         // evcxr sets `RUSTC`; a user who calls cargo does not.
         std::env::var_os("RUSTC")?;
         let mut texts = arguments.iter().filter_map(|argument| argument.to_str());
@@ -59,7 +63,8 @@ impl<'a> Build<'a> {
     }
 
     /// Compiles, and writes what cargo would write.
-    pub fn run(&self, complete: Complete) -> Result<ExitCode> {
+    pub(crate) fn run(&self, complete: Complete) -> Result<ExitCode> {
+        source::improve(Path::new("."));
         let Some(basis) = basis::of(&self.arguments, self.session) else {
             return self.run_cargo(None, true, complete);
         };
@@ -69,7 +74,7 @@ impl<'a> Build<'a> {
         };
         match self.replay(&recipe, &basis) {
             Ok(Some(Kept { success, messages })) => {
-                std::io::stdout().write_all(messages.as_bytes())?;
+                pass_on(messages.as_bytes())?;
                 Ok(ExitCode::from(if success { 0 } else { 101 }))
             }
             Ok(None) | Err(_) => self.run_cargo(Some(basis), !recipe.links_directly(), complete),
@@ -83,13 +88,14 @@ impl<'a> Build<'a> {
         if self.is_check {
             return Ok(recipe.make(true, self.session)?.made());
         }
-        let whole = std::fs::read_to_string(SOURCE)?;
-        if let Some(light) = source::lighten(&whole) {
-            std::fs::write(SOURCE, &light)?;
+        let file = Path::new(SOURCE);
+        let whole = std::fs::read_to_string(file).on_file("read", file)?;
+        if let Some(light) = lighten::lighten(&whole) {
+            std::fs::write(file, &light).on_file("write", file)?;
             if let Ended::Done(made) = self.compile(recipe, basis, &light)? {
                 return Ok(Some(made));
             }
-            std::fs::write(SOURCE, &whole)?;
+            std::fs::write(file, &whole).on_file("write", file)?;
         }
         Ok(self.compile(recipe, basis, &whole)?.made())
     }
@@ -118,25 +124,37 @@ impl<'a> Build<'a> {
         directly: bool,
         complete: Complete,
     ) -> Result<ExitCode> {
-        complete(&std::env::current_dir()?)?;
-        let record = std::env::current_dir()?.join(RECORD);
+        let folder = std::env::current_dir().map_err(Error::system("find the current folder"))?;
+        complete(&folder)?;
+        let record = folder.join(RECORD);
         let _ = std::fs::remove_file(&record);
         let mut cargo = tools::cargo(&self.arguments);
         if let Some(recorder) = variables::program(recorder::NAME) {
             recorder::attach(&mut cargo, &recorder, &record);
         }
         let given = variables_of(&cargo);
-        let status = cargo.status().context("starting cargo")?;
+        cargo.stderr(Stdio::inherit());
+        let output = cargo.output().starting(cargo.get_program())?;
+        pass_on(&output.stdout)?;
         // Cells are compiled in the same way whether they have errors or not. There is no record
         // if cargo found nothing to do, or stopped at another package.
         if let (Some(name), Some(call)) = (name, recorded(&record)) {
             let linker = Linker::of(&call.arguments, self.target).filter(|_| directly);
             if let Some(recipe) = Recipe::new(call, &given, linker) {
-                memory::keep(&name, &serde_json::to_vec(&recipe)?, self.session);
+                let recipe = serde_json::to_vec(&recipe).map_err(Error::json("a call of rustc"))?;
+                memory::keep(&name, &recipe, self.session);
             }
         }
-        Ok(tools::exit_code(status))
+        Ok(tools::exit_code(output.status))
     }
+}
+
+/// Writes the messages to evcxr, and into a file for the session.
+fn pass_on(messages: &[u8]) -> Result<()> {
+    // Without the file, the session shows what evcxr makes of the messages.
+    let _ = std::fs::write(MESSAGES, messages);
+    let written = std::io::stdout().write_all(messages);
+    written.map_err(Error::system("pass on the compiler's messages"))
 }
 
 fn recorded(file: &Path) -> Option<Call> {

@@ -6,17 +6,17 @@ use super::variables::{
     CARGO_HOME, CARGO_VARIABLE, HOME_VARIABLE, PATH_VARIABLE, SESSION_VARIABLE, cargo_home,
     programs,
 };
-use anyhow::Result;
+use crate::error::{Error, Result};
 use std::path::Path;
 use taper_host::cache;
 use taper_host::toolchain::{self, RUSTC_VARIABLE};
 
 /// Makes what [`enter`] leads to, in the folder in which the work directory lies.
-pub fn prepare(folder: &Path) -> Result<()> {
+pub(crate) fn prepare(folder: &Path) -> Result<()> {
     library::prepare(folder)?;
     let bin = programs(folder);
     cache::make(&bin)?;
-    let program = std::env::current_exe()?;
+    let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     for name in ["cargo", "rustc", "rustup", recorder::NAME] {
         link(&bin, name, &program)?;
     }
@@ -27,7 +27,7 @@ pub fn prepare(folder: &Path) -> Result<()> {
 ///
 /// # Safety
 /// No other thread may read or write the environment.
-pub unsafe fn enter(folder: &Path) -> Result<()> {
+pub(crate) unsafe fn enter(folder: &Path) -> Result<()> {
     // The first cell of a new image is run by a process whose parent has entered a session's folder.
     let path = std::env::var_os(PATH_VARIABLE).unwrap_or_else(toolchain::path);
     let first = std::iter::once(programs(folder)).chain(std::env::split_paths(&path));

@@ -20,25 +20,25 @@ const STOPPED: &str = "compilation-stopped";
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The compilation in a session's folder, as the session sees it.
-pub struct Compilation {
+pub(crate) struct Compilation {
     folder: PathBuf,
 }
 
 impl Compilation {
     /// That of the session in `folder`.
-    pub fn new(folder: &Path) -> Compilation {
+    pub(crate) fn new(folder: &Path) -> Compilation {
         Compilation {
             folder: folder.to_owned(),
         }
     }
 
     /// From now on cells are compiled again.
-    pub fn allow(&self) {
+    pub(crate) fn allow(&self) {
         let _ = std::fs::remove_file(self.folder.join(STOPPED));
     }
 
     /// Compiles nothing more until [`Self::allow`]. Returns whether a compilation was ended.
-    pub fn stop(&self) -> bool {
+    pub(crate) fn stop(&self) -> bool {
         let _ = std::fs::write(self.folder.join(STOPPED), "");
         let asked = Instant::now();
         while let Some(mut file) = self.locked() {
@@ -66,11 +66,11 @@ impl Compilation {
 }
 
 /// This process as the leader of a compilation, until it is dropped.
-pub struct Leader(#[expect(dead_code, reason = "it holds the lock")] File);
+pub(crate) struct Leader(#[expect(dead_code, reason = "it holds the lock")] File);
 
 /// Makes this process and those that it starts the compilation of the session in `folder`. `None`: it was
 /// stopped.
-pub fn lead(folder: &Path) -> Result<Option<Leader>> {
+pub(crate) fn lead(folder: &Path) -> Result<Option<Leader>> {
     let is_stopped = || folder.join(STOPPED).exists();
     if is_stopped() {
         return Ok(None);

@@ -4,25 +4,26 @@
 
 use super::memory;
 use super::recorder::CRATE;
-use anyhow::Result;
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use taper_host::error::Context as _;
 
 /// Set in the process that keeps the cells that it compiles.
-pub const KEEP_VARIABLE: &str = "TAPER_KEEP_CELLS";
+pub(crate) const KEEP_VARIABLE: &str = "TAPER_KEEP_CELLS";
 
 /// What came of a cell.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub(crate) struct Kept {
     /// Whether it was compiled; otherwise the messages say why not.
-    pub success: bool,
+    pub(crate) success: bool,
     /// Cargo's messages.
-    pub messages: String,
+    pub(crate) messages: String,
 }
 
 impl Kept {
     /// Finds what came of the cell with this digest, and puts its library where the messages say.
-    pub fn find(cell: &str, session: &Path) -> Option<Kept> {
+    pub(crate) fn find(cell: &str, session: &Path) -> Option<Kept> {
         let kept: Kept =
             serde_json::from_slice(&memory::read(&of_messages(cell), session)?).ok()?;
         if kept.success {
@@ -35,20 +36,22 @@ impl Kept {
     }
 
     /// Keeps this for the cell with this digest, in the process that is meant to.
-    pub fn keep(&self, cell: &str, session: &Path) -> Result<()> {
+    pub(crate) fn keep(&self, cell: &str, session: &Path) -> Result<()> {
         if std::env::var_os(KEEP_VARIABLE).is_none() {
             return Ok(());
         }
         if self.success {
-            std::fs::copy(library(session), of_library(cell, session))?;
+            let library = library(session);
+            std::fs::copy(&library, of_library(cell, session)).on_file("copy", &library)?;
         }
-        memory::keep(&of_messages(cell), &serde_json::to_vec(self)?, session);
+        let messages = serde_json::to_vec(self).map_err(Error::json("a compiled cell"))?;
+        memory::keep(&of_messages(cell), &messages, session);
         Ok(())
     }
 }
 
 /// Where a session's compiled cell is put. No folder of cargo's is named.
-pub fn library(session: &Path) -> PathBuf {
+pub(crate) fn library(session: &Path) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     let name = format!("{DLL_PREFIX}{CRATE}{DLL_SUFFIX}");
     session.join("work/cells").join(name)

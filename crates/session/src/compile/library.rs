@@ -1,11 +1,11 @@
 //! The part of Rust's library that rust-analyzer reads.
 
-use anyhow::{Context, Result};
 use std::path::Path;
 use taper_host::cache;
+use taper_host::error::{Context as _, Result};
 
 /// Where rust-analyzer looks; leads to one of the two folders below.
-pub const LINK: &str = "library";
+pub(crate) const LINK: &str = "library";
 /// evcxr has the library loaded twice: for a first evaluation of its own, which needs no library, and
 /// when `taper` is added, because then everything is loaded again.
 const EMPTY: &str = "empty-library";
@@ -14,7 +14,7 @@ const SEEN: &str = "seen-library";
 const CRATES: [&str; 3] = ["core", "alloc", "std"];
 
 /// Makes both folders; the link leads to the empty one.
-pub fn prepare(folder: &Path) -> Result<()> {
+pub(crate) fn prepare(folder: &Path) -> Result<()> {
     cache::make(&folder.join(EMPTY).join("core/src"))?;
     cache::write_atomically(&folder.join(EMPTY).join("core/src/lib.rs"), b"")?;
     let source = taper_host::checks::rust_src()?;
@@ -27,18 +27,15 @@ pub fn prepare(folder: &Path) -> Result<()> {
 }
 
 /// From now on rust-analyzer finds the library.
-pub fn show(work: &Path) -> Result<()> {
-    let folder = work
-        .parent()
-        .context("the work directory has no parent folder")?;
-    link(folder, LINK, Path::new(SEEN))
+pub(crate) fn show(work: &Path) -> Result<()> {
+    link(work.parent().unwrap_or(work), LINK, Path::new(SEEN))
 }
 
 /// Makes the link `name` or leads it elsewhere, in one step.
-pub fn link(folder: &Path, name: &str, target: &Path) -> Result<()> {
+pub(crate) fn link(folder: &Path, name: &str, target: &Path) -> Result<()> {
     let new = folder.join(format!("new-{name}"));
     let _ = std::fs::remove_file(&new);
-    std::os::unix::fs::symlink(target, &new)?;
-    std::fs::rename(&new, folder.join(name))
-        .with_context(|| format!("linking {name} in {}", folder.display()))
+    std::os::unix::fs::symlink(target, &new).on_file("create the link", &new)?;
+    let link = folder.join(name);
+    std::fs::rename(&new, &link).on_file("create the link", &link)
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// How cells are linked without `cc`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Linker {
+pub(crate) struct Linker {
     program: PathBuf,
     /// Where the system's libraries are.
     folders: Vec<PathBuf>,
@@ -24,7 +24,7 @@ const LIBRARIES: [&str; 3] = ["libc.so", "libgcc_s.so", "libgcc_s.so.1"];
 impl Linker {
     /// The linker beside the compiler of this call; `None` where the user has chosen another, or where there
     /// is none that needs no `cc`.
-    pub fn of(call: &[OsString], target: &str) -> Option<Linker> {
+    pub(crate) fn of(call: &[OsString], target: &str) -> Option<Linker> {
         let rustc = Path::new(call.first()?);
         let is_chosen = |argument: &OsString| {
             let text = argument.to_string_lossy();
@@ -43,7 +43,7 @@ impl Linker {
     }
 
     /// The arguments by which rustc calls it.
-    pub fn arguments(&self) -> impl Iterator<Item = OsString> {
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = OsString> {
         let folder = |prefix: &str, path: &Path| {
             let mut argument = OsString::from(prefix);
             argument.push(path);

@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 use taper_host::cache;
 
 /// The folder in the work directory.
-pub const FOLDER: &str = "answers";
+pub(crate) const FOLDER: &str = "answers";
 /// No path contains it.
 const PLACEHOLDER: &[u8] = b"\x01session\x01";
 
 /// The folder of a session.
-pub fn folder(session: &Path) -> PathBuf {
+pub(crate) fn folder(session: &Path) -> PathBuf {
     session.join("work").join(FOLDER)
 }
 
 /// Reads what was kept under this name.
-pub fn read(name: &str, session: &Path) -> Option<Vec<u8>> {
+pub(crate) fn read(name: &str, session: &Path) -> Option<Vec<u8>> {
     is_plain(session).then_some(())?;
     let kept = std::fs::read(folder(session).join(name)).ok()?;
     Some(replace(&kept, PLACEHOLDER, session.as_os_str().as_bytes()))
 }
 
 /// Keeps an answer. Where the disk is full there is none the next time, and cargo is called.
-pub fn keep(name: &str, answer: &[u8], session: &Path) {
+pub(crate) fn keep(name: &str, answer: &[u8], session: &Path) {
     if !is_plain(session) {
         return;
     }
@@ -37,7 +37,7 @@ pub fn keep(name: &str, answer: &[u8], session: &Path) {
 }
 
 /// The text without the session's folder.
-pub fn without_folder(text: &OsStr, session: &Path) -> OsString {
+pub(crate) fn without_folder(text: &OsStr, session: &Path) -> OsString {
     OsString::from_vec(replace(
         text.as_bytes(),
         session.as_os_str().as_bytes(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// One line that rustc wrote to its standard error.
 #[derive(Debug, PartialEq)]
-pub enum Line {
+pub(crate) enum Line {
     Diagnostic(Value),
     /// About artifacts and the like, which cargo keeps to itself.
     Internal,
@@ -15,7 +15,7 @@ pub enum Line {
 }
 
 /// Reads a line, whatever the order of its fields.
-pub fn read(line: &str) -> Line {
+pub(crate) fn read(line: &str) -> Line {
     let Ok(message) = serde_json::from_str::<Value>(line) else {
         return Line::Text;
     };
@@ -28,19 +28,19 @@ pub fn read(line: &str) -> Line {
 
 /// Whether an error is about the cell. One without a place in a source comes from rustc's own work: the
 /// linker, the disk.
-pub fn points_into_a_source(diagnostic: &Value) -> bool {
+pub(crate) fn points_into_a_source(diagnostic: &Value) -> bool {
     let has_span = |message: &Value| message["spans"].as_array().is_some_and(|s| !s.is_empty());
     let below = diagnostic["children"].as_array().into_iter().flatten();
     has_span(diagnostic) || below.into_iter().any(has_span)
 }
 
 /// Whether it is an error that rustc found, and not the count of them at the end.
-pub fn is_error(diagnostic: &Value) -> bool {
+pub(crate) fn is_error(diagnostic: &Value) -> bool {
     diagnostic["level"] == "error" && !is_count(diagnostic)
 }
 
 /// Whether it says that a name is not known.
-pub fn lacks_a_name(diagnostic: &Value) -> bool {
+pub(crate) fn lacks_a_name(diagnostic: &Value) -> bool {
     diagnostic["code"]["code"] == "E0425"
 }
 
@@ -51,7 +51,7 @@ fn is_count(diagnostic: &Value) -> bool {
 }
 
 /// Cargo's message for a diagnostic.
-pub fn diagnostic(message: &Value) -> String {
+pub(crate) fn diagnostic(message: &Value) -> String {
     format!(
         "{}\n",
         json!({ "reason": "compiler-message", "message": message })
@@ -59,7 +59,7 @@ pub fn diagnostic(message: &Value) -> String {
 }
 
 /// Cargo's message for the compiled cell.
-pub fn artifact(library: &Path) -> String {
+pub(crate) fn artifact(library: &Path) -> String {
     let artifact = json!({
         "reason": "compiler-artifact",
         "target": { "name": CRATE },

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 const SEEN_BELOW_TAPER: [&str; 4] = ["candle-core", "candle-nn", "half", "taper-macros"];
 
 /// What is left of the output of `cargo metadata`; `None` if it is something else.
-pub fn seen(output: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn seen(output: &[u8]) -> Option<Vec<u8>> {
     let mut metadata: Value = serde_json::from_slice(output).ok()?;
     let kept = reached(&metadata)?;
     let is_kept = |id: &Value| id.as_str().is_some_and(|id| kept.contains(id));

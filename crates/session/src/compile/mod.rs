@@ -16,8 +16,9 @@
 //!
 //! The path of a cell: the first time cargo compiles it, and calls the [`recorder`] in place of rustc.
 //! From then on the recorded call is made again ([`replay`]), without what the cell does not need
-//! ([`source`]) and with the [`linker`] named directly, and what rustc says is passed on as cargo would
-//! ([`messages`]). Before each call of cargo, the versions that the
+//! ([`lighten`]) and with the [`linker`] named directly, and what rustc says is passed on as cargo would
+//! ([`messages`]). What evcxr writes around a cell is improved before ([`source`]). Before each call of cargo,
+//! the versions that the
 //! image has are kept ([`versions`]).
 //!
 //! An interrupt ends the whole of it ([`group`]).
@@ -30,6 +31,7 @@ mod environment;
 mod group;
 mod kept;
 mod library;
+mod lighten;
 mod linker;
 mod memory;
 mod messages;
@@ -43,10 +45,13 @@ mod tools;
 mod variables;
 mod versions;
 
-pub use environment::{enter, path_is_real, prepare};
-pub use group::Compilation;
-pub use kept::KEEP_VARIABLE as KEEP_CELLS;
-pub use library::show as show_library;
-pub use memory::FOLDER as ANSWERS;
-pub use stand_in::StandIn;
-pub use variables::{VARIABLES, cargo_home, leave, leave_with_toolchain};
+pub(crate) use cell::MESSAGES;
+pub use environment::path_is_real;
+pub(crate) use environment::{enter, prepare};
+pub(crate) use group::Compilation;
+pub(crate) use kept::KEEP_VARIABLE as KEEP_CELLS;
+pub(crate) use library::show as show_library;
+pub(crate) use memory::FOLDER as ANSWERS;
+pub(crate) use stand_in::StandIn;
+pub use variables::cargo_home;
+pub(crate) use variables::{VARIABLES, leave, leave_with_toolchain};

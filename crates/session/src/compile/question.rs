@@ -3,14 +3,15 @@
 //! they are asked once.
 
 use super::{basis, memory, metadata, tools};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use taper_host::error::Context as _;
 
 /// A question, and how its answer is found the first time.
-pub struct Question {
+pub(crate) struct Question {
     command: Command,
     /// Under which the answer is kept; `None` where it may change.
     name: Option<String>,
@@ -20,7 +21,7 @@ pub struct Question {
 
 impl Question {
     /// What these arguments ask of cargo, if they ask and do not build.
-    pub fn of_cargo(arguments: &[OsString], session: &Path) -> Option<Question> {
+    pub(crate) fn of_cargo(arguments: &[OsString], session: &Path) -> Option<Question> {
         let has = |text: &str| arguments.iter().any(|argument| argument == text);
         let is_metadata = has("metadata");
         if is_metadata {
@@ -47,7 +48,7 @@ impl Question {
     }
 
     /// What these arguments ask of rustc, if they ask and do not compile.
-    pub fn of_rustc(arguments: &[OsString], session: &Path) -> Option<Question> {
+    pub(crate) fn of_rustc(arguments: &[OsString], session: &Path) -> Option<Question> {
         let asks = ["--print", "-vV", "-Vv", "--version"];
         let is_question = arguments.iter().any(|a| asks.iter().any(|ask| a == *ask));
         is_question.then(|| Question {
@@ -58,22 +59,26 @@ impl Question {
     }
 
     /// Writes the answer, the kept one if there is one.
-    pub fn answer(mut self, session: &Path) -> Result<ExitCode> {
+    pub(crate) fn answer(mut self, session: &Path) -> Result<ExitCode> {
         let name = self.name.map(|name| format!("{name}.answer"));
         let kept = name.as_ref().and_then(|name| memory::read(name, session));
         if let Some(kept) = kept {
-            std::io::stdout().write_all(&kept)?;
+            pass_on(&kept)?;
             return Ok(ExitCode::SUCCESS);
         }
         let output = self.command.stderr(Stdio::inherit()).output();
-        let output =
-            output.with_context(|| format!("starting {:?}", self.command.get_program()))?;
+        let output = output.starting(self.command.get_program())?;
         let seen = metadata::seen(&output.stdout).filter(|_| self.is_metadata);
         let answer = seen.unwrap_or(output.stdout);
         if let Some(name) = name.filter(|_| output.status.success()) {
             memory::keep(&name, &answer, session);
         }
-        std::io::stdout().write_all(&answer)?;
+        pass_on(&answer)?;
         Ok(tools::exit_code(output.status))
     }
+}
+
+fn pass_on(answer: &[u8]) -> Result<()> {
+    let written = std::io::stdout().write_all(answer);
+    written.map_err(Error::system("pass on an answer"))
 }

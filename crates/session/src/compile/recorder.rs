@@ -4,38 +4,39 @@
 //! so what is recorded are the very arguments and variables of that call, whatever cargo's folders and
 //! messages look like. Cargo also calls it to ask rustc questions; these are passed on.
 
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use taper_host::cache;
+use taper_host::error::Context as _;
 
 /// The name under which cargo calls us.
-pub const NAME: &str = "taper-recorder";
+pub(crate) const NAME: &str = "taper-recorder";
 /// Says where the call is recorded.
-pub const FILE_VARIABLE: &str = "TAPER_RECORD";
+pub(crate) const FILE_VARIABLE: &str = "TAPER_RECORD";
 /// The user's own wrapper, which is called in turn.
 const NEXT_VARIABLE: &str = "TAPER_NEXT_WRAPPER";
 /// The variable by which cargo finds a wrapper.
 const WRAPPER_VARIABLE: &str = "RUSTC_WORKSPACE_WRAPPER";
 /// The name of a cell's crate, which evcxr sets.
-pub const CRATE: &str = "ctx";
+pub(crate) const CRATE: &str = "ctx";
 
 /// A call of rustc.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub(crate) struct Call {
     /// The program and its arguments.
-    pub arguments: Vec<OsString>,
+    pub(crate) arguments: Vec<OsString>,
     /// All of its environment.
-    pub environment: Vec<(OsString, OsString)>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
     /// The folder in which it was made.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 /// Has `cargo` call the recorder at `program`, which writes to `file`.
-pub fn attach(cargo: &mut Command, program: &Path, file: &Path) {
+pub(crate) fn attach(cargo: &mut Command, program: &Path, file: &Path) {
     if let Some(next) = own_wrapper() {
         cargo.env(NEXT_VARIABLE, next);
     }
@@ -56,7 +57,7 @@ fn own_wrapper() -> Option<OsString> {
 }
 
 /// `taper-recorder RUSTC ARGUMENTS…`
-pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let next = std::env::var_os(NEXT_VARIABLE);
     let call: Vec<OsString> = next.into_iter().chain(arguments.iter().cloned()).collect();
     if compiles_the_cell(arguments)
@@ -65,13 +66,14 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         // Without a record the next cell goes through cargo as well.
         let _ = record(&call, Path::new(&file));
     }
-    let (program, rest) = call.split_first().context("expected a call of rustc")?;
+    let call_of_rustc = Error::Arguments("a call of rustc");
+    let (program, rest) = call.split_first().ok_or(call_of_rustc)?;
     let mut command = Command::new(program);
     command.args(rest);
     for name in [NEXT_VARIABLE, FILE_VARIABLE] {
         command.env_remove(name);
     }
-    Err(command.exec()).context("starting rustc")
+    Ok(Err(command.exec()).starting(program)?)
 }
 
 fn compiles_the_cell(arguments: &[OsString]) -> bool {
@@ -87,8 +89,8 @@ fn record(call: &[OsString], file: &Path) -> Result<()> {
         environment: std::env::vars_os()
             .filter(|(name, _)| !ours.contains(&name.as_os_str()))
             .collect(),
-        folder: std::env::current_dir()?,
+        folder: std::env::current_dir().map_err(Error::system("find the current folder"))?,
     };
-    cache::write_atomically(file, &serde_json::to_vec(&call)?)?;
-    Ok(())
+    let call = serde_json::to_vec(&call).map_err(Error::json("a call of rustc"))?;
+    Ok(cache::write_atomically(file, &call)?)
 }

@@ -4,7 +4,7 @@ use super::kept::{Kept, library};
 use super::linker::Linker;
 use super::recorder::Call;
 use super::{messages, variables};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,10 +12,11 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use taper_host::error::Context as _;
 
 /// What a replay is made of.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     arguments: Vec<String>,
     folder: PathBuf,
     /// The variables that cargo sets for this crate.
@@ -25,7 +26,7 @@ pub struct Recipe {
 }
 
 /// How a replay ended.
-pub enum Ended {
+pub(crate) enum Ended {
     /// As cargo would have.
     Done(Kept),
     /// A name was not found in the cell.
@@ -36,7 +37,7 @@ pub enum Ended {
 
 impl Ended {
     /// What came of the cell, if nothing else was wrong.
-    pub fn made(self) -> Option<Kept> {
+    pub(crate) fn made(self) -> Option<Kept> {
         match self {
             Ended::Done(made) | Ended::LacksName(made) => Some(made),
             Ended::Unclear => None,
@@ -46,7 +47,7 @@ impl Ended {
 
 impl Recipe {
     /// From what cargo was given and what it then called; `None` if that is not UTF-8.
-    pub fn new(
+    pub(crate) fn new(
         call: Call,
         given: &BTreeMap<OsString, OsString>,
         linker: Option<Linker>,
@@ -70,17 +71,17 @@ impl Recipe {
     }
 
     /// Whether the linker is called without `cc`.
-    pub fn links_directly(&self) -> bool {
+    pub(crate) fn links_directly(&self) -> bool {
         self.linker.is_some()
     }
 
     /// Compiles the cell, or only looks for what is wrong with it.
-    pub fn make(&self, is_check: bool, session: &Path) -> Result<Ended> {
+    pub(crate) fn make(&self, is_check: bool, session: &Path) -> Result<Ended> {
         let library = library(session);
-        let output = library.parent().context("the library is in a folder")?;
-        std::fs::create_dir_all(output)?;
+        let output = library.parent().unwrap_or(session);
+        std::fs::create_dir_all(output).on_file("create", output)?;
         let mut rustc = self.command(is_check, output)?;
-        let mut child = rustc.spawn().context("starting rustc")?;
+        let mut child = rustc.spawn().starting(rustc.get_program())?;
         let (diagnostics, status) = read(&mut child)?;
         let is_done = match status.code() {
             Some(0) => is_check || library.is_file(),
@@ -106,10 +107,8 @@ impl Recipe {
     }
 
     fn command(&self, is_check: bool, output: &Path) -> Result<Command> {
-        let (program, _) = self
-            .arguments
-            .split_first()
-            .context("a call has a program")?;
+        let call_of_rustc = Error::Arguments("a call of rustc");
+        let program = self.arguments.first().ok_or(call_of_rustc)?;
         let mut rustc = Command::new(program);
         variables::leave(&mut rustc);
         for (name, _) in std::env::vars_os() {
@@ -165,17 +164,19 @@ impl Recipe {
 }
 
 fn read(rustc: &mut Child) -> Result<(Vec<Value>, ExitStatus)> {
-    let said = BufReader::new(rustc.stderr.take().context("it is piped")?);
+    let said = BufReader::new(rustc.stderr.take().expect("it is piped"));
     let mut diagnostics = Vec::new();
     for line in said.split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
+        let line = line.map_err(Error::system("read the compiler's messages"))?;
+        let line = String::from_utf8_lossy(&line).into_owned();
         match messages::read(&line) {
             messages::Line::Diagnostic(message) => diagnostics.push(message),
             messages::Line::Internal => {}
             messages::Line::Text => eprintln!("{line}"),
         }
     }
-    Ok((diagnostics, rustc.wait()?))
+    let status = rustc.wait().map_err(Error::system("wait for rustc"))?;
+    Ok((diagnostics, status))
 }
 
 /// Whether every error points into a source, and there is one.

@@ -2,15 +2,16 @@
 
 use super::question::Question;
 use super::{cell, group, recorder, tools, variables, versions};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use taper_host::error::Context as _;
 
 /// A program in whose place this one was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StandIn {
+pub(crate) enum StandIn {
     /// evcxr and rust-analyzer call it.
     Cargo,
     /// rust-analyzer asks it about the target.
@@ -22,14 +23,14 @@ pub enum StandIn {
 }
 
 /// Copies the files that cargo reads into a work directory.
-pub type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
+pub(crate) type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
 /// How a shell reports a program that was interrupted.
 const STOPPED: u8 = 130;
 
 impl StandIn {
     /// The program under whose name this process was started.
-    pub fn of_this_process(program: &OsStr) -> Option<StandIn> {
+    pub(crate) fn of_this_process(program: &OsStr) -> Option<StandIn> {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         match Path::new(program).file_name()?.to_str()? {
             "cargo" if is_set(variables::HOME_VARIABLE) => Some(StandIn::Cargo),
@@ -42,7 +43,7 @@ impl StandIn {
 
     /// Does what the program would do with these arguments. Calls `complete` with the work directory before
     /// cargo builds there.
-    pub fn run(self, arguments: &[OsString], complete: Complete) -> Result<ExitCode> {
+    pub(crate) fn run(self, arguments: &[OsString], complete: Complete) -> Result<ExitCode> {
         match self {
             StandIn::Cargo => cargo(arguments, complete),
             StandIn::Rustc => rustc(arguments),
@@ -53,10 +54,11 @@ impl StandIn {
 }
 
 fn cargo(arguments: &[OsString], complete: Complete) -> Result<ExitCode> {
-    let session = variables::session().context("a session has a folder")?;
+    let session = session()?;
     versions::keep(&session);
     if let Some(build) = cell::Build::asked(arguments, &session) {
-        return match group::lead(&session)? {
+        let leader = group::lead(&session).map_err(Error::system("lead a compilation"))?;
+        return match leader {
             Some(_leader) => build.run(complete),
             None => Ok(ExitCode::from(STOPPED)),
         };
@@ -65,14 +67,18 @@ fn cargo(arguments: &[OsString], complete: Complete) -> Result<ExitCode> {
         return question.answer(&session);
     }
     complete(&session.join("work"))?;
-    Err(tools::cargo(arguments).exec()).context("starting cargo")
+    Ok(Err(tools::cargo(arguments).exec()).starting("cargo")?)
+}
+
+fn session() -> Result<PathBuf> {
+    variables::session().ok_or(Error::Variable(variables::SESSION_VARIABLE))
 }
 
 fn rustc(arguments: &[OsString]) -> Result<ExitCode> {
-    let session = variables::session().context("a session has a folder")?;
+    let session = session()?;
     match Question::of_rustc(arguments, &session) {
         Some(question) => question.answer(&session),
-        None => Err(tools::rustc(arguments).exec()).context("starting rustc"),
+        None => Ok(Err(tools::rustc(arguments).exec()).starting("rustc")?),
     }
 }
 
@@ -88,5 +94,5 @@ fn rustup(arguments: &[OsString]) -> Result<ExitCode> {
         println!("{}", program.display());
         return Ok(ExitCode::SUCCESS);
     }
-    Err(tools::command("rustup", arguments).exec()).context("starting rustup")
+    Ok(Err(tools::command("rustup", arguments).exec()).starting("rustup")?)
 }

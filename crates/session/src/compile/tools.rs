@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use taper_host::toolchain::RUSTC_VARIABLE;
 
 /// The session's cargo.
-pub fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
+pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
     let mut command = command(
         std::env::var_os(CARGO_VARIABLE).unwrap_or_else(|| "cargo".into()),
         arguments,
@@ -18,18 +18,18 @@ pub fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
 }
 
 /// The session's compiler.
-pub fn rustc<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
+pub(crate) fn rustc<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
     let rustc = session_rustc().unwrap_or_else(|| "rustc".into());
     command(rustc, arguments)
 }
 
 /// Where the session's compiler is.
-pub fn session_rustc() -> Option<PathBuf> {
+pub(crate) fn session_rustc() -> Option<PathBuf> {
     std::env::var_os(RUSTC_VARIABLE).map(PathBuf::from)
 }
 
 /// A program that finds the user's own environment.
-pub fn command<'a>(
+pub(crate) fn command<'a>(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = &'a OsString>,
 ) -> Command {
@@ -40,6 +40,6 @@ pub fn command<'a>(
 }
 
 /// The exit code of a program, as our own.
-pub fn exit_code(status: ExitStatus) -> ExitCode {
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().map_or(1, |code| code as u8))
 }

@@ -6,19 +6,19 @@ use std::process::Command;
 use taper_host::toolchain::{self, RUSTC_VARIABLE};
 
 /// Where cargo's home really is, while `CARGO_HOME` leads to the session.
-pub const HOME_VARIABLE: &str = "TAPER_CARGO_HOME";
+pub(crate) const HOME_VARIABLE: &str = "TAPER_CARGO_HOME";
 /// Names the session's folder to the processes that stand in for its tools.
-pub const SESSION_VARIABLE: &str = "TAPER_SESSION";
+pub(crate) const SESSION_VARIABLE: &str = "TAPER_SESSION";
 /// `PATH` without the session's programs.
-pub const PATH_VARIABLE: &str = "TAPER_PATH";
+pub(crate) const PATH_VARIABLE: &str = "TAPER_PATH";
 /// Names cargo to the processes of a session, as [`RUSTC_VARIABLE`] names rustc.
-pub const CARGO_VARIABLE: &str = "TAPER_CARGO";
+pub(crate) const CARGO_VARIABLE: &str = "TAPER_CARGO";
 
 /// The folder that takes the place of cargo's home, beside the work directory.
-pub const CARGO_HOME: &str = "cargo-home";
+pub(crate) const CARGO_HOME: &str = "cargo-home";
 
 /// The variables that belong to a session's folder.
-pub const VARIABLES: [&str; 6] = [
+pub(crate) const VARIABLES: [&str; 6] = [
     "RUST_SRC_PATH",
     "CARGO_HOME",
     HOME_VARIABLE,
@@ -28,22 +28,22 @@ pub const VARIABLES: [&str; 6] = [
 ];
 
 /// Where the links to this program are.
-pub fn programs(session: &Path) -> PathBuf {
+pub(crate) fn programs(session: &Path) -> PathBuf {
     session.join(CARGO_HOME).join("bin")
 }
 
 /// The folder of the session to which this process belongs.
-pub fn session() -> Option<PathBuf> {
+pub(crate) fn session() -> Option<PathBuf> {
     std::env::var_os(SESSION_VARIABLE).map(PathBuf::from)
 }
 
 /// This program under one of the names that it has in a session's folder.
-pub fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     Some(programs(&session()?).join(name))
 }
 
 /// Undoes [`enter`](super::enter) for a child process.
-pub fn leave(command: &mut Command) {
+pub(crate) fn leave(command: &mut Command) {
     for ours in [
         "RUST_SRC_PATH",
         SESSION_VARIABLE,
@@ -60,7 +60,7 @@ pub fn leave(command: &mut Command) {
 }
 
 /// [`leave`], for a command of the user's: it finds the session's toolchain first.
-pub fn leave_with_toolchain(command: &mut Command) {
+pub(crate) fn leave_with_toolchain(command: &mut Command) {
     leave(command);
     let path = std::env::var_os(PATH_VARIABLE).unwrap_or_else(toolchain::path);
     let rustc = std::env::var_os(RUSTC_VARIABLE).map(PathBuf::from);

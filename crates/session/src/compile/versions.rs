@@ -12,7 +12,7 @@ const KEPT: &str = "Cargo.lock";
 
 /// Called before each call of cargo: takes note of a whole lock file, or puts the last one back.
 /// Cargo drops what a manifest does not need, and adds what is new.
-pub fn keep(session: &Path) {
+pub(crate) fn keep(session: &Path) {
     let (lock, kept) = (session.join("work/Cargo.lock"), session.join(KEPT));
     let read = |file: &Path| std::fs::read(file).unwrap_or_default();
     let (now, before) = (read(&lock), read(&kept));

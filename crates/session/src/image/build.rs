@@ -4,13 +4,14 @@ use super::cargo;
 use super::key::Key;
 use super::layout::WORK;
 use super::manifest::Manifest;
+use crate::error::{Error, Result};
 use crate::workspace;
-use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 use taper_host::cache;
 use taper_host::checks;
+use taper_host::error::Context as _;
 use taper_host::process;
 use taper_host::progress::{Progress, duration};
 
@@ -45,7 +46,7 @@ pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
     let work = folder.join(WORK);
     if work.exists() {
-        std::fs::remove_dir_all(&work).with_context(|| format!("removing {}", work.display()))?;
+        std::fs::remove_dir_all(&work).on_file("remove", &work)?;
     }
     Ok(())
 }
@@ -67,7 +68,8 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
     cache::write_atomically(&work.join("Cargo.toml"), manifest.as_bytes())?;
     cache::write_atomically(&work.join("src/lib.rs"), b"pub use taper::prelude::*;\n")?;
     // The locked versions; cargo removes from the copy what this crate does not need.
-    std::fs::copy(key.taper.join("Cargo.lock"), work.join("Cargo.lock"))?;
+    let lock = key.taper.join("Cargo.lock");
+    std::fs::copy(&lock, work.join("Cargo.lock")).on_file("copy", &lock)?;
     Ok(())
 }
 
@@ -80,12 +82,10 @@ fn warm(key: &Key, work: &Path) -> Result<()> {
         .args(&key.features)
         .stdin(Stdio::null())
         .output()
-        .context("starting the first cell")?;
+        .map_err(Error::system("start the first cell"))?;
     if !output.status.success() {
-        bail!(
-            "the first cell failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::FirstCell(said.into_owned()));
     }
     Ok(())
 }

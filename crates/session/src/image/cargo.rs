@@ -1,12 +1,15 @@
 //! Runs cargo in an evcxr work directory and reports its progress.
 
+use crate::error::{Error, Result};
 use crate::workspace;
-use anyhow::{Context, Result, bail};
-use std::io::{BufRead, BufReader, Read};
+use cargo_metadata::{Message, Metadata, MetadataCommand, TargetKind};
+use std::collections::HashSet;
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
 use std::time::Instant;
 use taper_host::checks;
+use taper_host::error::Context as _;
 use taper_host::process;
 use taper_host::progress::{Progress, Step};
 use taper_host::toolchain;
@@ -29,11 +32,7 @@ pub(crate) fn compile<T>(
 
 /// Returns whether cargo's cache contains all packages that the crate in `work` needs.
 pub(crate) fn resolves_offline(work: &Path) -> bool {
-    let output = cargo_command(work, "metadata").and_then(|mut command| {
-        command.args(["--offline", "--format-version=1"]);
-        Ok(command.output()?)
-    });
-    output.is_ok_and(|output| output.status.success())
+    metadata(work, "--offline").is_ok()
 }
 
 /// Returns the command that evcxr uses too, so that cargo finds the image's packages fresh in a session.
@@ -75,26 +74,20 @@ fn run_cargo<T>(
         toolchain::host()?,
         "--message-format=json-render-diagnostics",
     ]);
-    let mut child = command.spawn().context("starting cargo")?;
+    let mut child = command.spawn().starting("cargo")?;
     let _held = started(child.id());
     let start = Instant::now();
     let stderr = child.stderr.take().map(keep);
-    let stdout = child
-        .stdout
-        .take()
-        .context("cargo has no standard output")?;
+    let stdout = child.stdout.take().expect("it is piped");
     let mut done = 0;
-    for line in BufReader::new(stdout).lines() {
-        let message: serde_json::Value = serde_json::from_str(&line?).unwrap_or_default();
-        if message["reason"] == "compiler-artifact" {
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        if let Message::CompilerArtifact(artifact) =
+            message.map_err(Error::system("read the messages of cargo"))?
+        {
             done += 1;
-            let name = message["target"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
             progress.step(&Step {
                 verb: "Compiling",
-                name,
+                name: artifact.target.name,
                 done,
                 total: units.max(done),
                 unit: "",
@@ -102,12 +95,12 @@ fn run_cargo<T>(
             });
         }
     }
-    let status = child.wait()?;
+    let status = child.wait().map_err(Error::system("wait for cargo"))?;
     let said = stderr
         .and_then(|thread| thread.join().ok())
         .unwrap_or_default();
     if !status.success() {
-        bail!("{}", explain_failure(&said));
+        return Err(explain_failure(&said));
     }
     Ok(())
 }
@@ -121,10 +114,10 @@ fn keep(mut stderr: ChildStderr) -> std::thread::JoinHandle<String> {
     })
 }
 
-/// Returns cargo's messages after a line about what the user can do.
+/// Returns the error with cargo's messages and what the user can do.
 ///
 /// Cargo reports these causes only as text, so this is the one place that searches it.
-fn explain_failure(said: &str) -> String {
+fn explain_failure(said: &str) -> Error {
     let advice = if said.contains("No space left on device") {
         "The disk is full: free some space (about 3 GB are needed), then run the same command again."
     } else if said.contains("linker `cc` not found") || said.contains("failed to find tool") {
@@ -141,46 +134,39 @@ fn explain_failure(said: &str) -> String {
         !line.trim_start().starts_with("Compiling ") && !line.trim_start().starts_with("Fresh ")
     };
     let said: Vec<&str> = said.lines().filter(noise).collect();
-    format!("{advice}\n{}", said.join("\n"))
+    Error::Cargo {
+        advice,
+        output: said.join("\n"),
+    }
 }
 
 /// Estimates how many `compiler-artifact` messages a build prints: the library, and the build script if
 /// there is one, of each package.
 fn count_units(work: &Path) -> Result<usize> {
-    let mut command = cargo_command(work, "metadata")?;
-    command.args([
-        "--format-version=1",
-        "--filter-platform",
-        toolchain::host()?,
-    ]);
-    let output = command.output().context("starting cargo")?;
-    if !output.status.success() {
-        bail!(
-            "{}",
-            explain_failure(&String::from_utf8_lossy(&output.stderr))
-        );
-    }
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let used: std::collections::HashSet<&str> = metadata["resolve"]["nodes"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|node| node["id"].as_str())
-        .collect();
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let is_built = |target: &serde_json::Value| {
-        let kinds = target["kind"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|k| k.as_str());
-        kinds
-            .into_iter()
-            .any(|kind| kind.contains("lib") || kind == "proc-macro" || kind == "custom-build")
+    let platform = format!("--filter-platform={}", toolchain::host()?);
+    let metadata = metadata(work, &platform)?;
+    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let used: HashSet<_> = nodes.map(|node| &node.id).collect();
+    let is_built = |kind: &TargetKind| {
+        !matches!(
+            kind,
+            TargetKind::Bin | TargetKind::Example | TargetKind::Test | TargetKind::Bench
+        )
     };
-    let units = packages
-        .filter(|p| p["id"].as_str().is_some_and(|id| used.contains(id)))
-        .flat_map(|p| p["targets"].as_array().into_iter().flatten())
-        .filter(|target| is_built(target));
-    Ok(units.count())
+    let packages = metadata.packages.iter().filter(|p| used.contains(&p.id));
+    let targets = packages.flat_map(|package| &package.targets);
+    Ok(targets.filter(|t| t.kind.iter().any(is_built)).count())
+}
+
+/// Asks cargo which packages the crate in `work` needs.
+fn metadata(work: &Path, option: &str) -> Result<Metadata> {
+    let mut command = cargo_command(work, "metadata")?;
+    command.args(["--format-version=1", option]);
+    let output = command.output().starting("cargo")?;
+    if !output.status.success() {
+        return Err(explain_failure(&String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(MetadataCommand::parse(String::from_utf8_lossy(
+        &output.stdout,
+    ))?)
 }

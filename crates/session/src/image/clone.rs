@@ -1,8 +1,8 @@
 //! Copies the files of an image into a session's work directory.
 
-use anyhow::{Context, Result};
 use std::fs::{File, FileTimes};
 use std::path::Path;
+use taper_host::error::{Context as _, Result};
 
 /// Extensions of the large files. Compilers replace them and never write into them, so hard links are safe.
 const LINKED: [&str; 5] = ["rlib", "rmeta", "so", "dylib", "a"];
@@ -10,12 +10,12 @@ const LINKED: [&str; 5] = ["rlib", "rmeta", "so", "dylib", "a"];
 /// Links or copies one file. A copy keeps the file's times, which cargo compares.
 pub(crate) fn file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder)?;
+        std::fs::create_dir_all(folder).on_file("create", folder)?;
     }
     if is_linked(from) && std::fs::hard_link(from, to).is_ok() {
         return Ok(());
     }
-    copy(from, to).with_context(|| format!("copying {}", from.display()))
+    copy(from, to).on_file("copy", from)
 }
 
 /// Returns whether the file is linked and not copied.
@@ -24,12 +24,11 @@ pub(crate) fn is_linked(file: &Path) -> bool {
     extension.is_some_and(|extension| LINKED.iter().any(|linked| extension == *linked))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::copy(from, to)?;
     let metadata = std::fs::metadata(from)?;
     let times = FileTimes::new()
         .set_modified(metadata.modified()?)
         .set_accessed(metadata.accessed()?);
-    File::options().write(true).open(to)?.set_times(times)?;
-    Ok(())
+    File::options().write(true).open(to)?.set_times(times)
 }

@@ -1,10 +1,11 @@
 //! Identifies an image by all that it is compiled from.
 
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use ring::digest::{Context as Digest, SHA256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use taper_host::digest::hex;
+use taper_host::error::Context as _;
 use taper_host::gpu::settings::Settings;
 use taper_host::toolchain;
 
@@ -31,11 +32,16 @@ impl Key {
     ///
     /// When there is no compiler, or a source file or `Cargo.lock` cannot be read.
     pub fn new(taper: &Path, settings: &Settings) -> Result<Key> {
-        let taper = taper
-            .canonicalize()
-            .with_context(|| format!("the folder of Taper does not exist: {}", taper.display()))?;
-        let lock = std::fs::read_to_string(taper.join("Cargo.lock"))
-            .with_context(|| format!("{} has no Cargo.lock: check the clone", taper.display()))?;
+        let folder = || taper.to_owned();
+        let taper = taper.canonicalize().map_err(|source| Error::NoClone {
+            folder: folder(),
+            source,
+        })?;
+        let lock = std::fs::read_to_string(taper.join("Cargo.lock"));
+        let lock = lock.map_err(|source| Error::NoLockFile {
+            folder: folder(),
+            source,
+        })?;
         let mut digest = Digest::new(&SHA256);
         let mut add = |text: &str| {
             digest.update(text.as_bytes());
@@ -64,11 +70,11 @@ impl Key {
 
 /// Returns name, version and checksum of `root` and its dependencies in Cargo.lock.
 fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
-    let lock: toml::Table = lock.parse().context("reading Cargo.lock")?;
+    let lock: toml::Table = lock.parse().map_err(Error::toml("Cargo.lock"))?;
     let packages = lock
         .get("package")
         .and_then(|p| p.as_array())
-        .context("Cargo.lock lists no packages")?;
+        .ok_or(Error::NoPackages)?;
     let text = |package: &toml::Value, field: &str| {
         package
             .get(field)
@@ -119,8 +125,7 @@ fn sources(taper: &Path) -> Result<String> {
     files.sort();
     let mut digest = Digest::new(&SHA256);
     for file in files {
-        let content =
-            std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        let content = std::fs::read(&file).on_file("read", &file)?;
         digest.update(file.to_string_lossy().as_bytes());
         digest.update(&(content.len() as u64).to_le_bytes());
         digest.update(&content);
@@ -129,10 +134,8 @@ fn sources(taper: &Path) -> Result<String> {
 }
 
 fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in
-        std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?
-    {
-        let path = entry?.path();
+    for entry in std::fs::read_dir(folder).on_file("read", folder)? {
+        let path = entry.on_file("read", folder)?.path();
         if path.is_dir() {
             list_files(&path, files)?;
         } else {

@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::layout::{WORK, belongs_to_image};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use taper_host::cache;
 use taper_host::digest::hex;
+use taper_host::error::Context as _;
 
 const FILE: &str = "manifest.json";
 
@@ -35,12 +36,14 @@ impl Manifest {
     pub(crate) fn write(folder: &Path, key: &Key) -> Result<Manifest> {
         let work = folder.join(WORK);
         let mut entries = Vec::new();
-        list(&work, &work, &mut entries).context("listing the compiled packages")?;
+        list(&work, &work, &mut entries)?;
         let manifest = Manifest {
             sources: key.sources.clone(),
             entries,
         };
-        cache::write_atomically(&folder.join(FILE), &serde_json::to_vec(&manifest)?)?;
+        let json =
+            serde_json::to_vec(&manifest).map_err(Error::json("the manifest of an image"))?;
+        cache::write_atomically(&folder.join(FILE), &json)?;
         Ok(manifest)
     }
 
@@ -51,9 +54,10 @@ impl Manifest {
 
     /// Deletes the manifest, after which the image counts as missing.
     pub(crate) fn remove(folder: &Path) -> Result<()> {
-        match std::fs::remove_file(folder.join(FILE)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
+        let file = folder.join(FILE);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            result => Ok(result.on_file("remove", &file)?),
         }
     }
 
@@ -86,14 +90,14 @@ impl Manifest {
 }
 
 fn list(folder: &Path, work: &Path, entries: &mut Vec<Entry>) -> Result<()> {
-    for found in std::fs::read_dir(folder)? {
-        let found = found?;
+    for found in std::fs::read_dir(folder).on_file("read", folder)? {
+        let found = found.on_file("read", folder)?;
         let path = found.path();
-        let below = path.strip_prefix(work)?;
+        let below = path.strip_prefix(work).unwrap_or(&path);
         if !belongs_to_image(below) {
             continue;
         }
-        if found.file_type()?.is_dir() {
+        if found.file_type().on_file("read", &path)?.is_dir() {
             list(&path, work, entries)?;
         } else {
             let (size, modified) = stamp(&path)?;
@@ -109,17 +113,18 @@ fn list(folder: &Path, work: &Path, entries: &mut Vec<Entry>) -> Result<()> {
 }
 
 fn stamp(file: &Path) -> Result<(u64, u128)> {
-    let metadata = std::fs::metadata(file)?;
-    let modified = metadata.modified()?.duration_since(UNIX_EPOCH)?.as_nanos();
-    Ok((metadata.len(), modified))
+    let metadata = std::fs::metadata(file).on_file("read", file)?;
+    let modified = metadata.modified().on_file("read", file)?;
+    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok((metadata.len(), since.as_nanos()))
 }
 
 fn sha256(file: &Path) -> Result<String> {
     let mut digest = Digest::new(&SHA256);
-    let mut file = std::fs::File::open(file)?;
+    let mut opened = std::fs::File::open(file).on_file("open", file)?;
     let mut buffer = vec![0; 1 << 20];
     loop {
-        match file.read(&mut buffer)? {
+        match opened.read(&mut buffer).on_file("read", file)? {
             0 => return Ok(hex(digest)),
             count => digest.update(&buffer[..count]),
         }

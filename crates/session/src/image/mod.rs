@@ -14,7 +14,7 @@ mod key;
 mod layout;
 mod manifest;
 
-use anyhow::{Context, Result};
+use crate::error::Result;
 pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
@@ -22,6 +22,7 @@ use manifest::Manifest;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 use taper_host::checks;
+use taper_host::error::Context as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 
@@ -135,16 +136,15 @@ impl Image {
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
         let later = work.join(LATER);
-        std::os::unix::fs::symlink(&self.folder, &later)?;
+        std::os::unix::fs::symlink(&self.folder, &later).on_file("create", &later)?;
         let is_needed = |file: &&Path| clone::is_linked(file) || !layout::is_of_cargo(file);
         self.copy_into(work, &is_needed)
     }
 
     fn copy_into(&self, work: &Path, is_wanted: &dyn Fn(&&Path) -> bool) -> Result<()> {
         let mut files = self.manifest.files().filter(is_wanted);
-        files
-            .try_for_each(|file| clone::file(&self.work().join(file), &work.join(file)))
-            .context("copying the compiled packages into the session's folder")
+        files.try_for_each(|file| clone::file(&self.work().join(file), &work.join(file)))?;
+        Ok(())
     }
 
     /// Returns the path of the library `taper` in a copy of this image.
@@ -178,7 +178,7 @@ pub(crate) fn complete(work: &Path) -> Result<()> {
         let image = Image { folder, manifest };
         image.copy_into(work, &|file| !work.join(file).exists())?;
     }
-    Ok(std::fs::remove_file(later)?)
+    Ok(std::fs::remove_file(&later).on_file("remove", &later)?)
 }
 
 fn folder_of(key: &Key) -> Result<PathBuf> {

@@ -6,13 +6,14 @@
 
 use super::order;
 use super::protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
-use anyhow::{Context, Result, bail};
+use crate::error::{Error, Result};
 use libloading::Library;
 use std::ffi::c_void;
 use std::io::{BufRead, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 use taper_evaluator::record::MARK;
+use taper_host::error::describe;
 
 /// The function that each compiled cell exports: it takes the variables and returns them.
 type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
@@ -27,12 +28,13 @@ pub(crate) fn run() -> ! {
     let mut variables = std::ptr::null_mut();
     for line in std::io::stdin().lock().lines() {
         match line
-            .map_err(Into::into)
+            .map_err(Error::system("read the next instruction"))
             .and_then(|l| run_cell(&l, variables, &secret))
         {
             Ok(after) => variables = after,
             Err(error) => {
-                eprintln!("taper: a compiled cell could not be run: {error:#}");
+                let error = describe(&error);
+                eprintln!("taper: a compiled cell could not be run: {error}");
                 std::process::exit(99);
             }
         }
@@ -41,13 +43,9 @@ pub(crate) fn run() -> ! {
 }
 
 fn run_cell(instruction: &str, variables: *mut c_void, secret: &str) -> Result<*mut c_void> {
-    let mut words = instruction.rsplitn(2, ' ');
-    let (Some(function), Some(path)) = (words.next(), words.next()) else {
-        bail!("unknown instruction `{instruction}`");
-    };
-    let path = path
-        .strip_prefix("LOAD_AND_RUN ")
-        .context("unknown instruction")?;
+    let words = instruction.strip_prefix("LOAD_AND_RUN ");
+    let words = words.and_then(|words| words.rsplit_once(' '));
+    let (path, function) = words.ok_or_else(|| Error::Instruction(instruction.to_owned()))?;
     // SAFETY: evcxr has just compiled this library from the cell, which the user asked to run.
     let library = unsafe { Library::new(path) }?;
     // SAFETY: evcxr generates the function with this type.

@@ -2,13 +2,15 @@
 
 use super::protocol::{BACKTRACE_VARIABLE, CELLS_ARGUMENT, READY_VARIABLE, SECRET_VARIABLE};
 use super::translator::Translator;
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
-use std::io::{PipeReader, Read, Write};
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
+use taper_host::error::describe;
 
 /// How long text on standard error may wait for the mark that makes it an error's message.
 const HOLD: Duration = Duration::from_millis(20);
@@ -20,12 +22,17 @@ pub(crate) fn run() -> ! {
     become_group_leader();
     let status = start_cells().and_then(|mut cells| {
         cells.relay()?;
-        cells.child.wait().context("waiting for the cells process")
+        let status = cells.child.wait();
+        let status = status.map_err(Error::system("wait for the cells process"))?;
+        cells.translator.ended(status.code(), status.signal());
+        cells.pass_on()?;
+        Ok(status)
     });
     match status {
         Ok(status) => end_like(status),
         Err(error) => {
-            eprintln!("taper: the process that runs the cells failed: {error:#}");
+            let error = describe(&error);
+            eprintln!("taper: the process that runs the cells failed: {error}");
             std::process::exit(98);
         }
     }
@@ -67,11 +74,11 @@ const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 
 fn start_cells() -> Result<Cells> {
-    let secret = std::env::var(SECRET_VARIABLE)
-        .with_context(|| format!("the variable {SECRET_VARIABLE} is not set"))?;
+    let secret = std::env::var(SECRET_VARIABLE);
+    let secret = secret.map_err(|_| Error::Variable(SECRET_VARIABLE))?;
     let ready = std::env::var_os(READY_VARIABLE).is_some_and(|file| Path::new(&file).exists());
-    let (stdout, stdout_writer) = std::io::pipe()?;
-    let (stderr, stderr_writer) = std::io::pipe()?;
+    let (stdout, stdout_writer) = pipe()?;
+    let (stderr, stderr_writer) = pipe()?;
     let mut command = Command::new(taper_host::process::program()?);
     command
         .arg(CELLS_ARGUMENT)
@@ -91,7 +98,8 @@ fn start_cells() -> Result<Cells> {
     if std::env::var_os(SPIN_LIMIT.0).is_none() {
         command.env(SPIN_LIMIT.0, SPIN_LIMIT.1);
     }
-    let child = command.spawn().context("starting the cells process")?;
+    let child = command.spawn();
+    let child = child.map_err(Error::system("start the cells process"))?;
     drop(command);
     let ended = watch(Pid::from_child(&child))?;
     Ok(Cells {
@@ -103,10 +111,14 @@ fn start_cells() -> Result<Cells> {
     })
 }
 
+fn pipe() -> Result<(PipeReader, PipeWriter)> {
+    std::io::pipe().map_err(Error::system("create a pipe"))
+}
+
 /// Returns a pipe that reaches its end when the process ends, though other processes may still hold
 /// its output streams.
 fn watch(pid: Pid) -> Result<PipeReader> {
-    let (reader, writer) = std::io::pipe()?;
+    let (reader, writer) = pipe()?;
     std::thread::spawn(move || {
         // NOWAIT leaves the process for `Child::wait` to collect.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -120,7 +132,7 @@ fn watch(pid: Pid) -> Result<PipeReader> {
 impl Cells {
     fn relay(&mut self) -> Result<()> {
         for pipe in [&self.stdout, &self.stderr] {
-            rustix::io::ioctl_fionbio(pipe, true)?;
+            rustix::io::ioctl_fionbio(pipe, true).map_err(Error::system("set up a pipe"))?;
         }
         let (mut stdout_open, mut stderr_open) = (true, true);
         loop {
@@ -178,9 +190,9 @@ impl Cells {
             return Ok(());
         }
         let mut stdout = std::io::stdout().lock();
-        stdout.write_all(output.as_bytes())?;
-        stdout.flush()?;
-        Ok(())
+        let written = stdout.write_all(output.as_bytes());
+        let written = written.and_then(|()| stdout.flush());
+        written.map_err(Error::system("pass on the output of the cells"))
     }
 }
 
@@ -190,13 +202,13 @@ fn read_some(pipe: &mut PipeReader, buffer: &mut [u8]) -> Result<Option<usize>> 
     match pipe.read(buffer) {
         Ok(count) => Ok(Some(count)),
         Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(Error::system("read the output of the cells")(error)),
     }
 }
 
 /// Returns which of the pipes have bytes to read or have reached their end, within `wait`.
 fn wait_for_input(pipes: [Option<&PipeReader>; 3], wait: Duration) -> Result<[bool; 3]> {
-    let wait = Timespec::try_from(wait).context("the wait is too long")?;
+    let wait = Timespec::try_from(wait).expect("the wait is short");
     let mut polled: Vec<PollFd> = pipes
         .into_iter()
         .flatten()
@@ -204,7 +216,7 @@ fn wait_for_input(pipes: [Option<&PipeReader>; 3], wait: Duration) -> Result<[bo
         .collect();
     match rustix::event::poll(&mut polled, Some(&wait)) {
         Err(rustix::io::Errno::INTR) => return Ok([false; 3]),
-        result => result.context("waiting for output of the cells")?,
+        result => result.map_err(Error::system("wait for output of the cells"))?,
     };
     let mut events = polled.iter().map(|polled| !polled.revents().is_empty());
     Ok(pipes.map(|pipe| pipe.is_some() && events.next().unwrap_or(false)))
@@ -212,7 +224,6 @@ fn wait_for_input(pipes: [Option<&PipeReader>; 3], wait: Duration) -> Result<[bo
 
 /// Ends this process as the cells process ended, so that evcxr reports the true cause.
 fn end_like(status: ExitStatus) -> ! {
-    use std::os::unix::process::ExitStatusExt;
     if let Some(signal) = status.signal() {
         let no_core_dump = Rlimit {
             current: Some(0),

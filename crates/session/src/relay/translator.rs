@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use taper_evaluator::decoder::{Decoder, EvcxrMark, Item};
 use taper_evaluator::event::{MimeBundle, Stream};
-use taper_evaluator::record::Record;
+use taper_evaluator::record::{End, Record};
 
 /// How many bytes of text one cell may print. Front ends that show more stop responding.
 const TEXT_LIMIT: usize = 8 << 20;
@@ -26,6 +26,8 @@ pub(crate) struct Translator {
     bundle: MimeBundle,
     /// A panic that may or may not end the cell.
     panic: Option<Record>,
+    /// The error of a `?`, as the crate `taper` reports it.
+    failure: Option<Record>,
     amount: Amount,
     output: String,
 }
@@ -46,6 +48,7 @@ impl Translator {
             last_stderr: String::new(),
             bundle: Map::new(),
             panic: None,
+            failure: None,
             amount: Amount::default(),
             output: String::new(),
         }
@@ -88,6 +91,18 @@ impl Translator {
         self.release_stderr();
     }
 
+    /// Reports how the cells process ended.
+    pub(crate) fn ended(&mut self, code: Option<i32>, signal: Option<i32>) {
+        // Rust's library says so as text only.
+        let refused = self.last_stderr.split("memory allocation of ").nth(1);
+        let allocation = refused.and_then(|text| text.split_once(" bytes failed")?.0.parse().ok());
+        self.record(&Record::Ended(End {
+            code,
+            signal,
+            allocation,
+        }));
+    }
+
     /// Releases everything, as the cells process has ended.
     pub(crate) fn end(&mut self) {
         if let Some(item) = self.decoder.rest(true) {
@@ -111,6 +126,7 @@ impl Translator {
             Item::Content { mime_type, content } => self.content(mime_type, content),
             Item::Record(Record::Complete) => self.complete(),
             Item::Record(panic @ Record::Panic { .. }) => self.panic = Some(panic),
+            Item::Record(failure @ Record::Failed { .. }) => self.failure = Some(failure),
             Item::Record(record) => self.display(record),
             Item::Mark(EvcxrMark::Error, line) => self.failed(&line),
             Item::Mark(EvcxrMark::Panic, line) => self.panicked(&line),
@@ -166,14 +182,21 @@ impl Translator {
         }
     }
 
-    /// Reports a failed `?`. Its error is what was printed to standard error just before.
+    /// Reports a failed `?`. Where `taper` has not reported its error, it is what was printed to standard error
+    /// just before.
     fn failed(&mut self, line: &str) {
-        let mut message = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
-        if message.is_empty() {
-            message.clone_from(&self.last_stderr);
-        }
-        let message = message.trim_end().to_owned();
-        self.record(&Record::Failed { message });
+        let failure = self.failure.take().unwrap_or_else(|| {
+            let mut message = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
+            if message.is_empty() {
+                message.clone_from(&self.last_stderr);
+            }
+            Record::Failed {
+                message: message.trim_end().to_owned(),
+                file: None,
+                line: None,
+            }
+        });
+        self.record(&failure);
         self.line(line);
     }
 

@@ -2,7 +2,6 @@
 
 use super::interrupt::Interrupter;
 use crate::image;
-use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,7 +25,7 @@ pub(crate) fn compile(
     interrupter: &Interrupter,
     emit: &mut dyn FnMut(Event),
 ) -> Network {
-    let (Ok(()), Ok(manifest)) = (image::complete(work), add(work, dependencies)) else {
+    let (Ok(()), Some(manifest)) = (image::complete(work), add(work, dependencies)) else {
         return Network::Needed;
     };
     let network = if image::resolves_offline(work) {
@@ -48,22 +47,20 @@ pub(crate) fn compile(
 }
 
 /// Adds the packages to the manifest of the cells' crate, and returns the manifest as it was.
-fn add(work: &Path, dependencies: &[(&str, &str)]) -> Result<String> {
+fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
     let file = work.join("Cargo.toml");
-    let before = std::fs::read_to_string(&file)?;
-    let mut manifest: toml::Table = before.parse()?;
+    let before = std::fs::read_to_string(&file).ok()?;
+    let mut manifest: toml::Table = before.parse().ok()?;
     let entries = manifest
         .entry("dependencies")
-        .or_insert_with(|| toml::Table::new().into());
-    let entries = entries
-        .as_table_mut()
-        .context("`dependencies` is not a table")?;
+        .or_insert_with(|| toml::Table::new().into())
+        .as_table_mut()?;
     for (name, value) in dependencies {
-        let line: toml::Table = format!("{name} = {value}").parse()?;
+        let line: toml::Table = format!("{name} = {value}").parse().ok()?;
         entries.extend(line);
     }
-    std::fs::write(&file, toml::to_string(&manifest)?)?;
-    Ok(before)
+    std::fs::write(&file, toml::to_string(&manifest).ok()?).ok()?;
+    Some(before)
 }
 
 /// A line of output below the cell that is updated.

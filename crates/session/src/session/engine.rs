@@ -1,20 +1,22 @@
 //! Hides evcxr behind a small interface. No other file names it.
 
-use super::diagnostics::rustc::{CompilerMessage, read};
+use super::diagnostics::failure::line_of_cell;
+use super::diagnostics::rustc::{self, CompilerMessage, read, read_messages, warnings};
 use super::diagnostics::{Diagnostic, EngineError, Label};
 use super::source_map::SourceMap;
+use crate::error::{Error, Result};
 use crate::relay;
-use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 use serde_json::Value;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use taper_evaluator::evaluator::{Completion, Completions};
 use taper_evaluator::event::MimeBundle;
 use taper_evaluator::record::Record;
+use taper_host::error::Context as _;
 
 /// The stack of evcxr's threads in bytes: rust-analyzer recurses deeply into types.
 const STACK: usize = 64 << 20;
@@ -22,6 +24,14 @@ const STACK: usize = 64 << 20;
 /// What happens while a cell runs.
 pub(crate) enum EngineEvent {
     Record(Record),
+    /// What the compiler warns of, before the cell runs.
+    Warnings(Vec<Diagnostic>),
+    /// A thread of the cell panicked, at this line of the cell.
+    ThreadPanic {
+        thread: Option<String>,
+        message: String,
+        line: Option<usize>,
+    },
     InputRequest(InputRequest),
 }
 
@@ -45,6 +55,10 @@ impl InputRequest {
 pub(crate) struct Engine {
     context: CommandContext,
     outputs: EvalContextOutputs,
+    /// The messages of the last compilation, as the replacement of cargo writes them.
+    messages: PathBuf,
+    /// The source of the last compilation.
+    source: PathBuf,
 }
 
 impl Engine {
@@ -53,7 +67,7 @@ impl Engine {
         let ready = work.join("ready-for-records");
         // A file of an earlier session in this work directory would make evcxr wait indefinitely.
         if ready.exists() {
-            std::fs::remove_file(&ready)?;
+            std::fs::remove_file(&ready).on_file("remove", &ready)?;
         }
         let mut relay = Command::new(taper_host::process::program()?);
         relay.arg(relay::RELAY_ARGUMENT);
@@ -72,16 +86,19 @@ impl Engine {
         };
         let locked = std::fs::read(work.join("Cargo.lock")).ok();
         let (context, outputs) = on_large_stack(|| EvalContext::with_subprocess_command(relay))
-            .map_err(|error| anyhow::anyhow!("{error}"))?;
+            .map_err(|error| Error::Start(error.to_string()))?;
         // evcxr starts with a crate without dependencies, for which cargo empties the lock file.
         if let Some(locked) = locked {
-            std::fs::write(work.join("Cargo.lock"), locked)?;
+            let file = work.join("Cargo.lock");
+            std::fs::write(&file, locked).on_file("write", &file)?;
         }
         crate::compile::show_library(work)?;
-        std::fs::write(&ready, "").context("writing into the work directory")?;
+        std::fs::write(&ready, "").on_file("write", &ready)?;
         Ok(Engine {
             context: CommandContext::with_eval_context(context),
             outputs,
+            messages: work.join(crate::compile::MESSAGES),
+            source: work.join("src/lib.rs"),
         })
     }
 
@@ -97,11 +114,40 @@ impl Engine {
         code: &str,
         listen: &mut dyn FnMut(EngineEvent),
     ) -> Result<MimeBundle, EngineError> {
-        let result = self.evaluate(code, listen);
-        result.map(bundle_of).map_err(|error| {
-            let source = self.last_source();
-            to_engine_error(error, &SourceMap::new(&source, code))
-        })
+        let messages = self.messages.clone();
+        // Those of an earlier cell.
+        let _ = std::fs::remove_file(&messages);
+        let source_file = self.source.clone();
+        let mut warned = false;
+        let result = self.evaluate(code, &mut |event| {
+            let source = || std::fs::read_to_string(&source_file).unwrap_or_default();
+            if !warned && messages.exists() {
+                warned = true;
+                warn(&messages, &source(), code, listen);
+            }
+            listen(match event {
+                EngineEvent::Record(Record::ThreadPanic {
+                    thread,
+                    message,
+                    file,
+                    line,
+                }) => EngineEvent::ThreadPanic {
+                    thread,
+                    message,
+                    line: line_of_cell(file.as_deref(), line)
+                        .and_then(|line| SourceMap::new(&source(), code).line(line))
+                        .map(|location| location.line),
+                },
+                event => event,
+            });
+        });
+        let source = self.last_source();
+        if result.is_ok() && !warned {
+            warn(&messages, &source, code, listen);
+        }
+        result
+            .map(bundle_of)
+            .map_err(|error| to_engine_error(error, &messages, &SourceMap::new(&source, code)))
     }
 
     fn evaluate(&mut self, code: &str, listen: &mut dyn FnMut(EngineEvent)) -> Outcome {
@@ -182,7 +228,7 @@ impl Engine {
 
     /// Returns the source of the last compilation.
     pub(crate) fn last_source(&self) -> String {
-        self.context.last_source().unwrap_or_default()
+        std::fs::read_to_string(&self.source).unwrap_or_default()
     }
 }
 
@@ -268,22 +314,55 @@ fn pass_on(line: &str, listen: &mut dyn FnMut(EngineEvent)) {
     }
 }
 
-fn bundle_of(outputs: EvalOutputs) -> MimeBundle {
+fn bundle_of(mut outputs: EvalOutputs) -> MimeBundle {
+    // evcxr does not escape types in HTML: `Vec<f64>` would show as `Vec`.
+    let is_type = outputs.get("text/html") == outputs.get("text/plain");
+    if is_type {
+        outputs.content_by_mime_type.remove("text/html");
+    }
     let content = outputs.content_by_mime_type.into_iter();
     content
         .map(|(mime_type, text)| (mime_type, Value::String(text)))
         .collect()
 }
 
-fn to_engine_error(error: evcxr::Error, compiled: &SourceMap) -> EngineError {
+/// Reports what the compiler warns of in the cell.
+fn warn(messages: &Path, source: &str, code: &str, listen: &mut dyn FnMut(EngineEvent)) {
+    let warnings = warnings(&read_messages(messages), &SourceMap::new(source, code));
+    if !warnings.is_empty() {
+        listen(EngineEvent::Warnings(warnings));
+    }
+}
+
+/// How evcxr's message begins when the compiler has failed and reported no error in the code.
+const NO_ERRORS: &str = "Compilation failed, but no parsable errors were found. STDERR:\n";
+
+fn to_engine_error(error: evcxr::Error, messages: &Path, compiled: &SourceMap) -> EngineError {
     match error {
         evcxr::Error::CompilationErrors(errors) => {
-            let diagnostics = errors.iter().map(|error| to_diagnostic(error, compiled));
-            EngineError::Compile(diagnostics.collect())
+            let reported = errors.iter().filter(|error| error.level() == "error");
+            let reported = reported.map(|error| to_diagnostic(error, compiled));
+            let mut diagnostics: Vec<Diagnostic> = reported.collect();
+            // In place of an error outside of the cell, evcxr reports the error's note if that is about
+            // a cell.
+            let is_note =
+                |error: &evcxr::CompilationError| ["note", "help"].contains(&error.level());
+            if diagnostics.is_empty() || errors.iter().any(is_note) {
+                let known: Vec<String> = diagnostics.iter().map(|d| d.message.clone()).collect();
+                let more = rustc::errors(&read_messages(messages), compiled).into_iter();
+                diagnostics.extend(more.filter(|d| !known.contains(&d.message)));
+            }
+            EngineError::Compile(diagnostics)
         }
         evcxr::Error::SubprocessTerminated(status) => EngineError::Ended(status),
         evcxr::Error::TypeRedefinedVariablesLost(variables) => EngineError::Lost(variables),
-        evcxr::Error::Message(message) => EngineError::Message(message),
+        evcxr::Error::Message(message) => match message.strip_prefix(NO_ERRORS) {
+            Some(output) => match rustc::errors(&read_messages(messages), compiled) {
+                errors if errors.is_empty() => EngineError::Compiler(output.to_owned()),
+                errors => EngineError::Compile(errors),
+            },
+            None => EngineError::Message(message),
+        },
     }
 }
 

@@ -13,14 +13,14 @@ const REMINDER: Duration = Duration::from_millis(100);
 
 /// How a cell was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub(crate) enum Stopped {
     /// It noticed the interrupt; every variable lives.
     Politely,
     /// Its process was ended.
     Killed,
 }
 
-pub struct Interrupter {
+pub(crate) struct Interrupter {
     compilation: Compilation,
     target: Arc<Target>,
     cell: Arc<Mutex<Cell>>,
@@ -35,7 +35,7 @@ struct Cell {
 }
 
 impl Interrupter {
-    pub fn new(process: Arc<Mutex<Child>>, compilation: Compilation) -> Self {
+    pub(crate) fn new(process: Arc<Mutex<Child>>, compilation: Compilation) -> Self {
         Interrupter {
             compilation,
             target: Arc::new(Target {
@@ -47,12 +47,12 @@ impl Interrupter {
     }
 
     /// Until the result is dropped, this process group receives interrupts instead of the cells.
-    pub fn instead(&self, group: u32) -> Instead {
+    pub(crate) fn instead(&self, group: u32) -> Instead {
         *self.target.instead.lock().expect("no panic while locked") = Some(group);
         Instead(self.target.clone())
     }
 
-    pub fn begin_cell(&self) {
+    pub(crate) fn begin_cell(&self) {
         let mut cell = self.cell.lock().expect("no panic while locked");
         cell.number += 1;
         cell.running = true;
@@ -61,7 +61,7 @@ impl Interrupter {
     }
 
     /// Says whether, and how, the cell was stopped.
-    pub fn end_cell(&self) -> Option<Stopped> {
+    pub(crate) fn end_cell(&self) -> Option<Stopped> {
         let mut cell = self.cell.lock().expect("no panic while locked");
         cell.running = false;
         self.compilation.allow();
@@ -131,7 +131,7 @@ impl Target {
 }
 
 /// See [`Interrupter::instead`].
-pub struct Instead(Arc<Target>);
+pub(crate) struct Instead(Arc<Target>);
 
 impl Drop for Instead {
     fn drop(&mut self) {

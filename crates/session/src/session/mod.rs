@@ -13,7 +13,6 @@ mod dependencies;
 mod diagnostics;
 mod doc_comments;
 mod engine;
-#[allow(unreachable_pub)]
 mod interrupt;
 mod names;
 mod preloaded;
@@ -23,10 +22,10 @@ mod source_map;
 mod tokens;
 
 use crate::compile::Compilation;
+use crate::error::{Error, Result};
 use crate::workspace::Workspace;
-use anyhow::Result;
 use dependencies::Network;
-use diagnostics::failure::{Failure, failed};
+use diagnostics::failure::{Failure, line_of_cell};
 use engine::{Engine, EngineEvent};
 use interrupt::{Interrupter, Stopped};
 use names::{Names, Outcome};
@@ -39,7 +38,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use taper_evaluator::commands::Cell;
 use taper_evaluator::event::COMPILE_ERROR;
-use taper_evaluator::record::{Record, events_of};
+use taper_evaluator::record::{Record, events_of, thread_panic};
 use taper_evaluator::{
     CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
 };
@@ -103,9 +102,8 @@ impl Session {
             work: None,
         };
         let first_cell = session.preloaded.first_cell();
-        session
-            .run(&first_cell, &mut Silent)
-            .map_err(|error| anyhow::anyhow!("{}", error.message))?;
+        let result = session.run(&first_cell, &mut Silent);
+        result.map_err(Error::own_cell(&first_cell))?;
         Ok(session)
     }
 
@@ -124,8 +122,9 @@ impl Session {
     ///
     /// When evcxr cannot start the process.
     pub fn restart_cells(&mut self) -> Result<()> {
-        self.run(":restart", &mut Silent)
-            .map_err(|error| anyhow::anyhow!("{}", error.message))
+        let restart = ":restart";
+        self.run(restart, &mut Silent)
+            .map_err(Error::own_cell(restart))
     }
 
     /// Ends the cells process; evcxr starts a new one, without variables. After evcxr's `:restart` the next
@@ -135,22 +134,34 @@ impl Session {
     }
 
     fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let mut failure = None;
+        if let Some(error) = diagnostics::dropped(code, &self.names) {
+            return Err(error);
+        }
+        let (mut failure, mut end) = (None, None);
         let result = self.engine.execute(code, &mut |event| match event {
-            EngineEvent::Record(record) => match record {
-                Record::Failed { message } => failure = Some(failed(&message, code)),
-                Record::Panic {
-                    message,
-                    file,
-                    line,
-                } => failure = Some((message, file, line).into()),
-                record => events_of(record).into_iter().for_each(|e| front.event(e)),
+            EngineEvent::Warnings(warnings) => {
+                for warning in warnings {
+                    front.event(diagnostics::warning(warning, code));
+                }
+            }
+            EngineEvent::Record(Record::Ended(how)) => end = Some(how),
+            EngineEvent::Record(record) => match failure_of(&record) {
+                Some(failed) => failure = Some(failed),
+                None => events_of(record).into_iter().for_each(|e| front.event(e)),
             },
+            EngineEvent::ThreadPanic {
+                thread,
+                message,
+                line,
+            } => front.event(thread_panic(thread.as_deref(), line, &message)),
             EngineEvent::InputRequest(request) => {
                 request.answer(|prompt, password| front.input(prompt, password))
             }
         });
-        let failure = failure.map(|failure| self.locate(failure, code));
+        let source = self.engine.last_source();
+        let source = SourceMap::new(&source, code);
+        let failure: Option<CellError> =
+            failure.map(|failure: Failure| failure.into_error(Some(&source), code));
         match result {
             Ok(data) => {
                 if !data.is_empty() {
@@ -160,7 +171,8 @@ impl Session {
                 failure.map_or(Ok(()), Err)
             }
             Err(error) => {
-                Err(failure.unwrap_or_else(|| diagnostics::explain(error, code, &self.names)))
+                let explain = || diagnostics::explain(error, end.as_ref(), code, &self.names);
+                Err(failure.unwrap_or_else(explain))
             }
         }
     }
@@ -267,13 +279,6 @@ impl Session {
         }
     }
 
-    /// Adds the cell's line to a failure that knows only a line of the compiled source.
-    fn locate(&self, failure: Failure, code: &str) -> CellError {
-        let source = self.engine.last_source();
-        let compiled = SourceMap::new(&source, code);
-        failure.into_error(|line| compiled.line(line), code)
-    }
-
     fn variables(&self) -> BTreeSet<String> {
         let variables = self.engine.variables().into_iter();
         variables.map(|(name, _)| name).collect()
@@ -287,7 +292,8 @@ impl Evaluator for Session {
             return Ok(());
         }
         self.interrupter.begin_cell();
-        let result = self.run_all(&Cell::new(&code), front);
+        let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
+        let result = self.run_all(&cell, front);
         let result = match (self.interrupter.end_cell(), result) {
             (None, result) => result,
             (Some(stopped), result) => Err(interrupted(stopped, result.err())),
@@ -333,16 +339,29 @@ fn drop_cell(names: &[String]) -> String {
 /// Returns the error that a record reports, or `None` for another record. The line of a panic is left out,
 /// as the compiled source is not known.
 pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
-    let failure = match record.clone() {
-        Record::Failed { message } => failed(&message, code),
+    Some(failure_of(record)?.into_error(None, code))
+}
+
+fn failure_of(record: &Record) -> Option<Failure> {
+    match record {
+        Record::Failed {
+            message,
+            file,
+            line,
+        } => Some(Failure::question_mark(
+            message,
+            line_of_cell(file.as_deref(), *line),
+        )),
         Record::Panic {
             message,
             file,
             line,
-        } => (message, file, line).into(),
-        _ => return None,
-    };
-    Some(failure.into_error(|_| None, code))
+        } => Some(Failure::panic(
+            message,
+            line_of_cell(file.as_deref(), *line),
+        )),
+        _ => None,
+    }
 }
 
 fn outcome(result: &Result<(), CellError>) -> Outcome {

@@ -2,6 +2,7 @@
 
 use super::tokens::{depth_after, is_name, texts};
 use std::collections::{BTreeMap, BTreeSet};
+use taper_evaluator::commands::Cell;
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,7 @@ enum Reason {
     /// By this line.
     Moved(String),
     TypeRedefined,
+    Cleared,
     CellDidNotCompile,
     CellFailed,
     ProcessEnded,
@@ -59,6 +61,7 @@ impl Names {
             let reason = match outcome {
                 _ if dropped.contains(name) => Reason::TypeRedefined,
                 Outcome::ProcessEnded => Reason::ProcessEnded,
+                Outcome::Ran if Cell::new(code).clear => Reason::Cleared,
                 Outcome::DidNotCompile => Reason::CellDidNotCompile,
                 Outcome::Failed if defined.variables.contains(name) => Reason::CellFailed,
                 Outcome::Failed | Outcome::Ran => Reason::Moved(last_line_with(name, code)),
@@ -67,6 +70,25 @@ impl Names {
         }
         self.missing.retain(|name, _| !present.contains(name));
         self.present = present;
+    }
+
+    /// Returns whether the text after a `!` at the begin of a line is Rust: `flag`, `flag && other`, `v.is_empty()`.
+    pub(crate) fn negates_a_variable(&self, rest: &str) -> bool {
+        let tokens = texts(rest);
+        let Some((first, rest)) = tokens.split_first() else {
+            return false;
+        };
+        let is_known = self.present.contains(*first) || matches!(*first, "true" | "false");
+        is_known
+            && matches!(
+                rest.first(),
+                None | Some(&("." | "[" | ";" | "&" | "|" | "=" | "!"))
+            )
+    }
+
+    /// Returns whether a variable of this name lives.
+    pub(crate) fn is_variable(&self, name: &str) -> bool {
+        self.present.contains(name)
     }
 
     /// Explains to the user why `name` is missing, if that is known.
@@ -79,6 +101,9 @@ impl Names {
             Reason::TypeRedefined => format!(
                 "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."
             ),
+            Reason::Cleared => {
+                format!("`:clear` removed `{name}`. Run the cell that makes `{name}` again.")
+            }
             Reason::CellDidNotCompile => format!(
                 "the cell that makes `{name}` did not compile. Correct that cell and run it first."
             ),
@@ -164,6 +189,22 @@ mod tests {
     }
 
     #[test]
+    fn a_known_name_after_an_exclamation_mark_is_rust() {
+        let mut names = Names::default();
+        names.cell_ended("let flag = true;", Ran, set(&["flag"]), &[]);
+        for (rest, is_rust) in [
+            ("flag", true),
+            ("flag && true", true),
+            ("true", true),
+            ("ls", false),
+            ("flag -l", false),
+            ("", false),
+        ] {
+            assert_eq!(names.negates_a_variable(rest), is_rust, "{rest}");
+        }
+    }
+
+    #[test]
     fn each_reason_is_given_until_the_name_is_defined_again() {
         let mut names = Names::default();
         names.cell_ended("let a = v();\nlet b = 1;", Ran, set(&["a", "b"]), &[]);
@@ -196,6 +237,13 @@ mod tests {
             (names.why_missing("a"), names.why_missing("g")),
             (None, None)
         );
+        names.cell_ended(":clear", Ran, set(&[]), &[]);
+        assert!(
+            names
+                .why_missing("a")
+                .is_some_and(|why| why.contains("`:clear` removed"))
+        );
+        names.cell_ended("let b = 1;", Ran, set(&["b"]), &[]);
         names.cell_ended("abort()", ProcessEnded, set(&[]), &[]);
         assert!(
             names

@@ -26,6 +26,11 @@ impl<'a> SourceMap<'a> {
         self.cell
     }
 
+    /// Returns the text of a line of the source.
+    pub(crate) fn text(&self, line: usize) -> Option<&'a str> {
+        self.source.get(line.checked_sub(1)?).copied()
+    }
+
     /// Returns the cell's line for `line` of the source.
     pub(crate) fn line(&self, line: usize) -> Option<Location> {
         // The bracket that evcxr puts before the last expression belongs to it.

@@ -67,12 +67,7 @@ fn stderr_before_a_failed_question_mark_is_its_message() {
         t.stderr(b"GPU\n");
         t.stdout(b"EVCXR_ERROR_OCCURRED\n");
     });
-    assert_eq!(
-        records,
-        [Record::Failed {
-            message: "no GPU".into()
-        }]
-    );
+    assert_eq!(records, [failed("no GPU", None)]);
     assert_eq!(lines, ["EVCXR_ERROR_OCCURRED"]);
 }
 
@@ -83,12 +78,27 @@ fn a_message_that_was_released_early_is_still_the_errors() {
         t.pause();
         t.stdout(b"EVCXR_ERROR_OCCURRED\n");
     });
-    assert_eq!(
-        records[1],
-        Record::Failed {
-            message: "late".into()
-        }
-    );
+    assert_eq!(records[1], failed("late", None));
+}
+
+#[test]
+fn the_error_that_taper_reports_does_not_take_text_for_its_message() {
+    let report = "\x1es {\"op\":\"failed\",\"message\":\"no GPU\",\"line\":7}\n";
+    let (records, _) = translate(|t| {
+        t.stderr(b"before\n");
+        t.stdout(report.as_bytes());
+        t.stdout(b"EVCXR_ERROR_OCCURRED\n");
+    });
+    let expected = [text(Stream::Stderr, "before\n"), failed("no GPU", Some(7))];
+    assert_eq!(records, expected);
+}
+
+fn failed(message: &str, line: Option<usize>) -> Record {
+    Record::Failed {
+        message: message.into(),
+        file: None,
+        line,
+    }
 }
 
 #[test]

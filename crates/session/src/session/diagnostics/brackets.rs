@@ -2,6 +2,8 @@
 
 use super::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
+use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use taper_evaluator::commands::blank_out;
 
 /// Returns the bracket that is open at the end of the cell, or closed by a bracket of another kind.
 pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
@@ -40,6 +42,57 @@ pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
     })
 }
 
+/// Returns the place from which on evcxr would drop the cell's lines without an error: a bracket that closes
+/// nothing, a comment without an end, a `let` without a name.
+pub(crate) fn dropped(cell: &str) -> Option<Diagnostic> {
+    let is_command = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with(':') && !line.starts_with("::")
+    };
+    let rust = blank_out(cell, is_command);
+    let mut at = 0;
+    for token in tokenize(&rust, FrontmatterAllowed::No) {
+        if let TokenKind::BlockComment {
+            terminated: false, ..
+        } = token.kind
+        {
+            let label = Label::at(at, "/*", "it begins here; `*/` is missing", cell);
+            return Some(syntax_error("the comment has no end", label));
+        }
+        at += token.len as usize;
+    }
+    let tokens = with_offsets(&rust);
+    let mut depth = 0_usize;
+    for (index, &(at, _, token)) in tokens.iter().enumerate() {
+        match token {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" if depth == 0 => {
+                let label = Label::at(at, token, "nothing is open here", cell);
+                return Some(syntax_error("the brackets do not match", label));
+            }
+            ")" | "]" | "}" => depth -= 1,
+            "let" if depth == 0 => {
+                let next = tokens.get(index + 1).map_or(";", |&(.., token)| token);
+                if matches!(next, ";" | "=" | ":" | "}") {
+                    let label = Label::at(at, token, "a name is missing after it", cell);
+                    return Some(syntax_error("`let` needs a name: `let x = 1;`", label));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn syntax_error(message: &str, label: Label) -> Diagnostic {
+    Diagnostic {
+        is_error: true,
+        message: message.to_owned(),
+        labels: vec![label],
+        ..Diagnostic::default()
+    }
+}
+
 fn closing(bracket: &str) -> &'static str {
     match bracket {
         "(" => ")",
@@ -62,5 +115,25 @@ mod tests {
         assert_eq!(marked("f(1]"), [(1, 2), (1, 4)]);
         assert_eq!(marked("f())"), [(1, 4)]);
         assert_eq!(marked("f()"), []);
+    }
+
+    #[test]
+    fn lines_that_would_be_dropped_are_found() {
+        let at = |cell| dropped(cell).map(|d| d.labels[0].start);
+        assert_eq!(at("}\nlet x = 1;"), Some((1, 1)));
+        assert_eq!(at("1\n/* begins\nlet zz = 3;"), Some((2, 1)));
+        assert_eq!(at("let"), Some((1, 1)));
+        assert_eq!(at("let = 3;"), Some((1, 1)));
+        for cell in [
+            "f(1]",
+            ":doc ]",
+            "\"}\" // )",
+            "let x = 1;",
+            "if let Some(x) = y {}",
+            "::std::mem::drop(\n1\n);",
+            "let",
+        ] {
+            assert_eq!(at(cell), (cell == "let").then_some((1, 1)), "{cell}");
+        }
     }
 }

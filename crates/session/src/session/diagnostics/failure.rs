@@ -1,59 +1,70 @@
 //! Explains cells that failed while they ran: a failed `?`, a panic, the end of the process.
 
 use super::cell_error::{BLUE, RESET, error};
+use crate::session::source_map::SourceMap;
 use crate::session::tokens;
 use ra_ap_rustc_lexer::TokenKind;
 use taper_evaluator::event::{CellError, Location};
+use taper_evaluator::record::End;
 
 /// A cell that failed while it ran.
 pub(crate) struct Failure {
     name: &'static str,
     message: String,
-    /// A location in the cell, or (`Err`) a line of the compiled source.
-    place: Option<Result<Location, usize>>,
+    /// A line of the source that was compiled.
+    line: Option<usize>,
 }
 
-impl From<(String, Option<String>, Option<usize>)> for Failure {
-    /// Creates the failure of a panic from its message, file and line.
-    fn from((message, file, line): (String, Option<String>, Option<usize>)) -> Self {
-        let in_cell = file.as_deref() == Some("src/lib.rs");
-        Failure {
-            name: "Panic",
-            message: with_advice(&message),
-            place: line.filter(|_| in_cell).map(Err),
-        }
-    }
-}
+/// The file of a cell, as the compiler names it.
+const SOURCE_FILE: &str = "src/lib.rs";
 
-/// Creates the failure of a `?` from its error's message.
-pub(crate) fn failed(message: &str, code: &str) -> Failure {
-    Failure {
-        name: "Error",
-        message: with_advice(message),
-        place: only_question_mark(code).map(Ok),
-    }
+/// Returns the line of a report if it is in the source of the cell.
+pub(crate) fn line_of_cell(file: Option<&str>, line: Option<usize>) -> Option<usize> {
+    line.filter(|_| file == Some(SOURCE_FILE))
 }
 
 impl Failure {
-    /// Builds the error; `find` maps a line of the compiled source to the cell.
-    pub(crate) fn into_error(
-        self,
-        find: impl FnOnce(usize) -> Option<Location>,
-        code: &str,
-    ) -> CellError {
-        let location = match self.place {
-            Some(Ok(location)) => Some(location),
-            Some(Err(line)) => find(line),
-            None => None,
-        };
-        let mut error = error(self.name, &self.message, location);
-        let line = location.map(|l| l.line);
-        if let Some((line, text)) = line.and_then(|n| Some((n, code.lines().nth(n - 1)?))) {
-            let text = text.trim_end();
-            error
-                .traceback
-                .push(format!("{BLUE}{line:>4} |{RESET} {text}"));
+    /// A panic on the thread of the cell.
+    pub(crate) fn panic(message: &str, line: Option<usize>) -> Failure {
+        Failure {
+            name: "Panic",
+            message: with_advice(message),
+            line,
         }
+    }
+
+    /// A `?` that ended the cell. Its message says what to do.
+    pub(crate) fn question_mark(message: &str, line: Option<usize>) -> Failure {
+        Failure {
+            name: "Error",
+            message: or_none(message).to_owned(),
+            line,
+        }
+    }
+
+    /// Builds the error. `source` is what was compiled, if that is known.
+    pub(crate) fn into_error(self, source: Option<&SourceMap>, code: &str) -> CellError {
+        let line = self.line.zip(source);
+        let mut location = line.and_then(|(line, source)| source.line(line));
+        if self.line.is_none() && self.name == "Error" {
+            location = only_question_mark(code);
+        }
+        let mut error = error(self.name, &self.message, location);
+        let quote = match location {
+            Some(Location { line, .. }) => {
+                let text = code.lines().nth(line - 1).unwrap_or_default();
+                Some(format!("{BLUE}{line:>4} |{RESET} {}", text.trim_end()))
+            }
+            None => line
+                .and_then(|(line, source)| source.text(line))
+                .map(|text| {
+                    format!(
+                        "{BLUE}     |{RESET} {} {BLUE}(in an earlier cell){RESET}",
+                        text.trim()
+                    )
+                }),
+        };
+        error.traceback.extend(quote);
         error
     }
 }
@@ -72,83 +83,116 @@ fn only_question_mark(code: &str) -> Option<Location> {
     }
 }
 
-/// What to do about errors of Candle and Rust, by a part of their message; the first match counts.
-/// These errors arrive only as text. Taper's own errors have a second line already.
+/// What to do about panics, by a part of their message; the first match counts. The payload of a panic is a
+/// text, and these are written by Rust's library.
 #[rustfmt::skip]
-const ADVICE: [(&str, &str); 32] = [
+const ADVICE: [(&str, &str); 12] = [
+    ("called `Result::unwrap()` on an `Err` value: Any { .. }", "The thread panicked; its own message stands above."),
     ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
     ("called `Option::unwrap()` on a `None` value", "There was no value. Look first, with `if let Some(x) = …`, or give another one with `.unwrap_or(…)`."),
-    ("shape mismatch in matmul", "A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`."),
-    ("shape mismatch in broadcast", "Compare the shapes from the right: two sizes must be equal, or one of them 1. `.unsqueeze(axis)?` puts a 1 in."),
-    ("shape mismatch in cat", "All axes but the one along which they are joined must have equal sizes."),
-    ("shape mismatch in", "Both shapes must be equal. To stretch the smaller one, use `broadcast_add`, `broadcast_sub`, `broadcast_mul` or `broadcast_div`."),
-    ("Shape mismatch, got buffer of size", "The sizes of a shape must multiply to the number of elements. Write `()` for one size, and it is computed: `(2, ())`."),
-    ("cannot broadcast", "Compare the shapes from the right: two sizes must be equal, or the old one 1."),
-    ("narrow invalid args", "An index counts from 0 and stays below the size of its axis; `.dims()` returns the sizes."),
-    ("dimension index", "Axes count from 0, so a tensor with two axes has 0 and 1. `D::Minus1` is the last one."),
-    ("duplicate dim index", "Name each axis once."),
-    ("unexpected rank, expected: 0", "Only a tensor without axes is a scalar: add up with `.sum_all()?`, or choose one number with `.i((0, 0))?`."),
-    ("unexpected rank, expected: 1", "Make one axis of them first, with `.flatten_all()?`; or use `to_vec2` for two axes, `to_vec3` for three."),
-    ("unexpected rank", "The number of axes is wrong. `.dims()` returns the shape; `.reshape`, `.unsqueeze` and `.squeeze` change it."),
-    ("unexpected dtype", "Ask for the type that the tensor has, or convert it first: `.to_dtype(DType::F32)?`."),
-    ("dtype mismatch", "Both need the same type of number. Convert one: `.to_dtype(DType::F32)?`."),
-    ("unsupported dtype", "This operation needs another data type. Convert first: `.to_dtype(DType::U32)?` for indices, `DType::F32` to calculate."),
-    ("device mismatch", "Both must be on one device. Bring one over: `x.to_device(y.device())?`."),
-    ("invalid index", "Indices count from 0 and stay below the size of the axis."),
-    ("has not been built with", "Write `try_gpu(0)`: it returns the GPU where one can be used, and the CPU elsewhere."),
-    ("CUDA_ERROR_OUT_OF_MEMORY", "The GPU's memory is full. Use smaller batches, drop tensors of earlier cells with `drop(x)`, or restart the kernel; `nvidia_smi()?` shows what other programs hold."),
-    ("CUDA_ERROR_ASSERT", "An index is out of range, and the GPU cannot be used until the kernel is restarted. Then run the cell on `cpu()`, which names the index."),
-    ("CUDA_ERROR_ILLEGAL_ADDRESS", "The GPU cannot be used until the kernel is restarted."),
-    ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for numbers of this type. Convert first, `x.to_dtype(DType::F32)?`, or compute it on the CPU."),
     ("index out of bounds", "Indices count from 0, so the last one is the length less 1."),
     ("attempt to subtract with overflow", "Unsigned integers, such as `usize`, cannot go below 0. Convert first: `x as i64`."),
     ("attempt to divide by zero", "An integer cannot be divided by 0. Check the divisor first, or calculate with `f64`."),
     (" with overflow", "The result does not fit into its type. Use a larger one, such as `i64`, or `f64`."),
     ("already borrowed", "The value is in use elsewhere. Let the first borrow end, with a block `{ … }`, before the next begins."),
+    ("already mutably borrowed", "The value is being changed elsewhere. Let that borrow end, with a block `{ … }`, before the next begins."),
     ("is not a char boundary", "Letters may be several bytes long, and text is cut by bytes. Count letters with `.chars()`."),
     ("no entry found for key", "Look first, with `.get(key)`: it returns an `Option`."),
-    ("No such file or directory", "Look at the name; a path begins in the folder in which the notebook lies."),
+    ("capacity overflow", "The size is larger than any memory. Check the number of elements."),
 ];
 
 /// Adds a line about what to do, unless the message has one.
 fn with_advice(message: &str) -> String {
-    // With an empty message, only the error's name would be shown.
-    if message.trim().is_empty() {
-        return "(no message)".to_owned();
-    }
     let advice = ADVICE.iter().find(|(text, _)| message.contains(text));
     match advice {
         Some((_, advice)) if message.lines().count() == 1 => format!("{message}\n{advice}"),
-        _ => message.to_owned(),
+        _ => or_none(message).to_owned(),
     }
 }
 
-/// Says how the cells process ended. `status` is the end of evcxr's message, which has it only as
-/// text: `exit status: 3`, `signal: 11 (SIGSEGV)`.
-pub(crate) fn ended(status: &str) -> String {
-    let status = status.rsplit("status: ").next().unwrap_or(status).trim();
-    let what = if let Some(code) = status
-        .strip_prefix("exit status: ")
-        .or(status.strip_prefix("status: "))
-    {
-        format!("The cell ended the process in which all cells run (exit status {code}).")
-    } else if status.contains("SIGSEGV") {
-        "The process in which all cells run crashed: segmentation fault (SIGSEGV). \
-         `unsafe` code touched memory that is not its own."
-            .to_owned()
-    } else if status.contains("SIGABRT") {
-        "The process in which all cells run was aborted (SIGABRT): \
-         an endless recursion, a panic inside a panic, or `abort`."
-            .to_owned()
-    } else if status.contains("SIGKILL") {
-        "The process in which all cells run was killed (SIGKILL); often because memory ran out."
-            .to_owned()
-    } else if status.chars().all(|c| c.is_ascii_digit()) {
-        format!("The cell ended the process in which all cells run (exit status {status}).")
+/// With an empty message, only the error's name would be shown.
+fn or_none(message: &str) -> &str {
+    match message.trim().is_empty() {
+        true => "(no message)",
+        false => message,
+    }
+}
+
+/// Says why the compiler failed, when the reason is not in the cell. `output` is what it printed.
+pub(crate) fn compiler_failed(output: &str) -> String {
+    let advice = if output.contains("No space left on device") {
+        "the disk is full. Free some space, then run the cell again."
+    } else if output.contains("thread 'rustc'") {
+        "rustc crashed, which is a fault of the compiler. Write the cell in another way, or update Rust: \
+         `rustup update stable`."
     } else {
-        format!("The process in which all cells run ended ({status}).")
+        "the compiler failed. Restart the kernel, then run the cells again. Its last messages:"
+    };
+    let is_said =
+        |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("Compiling ");
+    let (said, _) = output.split_once("\nSTDOUT:").unwrap_or((output, ""));
+    let said: Vec<&str> = said.lines().filter(is_said).collect();
+    let last = &said[said.len().saturating_sub(LAST_LINES)..];
+    format!("{advice}\n{}", last.join("\n"))
+        .trim_end()
+        .to_owned()
+}
+
+/// How many lines of a compiler that failed are shown.
+const LAST_LINES: usize = 5;
+
+/// Says how the cells process ended. `status` is evcxr's text, for an end that the relay could not report.
+pub(crate) fn ended(end: Option<&End>, status: &str) -> String {
+    let what = match end {
+        Some(End {
+            allocation: Some(bytes),
+            ..
+        }) => format!(
+            "The memory is full: {} were needed for one value, and the process in which all cells run was ended. \
+             Check the sizes, use smaller batches, or drop variables with `drop(x)`.",
+            readable(*bytes)
+        ),
+        Some(End {
+            signal: Some(signal),
+            ..
+        }) => by_signal(*signal),
+        Some(End {
+            code: Some(code), ..
+        }) => {
+            format!("The cell ended the process in which all cells run (exit status {code}).")
+        }
+        _ => format!("The process in which all cells run ended ({status})."),
     };
     format!("{what}\nAll variables are lost: run the cells that define them again.")
+}
+
+fn by_signal(signal: i32) -> String {
+    let what = match signal {
+        libc::SIGSEGV | libc::SIGBUS => {
+            "crashed: segmentation fault (SIGSEGV). `unsafe` code touched memory that is not its own."
+        }
+        libc::SIGABRT => {
+            "was aborted (SIGABRT): an endless recursion, a panic inside a panic, or `abort`."
+        }
+        libc::SIGKILL => "was killed (SIGKILL); often because memory ran out.",
+        libc::SIGILL => "crashed: the processor does not know an instruction (SIGILL).",
+        _ => return format!("The process in which all cells run ended (signal {signal})."),
+    };
+    format!("The process in which all cells run {what}")
+}
+
+fn readable(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = bytes as f64;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} bytes"),
+        _ => format!("{size:.1} {}", UNITS[unit]),
+    }
 }
 
 #[cfg(test)]
@@ -165,20 +209,42 @@ mod tests {
 
     #[test]
     fn advice_is_given_once_and_only_where_there_is_none() {
-        let advised = with_advice("shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]");
+        let advised = with_advice("index out of bounds: the len is 2 but the index is 2");
         assert_eq!(advised.lines().count(), 2);
         assert_eq!(with_advice(&advised), advised);
         assert_eq!(with_advice("what\nwhat to do"), "what\nwhat to do");
         assert_eq!(with_advice("boom"), "boom");
-        let full = with_advice(r#"DriverError(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")"#);
-        assert!(full.contains("\nThe GPU's memory is full."), "{full}");
+        assert_eq!(with_advice(" "), "(no message)");
+    }
+
+    #[test]
+    fn a_compiler_that_fails_without_an_error_in_the_cell_is_explained() {
+        let full = compiler_failed(
+            "error: cannot write: No space left on device (os error 28)\nSTDOUT:{}",
+        );
+        assert!(
+            full.starts_with("the disk is full.") && full.ends_with("(os error 28)"),
+            "{full}"
+        );
+        let crash = compiler_failed("thread 'rustc' panicked at 'oh'\n\nSTDOUT:\n");
+        assert!(crash.starts_with("rustc crashed"), "{crash}");
     }
 
     #[test]
     fn the_end_of_the_process_is_explained() {
-        let three = ended("Subprocess terminated with status: exit status: 3");
-        assert!(three.contains("exit status 3"));
-        let crash = ended("Subprocess terminated with status: signal: 11 (SIGSEGV)");
-        assert!(crash.contains("segmentation fault"));
+        let end = |code, signal, allocation| End {
+            code,
+            signal,
+            allocation,
+        };
+        let text = |end| ended(Some(&end), "");
+        assert!(text(end(Some(3), None, None)).contains("exit status 3"));
+        assert!(text(end(None, Some(libc::SIGSEGV), None)).contains("segmentation fault"));
+        let full = text(end(None, Some(libc::SIGABRT), Some(1 << 45)));
+        assert!(
+            full.starts_with("The memory is full: 32.0 TiB were needed"),
+            "{full}"
+        );
+        assert!(ended(None, "signal: 9").contains("(signal: 9)"));
     }
 }

@@ -18,7 +18,8 @@ pub(super) mod rustc;
 use super::names::Names;
 pub(super) use cell_error::{PROCESS_ENDED, error};
 pub(super) use diagnostic::{Diagnostic, Label};
-use taper_evaluator::event::{COMPILE_ERROR, CellError, Location};
+use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
+use taper_evaluator::record::End;
 
 /// Why evcxr did not run a cell to its end.
 pub(super) enum EngineError {
@@ -27,14 +28,21 @@ pub(super) enum EngineError {
     Ended(String),
     /// These variables were lost, because their type was redefined.
     Lost(Vec<String>),
+    /// The compiler failed for another reason than the cell. Holds what it printed.
+    Compiler(String),
     Message(String),
 }
 
 /// Turns evcxr's error into the cell's. `names` knows what earlier cells defined.
-pub(super) fn explain(engine_error: EngineError, code: &str, names: &Names) -> CellError {
+pub(super) fn explain(
+    engine_error: EngineError,
+    end: Option<&End>,
+    code: &str,
+    names: &Names,
+) -> CellError {
     match engine_error {
         EngineError::Compile(diagnostics) => compile_error(diagnostics, code, names),
-        EngineError::Ended(status) => error(PROCESS_ENDED, &failure::ended(&status), None),
+        EngineError::Ended(status) => error(PROCESS_ENDED, &failure::ended(end, &status), None),
         EngineError::Lost(variables) => {
             let variables = variables.join(", ");
             let what = format!("the type of {variables} was redefined, so the old values are lost");
@@ -44,11 +52,30 @@ pub(super) fn explain(engine_error: EngineError, code: &str, names: &Names) -> C
                 None,
             )
         }
+        EngineError::Compiler(output) => {
+            error(COMPILE_ERROR, &failure::compiler_failed(&output), None)
+        }
         EngineError::Message(message) => match hints::about_a_type(&message, code) {
             Some(diagnostic) => compile_error(vec![diagnostic], code, names),
             // A shell command that failed without a message.
             None => error("Error", message.trim_end_matches([':', ' ']), None),
         },
+    }
+}
+
+/// Returns the error of a cell of which evcxr would run a part only.
+pub(super) fn dropped(code: &str, names: &Names) -> Option<CellError> {
+    let diagnostic = brackets::dropped(code)?;
+    Some(compile_error(vec![diagnostic], code, names))
+}
+
+/// Returns what a user reads about a warning.
+pub(super) fn warning(mut diagnostic: Diagnostic, code: &str) -> Event {
+    hints::add_to_warning(&mut diagnostic);
+    diagnostic.code = None;
+    Event::Text {
+        stream: Stream::Stderr,
+        text: format!("{}\n", render::text(&diagnostic, code)),
     }
 }
 
@@ -59,13 +86,19 @@ fn compile_error(mut diagnostics: Vec<Diagnostic>, code: &str, names: &Names) ->
     if diagnostics.iter().any(Diagnostic::is_syntax_error) {
         diagnostics.retain(Diagnostic::is_syntax_error);
     }
-    if diagnostics.iter().any(|d| d.message.contains("delimiter")) {
-        diagnostics
-            .splice(.., brackets::unmatched(code))
-            .for_each(drop);
+    if diagnostics.iter().any(|d| d.message.contains("delimiter"))
+        && let Some(diagnostic) = brackets::unmatched(code)
+    {
+        diagnostics = vec![diagnostic];
     }
     for diagnostic in &mut diagnostics {
         hints::add(diagnostic, code, names);
+    }
+    // One line of Python may cause several errors.
+    if let Some(hint) = diagnostics.first().and_then(|first| first.hint.clone()) {
+        let mut is_first = true;
+        let repeats = |d: &Diagnostic| d.is_syntax_error() && d.hint.as_ref() == Some(&hint);
+        diagnostics.retain(|d| std::mem::take(&mut is_first) || !repeats(d));
     }
     let mut shown: Vec<String> = Vec::new();
     for text in diagnostics.iter().map(|d| render::text(d, code)) {

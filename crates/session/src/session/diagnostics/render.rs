@@ -13,7 +13,12 @@ const WIDTH: usize = 80;
 
 /// Returns the text with ANSI colors.
 pub(crate) fn text(diagnostic: &Diagnostic, code: &str) -> String {
-    let mut title = Level::ERROR.primary_title(&*diagnostic.message);
+    let level = if diagnostic.is_error {
+        Level::ERROR
+    } else {
+        Level::WARNING
+    };
+    let mut title = level.primary_title(&*diagnostic.message);
     if let Some(code) = &diagnostic.code {
         title = title.id(&**code);
     }

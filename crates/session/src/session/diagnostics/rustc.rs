@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Edit, Label, Note};
 use crate::session::source_map::{Position, SourceMap, byte_offset, position_of};
 use serde::Deserialize;
 use serde_json::Value;
+use std::path::Path;
 
 /// An error as evcxr reports it. evcxr finds the positions of most labels itself.
 pub(crate) struct CompilerMessage<'a> {
@@ -53,6 +54,56 @@ impl Span {
     fn is_compiled(&self) -> bool {
         self.file_name.ends_with("src/lib.rs")
     }
+}
+
+/// Reads the file in which the replacement of cargo keeps the compiler's messages.
+pub(crate) fn read_messages(file: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let messages = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let messages = messages.filter_map(|mut message: Value| match message["message"].take() {
+        Value::Null => None,
+        message => Some(message),
+    });
+    messages.collect()
+}
+
+/// Returns the errors among the compiler's messages: those about the cell, or all if none is.
+pub(crate) fn errors(messages: &[Value], compiled: &SourceMap) -> Vec<Diagnostic> {
+    let errors = messages.iter().filter(|message| {
+        let text = message["message"].as_str().unwrap_or_default();
+        message["level"] == "error" && !text.starts_with("aborting due to ")
+    });
+    let mut errors: Vec<Diagnostic> = errors.map(|json| read_json(json, compiled)).collect();
+    if errors.iter().any(|error| !error.labels.is_empty()) {
+        errors.retain(|error| !error.labels.is_empty());
+    }
+    errors
+}
+
+/// Returns the warnings about values that the cell does not use, such as a `Result`. Other warnings are about
+/// style, or about variables that a later cell uses.
+pub(crate) fn warnings(messages: &[Value], compiled: &SourceMap) -> Vec<Diagnostic> {
+    let is_wanted = |message: &&Value| {
+        message["level"] == "warning" && message["code"]["code"] == "unused_must_use"
+    };
+    let warnings = messages.iter().filter(is_wanted);
+    let warnings = warnings.map(|json| read_json(json, compiled));
+    warnings
+        .filter(|warning| !warning.labels.is_empty())
+        .collect()
+}
+
+fn read_json(json: &Value, compiled: &SourceMap) -> Diagnostic {
+    let message = CompilerMessage {
+        is_error: json["level"] == "error",
+        message: json["message"].as_str().unwrap_or_default().to_owned(),
+        code: json["code"]["code"].as_str(),
+        labels: Vec::new(),
+        json,
+    };
+    read(message, compiled)
 }
 
 /// Reads a message about the source `compiled`.
@@ -122,7 +173,10 @@ fn only_copy(span: &Span, cell: &str) -> Option<(Position, Position)> {
 }
 
 /// How notes begin that repeat the error, or list what does not help.
-const NOISE: [&str; 8] = [
+const NOISE: [&str; 11] = [
+    "cast through a raw pointer first",
+    "the full name for the type has been written to",
+    "consider using `--verbose`",
     "the following other types implement trait",
     "the trait `",
     "required for `",
@@ -193,7 +247,12 @@ fn shorten_paths(diagnostic: &mut Diagnostic) {
         return;
     }
     let shorten = |text: &mut String| {
-        for path in ["taper::prelude::", "taper::nn::", "std::ops::"] {
+        for path in [
+            "taper::prelude::",
+            "taper::nn::",
+            "std::ops::",
+            "std::string::",
+        ] {
             *text = text.replace(path, "");
         }
     };

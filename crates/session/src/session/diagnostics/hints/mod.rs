@@ -1,10 +1,20 @@
 //! Says what to do about a compile error where the compiler's own help is not enough: it knows nothing
 //! of cells, of taper, or of Python.
+//!
+//! - [`python`]: Python's syntax, functions and modules;
+//! - [`tensor`]: methods and operators of PyTorch;
+//! - [`table`]: errors of the compiler by code and text;
+//! - [`kept`]: variables that cannot be kept.
 
-use super::diagnostic::{Diagnostic, Label};
+mod kept;
+mod python;
+mod table;
+mod tensor;
+
+use super::diagnostic::{Diagnostic, Label, Note};
 use crate::session::names::Names;
 use crate::session::source_map::byte_offset;
-use crate::session::tokens::{is_name, texts, with_offsets};
+pub(crate) use kept::about_a_type;
 
 /// A hint, and whether it replaces the compiler's notes.
 struct Hint {
@@ -18,14 +28,16 @@ pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
         return;
     }
     let hint = reword(diagnostic)
+        .or_else(|| python::syntax(diagnostic, cell))
         .or_else(|| missing_name(diagnostic, cell, names))
+        .or_else(|| misused_name(diagnostic, cell))
         .or_else(|| not_mutable(diagnostic))
         .or_else(|| hidden_type(diagnostic))
+        .or_else(|| tensor::hint(diagnostic, cell))
         .or_else(|| unhandled_result(diagnostic))
         .or_else(|| mixed_numbers(diagnostic))
-        .or_else(|| from_python(diagnostic, cell))
         .or_else(|| missing_package(diagnostic, cell))
-        .or_else(|| from_the_table(diagnostic, cell));
+        .or_else(|| table::hint(diagnostic, cell));
     if let Some(hint) = hint {
         diagnostic.hint = Some(hint.text);
         if hint.instead {
@@ -34,6 +46,17 @@ pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
     }
     for label in &mut diagnostic.labels {
         label.text = label.text.replace(CELL_RESULT, "Result<(), Error>");
+    }
+}
+
+/// Adds the hint for a warning about a value that the cell does not use.
+pub(crate) fn add_to_warning(diagnostic: &mut Diagnostic) {
+    if diagnostic.message.contains("`Result`") {
+        diagnostic.notes.clear();
+        diagnostic.hint = Some(
+            "an error would go unnoticed. Write `?` before the `;`: then the cell stops at the error and shows it."
+                .to_owned(),
+        );
     }
 }
 
@@ -94,7 +117,19 @@ fn missing_name(diagnostic: &Diagnostic, cell: &str, names: &Names) -> Option<Hi
     }
     let name = marked(diagnostic.primary()?, cell);
     if let Some(why) = names.why_missing(name) {
-        return Some(instead(why));
+        let is_let = |note: &Note| note.edits.iter().any(|edit| edit.text.starts_with("let "));
+        return Some(match diagnostic.notes.iter().any(is_let) {
+            true => besides("a new variable begins with `let`.".to_owned()),
+            false => instead(why),
+        });
+    }
+    if code == "E0425" && names.is_variable(name) {
+        return Some(instead(format!(
+            "a function does not see the variables of cells. Pass `{name}` as an argument, or make it a `const`."
+        )));
+    }
+    if let Some(hint) = python::name(diagnostic, cell) {
+        return Some(hint);
     }
     let is_unknown = code != "E0433" && diagnostic.notes.is_empty();
     is_unknown.then(|| {
@@ -102,6 +137,14 @@ fn missing_name(diagnostic: &Diagnostic, cell: &str, names: &Names) -> Option<Hi
             "is the name spelled correctly? If another cell defines `{name}`, run that cell first."
         ))
     })
+}
+
+/// Explains a name of Python's that is something else in Rust: `print(x)`, `str(3)`.
+fn misused_name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+    match diagnostic.code.as_deref() {
+        Some("E0423") => python::name(diagnostic, cell),
+        _ => None,
+    }
 }
 
 /// Explains assignments to a variable of an earlier cell, where rustc would change evcxr's code.
@@ -190,68 +233,6 @@ fn is_number(name: &str) -> bool {
     is_sized || matches!(name, "{integer}" | "{float}" | "usize" | "isize")
 }
 
-/// Words at the start of a line of Python, and what Rust has instead.
-#[rustfmt::skip]
-const PYTHON_LINES: [(&str, &str); 7] = [
-    ("def", "a function begins with `fn`: `fn f(x: f64) -> f64 { x + 1.0 }`."),
-    ("import", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
-    ("from", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
-    ("class", "a `struct` holds the fields, and an `impl` the methods."),
-    ("if", "a block is written between `{` and `}`, without `:`."),
-    ("for", "a block is written between `{` and `}`, without `:`; and `0..10` are the integers from 0 to 9."),
-    ("while", "a block is written between `{` and `}`, without `:`."),
-];
-
-/// Functions of Python for which rustc suggests a function of a similar name, and what Rust has instead.
-const PYTHON_FUNCTIONS: [(&str, &str); 5] = [
-    ("range", "`0..10` are the integers from 0 to 9."),
-    ("len", "the length is a method: `v.len()`."),
-    (
-        "float",
-        "write `x as f64`, or for a text `s.parse::<f64>()?`.",
-    ),
-    (
-        "int",
-        "write `x as i64`, or for a text `s.parse::<i64>()?`.",
-    ),
-    ("str", "write `x.to_string()`."),
-];
-
-/// Functions of torch and numpy that are methods of a tensor in Rust.
-const METHODS: [&str; 9] = [
-    "abs",
-    "cos",
-    "exp",
-    "log",
-    "relu",
-    "sin",
-    "sqrt",
-    "tanh",
-    "transpose",
-];
-
-/// Explains Python's syntax and functions.
-fn from_python(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
-    let primary = diagnostic.primary()?;
-    if diagnostic.message.starts_with("cannot find function") {
-        let name = marked(primary, cell);
-        if METHODS.contains(&name) {
-            let text = format!("a tensor has it as a method: `x.{name}(…)?`.");
-            return Some(instead(text));
-        }
-        let (_, text) = PYTHON_FUNCTIONS.iter().find(|(word, _)| *word == name)?;
-        return Some(instead((*text).to_owned()));
-    }
-    let line = cell.lines().nth(primary.start.0 - 1)?;
-    let first = texts(line).first().copied()?;
-    let is_block = line.contains(": ") || line.trim_end().ends_with(':');
-    if !diagnostic.is_syntax_error() || (["if", "for", "while"].contains(&first) && !is_block) {
-        return None;
-    }
-    let (_, text) = PYTHON_LINES.iter().find(|(word, _)| *word == first)?;
-    Some(instead((*text).to_owned()))
-}
-
 /// Explains `use torch::…` for a package that is not loaded.
 fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let label = diagnostic.primary()?;
@@ -264,89 +245,6 @@ fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
         "no package `{name}` is loaded. The line `:dep {name} = \"*\"` at the top of the cell \
          downloads it from crates.io, if it has a package of this name."
     )))
-}
-
-/// An error's code, a part of its message, and the hint, in which `{}` is the marked part of the cell.
-#[rustfmt::skip]
-const TABLE: [(&str, &str, &str); 20] = [
-    ("E0277", "`{integer}: Borrow<Tensor>`", "a tensor calculates with floating-point numbers: write `2.0`, or convert with `n as f64`."),
-    ("E0277", "doesn't implement `Debug`", "Rust has to know how to print a value. Write `#[derive(Debug)]` above the definition of its type; or end the line with `;`, to show nothing."),
-    ("E0277", "`?` operator can only be used on `Result`s, not `Option`s", "this is an `Option`: a value, or nothing. Write `.ok_or(\"what is missing\")?`, or `.unwrap()`."),
-    ("E0277", "`?` operator can only be used in", "`?` returns an error to the caller, so the function has to return a `Result`: `-> Result<…>`, and `Ok(…)` at its end."),
-    ("E0277", "the type `[", "an index is a `usize`. Convert it: `[{} as usize]`."),
-    ("E0277", "`!:", "Rust cannot tell which type is meant. Write it: `let x: f64 = …`."),
-    ("E0277", "`Tensor` is not an iterator", "iterate over the indices of its rows: `for i in 0..t.dim(0)? { let row = t.get(i)?; … }`."),
-    ("E0282", "", "Rust cannot tell which type is meant. Write it: `let x: Vec<f64> = …`."),
-    ("E0283", "", "Rust cannot tell which type is meant. Write it: `let x: f64 = …`."),
-    ("E0284", "", "Rust cannot tell which type is meant. Write it: `let x: Vec<f64> = …`."),
-    ("E0308", "found `()`", "the block has no value. Is there a `;` after its last line that should not be there?"),
-    ("E0599", "for unit type `()`", "the value is `()`, because the code that should produce it has a `;` after its last line. Remove the `;`."),
-    ("E0608", "of type `Tensor`", "a tensor is indexed with `.i(…)`: `t.i(0)?` is its first row, `t.i((0, 1))?` one number."),
-    ("E0614", "cannot be dereferenced", "Rust has no `**`. A power is `x.powi(2)` of a float, `n.pow(2)` of an integer, `t.sqr()?` of a tensor."),
-    ("E0618", "expected function", "`{}` is a variable in this notebook, and hides the function of that name. Give the variable another name and restart the kernel."),
-    ("E0369", "`==` cannot be applied to type `Tensor`", "tensors are compared element by element: `a.eq(&b)?` is 1 where they are equal, and 0 elsewhere."),
-    ("E0267", "", "`break` and `continue` are only allowed inside `loop`, `while` or `for`."),
-    ("E0658", "the `!` type", "a variable of this cell never gets a value, so it cannot be kept. Put `{ … }` around the lines that use it."),
-    ("", "Unrecognised command", "a line that begins with `:` is a command of the kernel. `:help` lists them all."),
-    ("", "found `@`", "matrix multiplication is a method: `a.matmul(&b)?`."),
-];
-
-fn from_the_table(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
-    let code = diagnostic.code.as_deref().unwrap_or_default();
-    let says = |text: &str| {
-        let mut labels = diagnostic.labels.iter();
-        diagnostic.message.contains(text) || labels.any(|label| label.text.contains(text))
-    };
-    let (_, _, text) = TABLE.iter().find(|row| row.0 == code && says(row.1))?;
-    let marked = diagnostic.primary().map_or("", |label| marked(label, cell));
-    if text.contains("{}") && !is_name(marked) {
-        return None;
-    }
-    Some(besides(text.replace("{}", marked)))
-}
-
-/// Turns evcxr's message about a variable whose type has no name into a diagnostic of the cell.
-pub(crate) fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
-    let name = quoted(message);
-    let (what, hint) = if message.contains("is a closure") {
-        (
-            format!("the closure `{name}` cannot be kept"),
-            format!(
-                "what lives on between cells needs a type that can be written down, and a closure has none. \
-                 Write a function, `fn {name}(…) -> … {{ … }}`; \
-                 or, if it uses other variables, `let {name}: Box<dyn Fn(f64) -> f64> = Box::new(move |x| …);`."
-            ),
-        )
-    } else if message.contains("cannot be persisted") {
-        (
-            format!("`{name}` has a type without a name and cannot be kept"),
-            "what lives on between cells needs a type that can be written down. \
-             Turn an iterator into a list with `.collect::<Vec<_>>()`, or box a function: `Box::new(…)`, with its type `Box<dyn Fn(f64) -> f64>`."
-                .to_owned(),
-        )
-    } else if message.contains("determine type of variable") {
-        (
-            format!("the type of `{name}` is not clear"),
-            format!("write it after the name: `let {name}: Vec<f64> = …`."),
-        )
-    } else {
-        return None;
-    };
-    Some(Diagnostic {
-        is_error: true,
-        message: what,
-        labels: definition(name, cell).into_iter().collect(),
-        hint: Some(hint),
-        ..Diagnostic::default()
-    })
-}
-
-/// Returns the last place where `let` defines the variable.
-fn definition(name: &str, cell: &str) -> Option<Label> {
-    let tokens = with_offsets(cell);
-    let begins = |at: usize| matches!(tokens[at].2, "let" | "mut" | "(" | ",");
-    let made = (1..tokens.len()).rfind(|&at| tokens[at].2 == name && begins(at - 1))?;
-    Some(Label::at(tokens[made].0, name, "", cell))
 }
 
 /// Returns the part of the cell that a label marks.

@@ -1,0 +1,135 @@
+//! Why a session does not start, or one of its processes fails. What fails in a cell is a
+//! [`CellError`] instead.
+
+use std::io;
+use std::path::PathBuf;
+use taper_evaluator::CellError;
+
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a session does not start, or one of its processes fails. The sources say more: print the whole
+/// chain.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something that Taper needs of the machine is not available.
+    #[error(transparent)]
+    Host(#[from] taper_host::Error),
+    /// The system refused an operation.
+    #[error("cannot {operation}")]
+    System {
+        /// What was tried, as a verb with its object: `create a pipe`.
+        operation: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// There is no clone of Taper where this program was built.
+    #[error("the folder of Taper does not exist: {}", .folder.display())]
+    NoClone {
+        /// The folder.
+        folder: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A clone of Taper has no lock file.
+    #[error("{} has no Cargo.lock: check the clone", .folder.display())]
+    NoLockFile {
+        /// The clone.
+        folder: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A lock file contains no list of packages.
+    #[error("Cargo.lock lists no packages: check the clone")]
+    NoPackages,
+    /// A manifest or a lock file is not TOML.
+    #[error("cannot parse {name}")]
+    Toml {
+        /// The file.
+        name: &'static str,
+        /// What the parser expected.
+        source: Box<toml::de::Error>,
+    },
+    /// A file of a session cannot be written as JSON.
+    #[error("cannot write {name} as JSON")]
+    Json {
+        /// What was to be written.
+        name: &'static str,
+        /// What cannot be written.
+        source: serde_json::Error,
+    },
+    /// cargo does not compile the packages, or does not find them.
+    #[error("{advice}\n{output}")]
+    Cargo {
+        /// What to do.
+        advice: &'static str,
+        /// cargo's messages.
+        output: String,
+    },
+    /// cargo's description of the packages cannot be read.
+    #[error("cannot read what `cargo metadata` prints")]
+    Metadata(#[from] cargo_metadata::Error),
+    /// The process that runs the first cell of an image fails.
+    #[error("the first cell failed:\n{0}")]
+    FirstCell(String),
+    /// A cell of Taper's own fails.
+    #[error("the cell `{code}` failed")]
+    OwnCell {
+        /// The cell.
+        code: String,
+        /// Why it failed.
+        source: Box<CellError>,
+    },
+    /// evcxr does not start.
+    #[error("the compiler of cells does not start: {0}")]
+    Start(String),
+    /// The path of a library cannot be part of a list of paths.
+    #[error("the session's folder cannot be in the list of library folders")]
+    LibraryPath(#[from] std::env::JoinPathsError),
+    /// A process can start one session only.
+    #[error("this process has started a session already")]
+    Started,
+    /// A process of a session was started with other arguments than a session passes.
+    #[error("expected {0}")]
+    Arguments(&'static str),
+    /// A process of a session was started without one of its variables.
+    #[error("the variable {0} is not set")]
+    Variable(&'static str),
+    /// The cells process received an instruction that it does not know.
+    #[error("unknown instruction `{0}`")]
+    Instruction(String),
+    /// A compiled cell cannot be loaded.
+    #[error("cannot load the compiled cell")]
+    Load(#[from] libloading::Error),
+}
+
+impl Error {
+    /// Returns the function that says what the system refused, as a verb with its object.
+    pub(crate) fn system<E: Into<io::Error>>(operation: &'static str) -> impl FnOnce(E) -> Error {
+        move |source| Error::System {
+            operation,
+            source: source.into(),
+        }
+    }
+
+    /// Returns the function that says which of Taper's own cells failed.
+    pub(crate) fn own_cell(code: &str) -> impl FnOnce(CellError) -> Error {
+        move |source| Error::OwnCell {
+            code: code.to_owned(),
+            source: Box::new(source),
+        }
+    }
+
+    /// Returns the function that says which JSON cannot be written.
+    pub(crate) fn json(name: &'static str) -> impl FnOnce(serde_json::Error) -> Error {
+        move |source| Error::Json { name, source }
+    }
+
+    /// Returns the function that says which TOML cannot be read.
+    pub(crate) fn toml(name: &'static str) -> impl FnOnce(toml::de::Error) -> Error {
+        move |source| Error::Toml {
+            name,
+            source: Box::new(source),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Python's syntax, functions and modules, and what Rust and Taper have instead.
+
+use super::{Hint, instead, marked};
+use crate::session::diagnostics::diagnostic::Diagnostic;
+use crate::session::tokens::{depth_after, is_name, with_offsets};
+
+/// Parts of a line that are Python or a command of IPython, and what to write; the first match counts. In a
+/// pattern `STR` is a string, `NAME` a name, `NUM` a number, `^` the begin of the line, and `…` matches any
+/// tokens, of which none closes a bracket that is open before.
+#[rustfmt::skip]
+const SYNTAX: &[(&str, &str)] = &[
+    ("^ %% bash", "a line that begins with `!` is a command of the shell: `!ls -l`."),
+    ("^ %% sh", "a line that begins with `!` is a command of the shell: `!ls -l`."),
+    ("^ % timeit", "measure with `benchmark(|| …)?`, or with `Stopwatch::new()`."),
+    ("^ % time", "measure with `benchmark(|| …)?`, or with `Stopwatch::new()`."),
+    ("^ %% timeit", "measure with `benchmark(|| …)?`, or with `Stopwatch::new()`."),
+    ("^ %% time", "measure with `benchmark(|| …)?`, or with `Stopwatch::new()`."),
+    ("^ % matplotlib", "nothing is needed: figures such as `plot(…)` are shown in the notebook."),
+    ("^ % pip", "a package is added with `:dep name = \"*\"` at the top of a cell."),
+    ("^ pip install", "a package is added with `:dep name = \"*\"` at the top of a cell."),
+    ("^ % pwd", "a line that begins with `!` is a command of the shell: `!pwd`."),
+    ("^ % ls", "a line that begins with `!` is a command of the shell: `!ls`."),
+    ("^ % cd", "the folder is changed with `std::env::set_current_dir(\"data\")?;`."),
+    ("^ %% NAME", "the magic commands of IPython do not exist here; `:help` lists the commands of this kernel."),
+    ("^ % NAME", "the magic commands of IPython do not exist here; `:help` lists the commands of this kernel."),
+    ("^ # NAME", "a comment begins with `//`."),
+    ("print ( f '", "a string with values is printed with the macro: `println!(\"{x}\")`."),
+    ("print ( f STR", "a string with values is printed with the macro: `println!(\"{x}\")`."),
+    ("f STR", "a string with values is `format!(\"value {x}\")`; to print it, `println!(\"value {x}\")`."),
+    ("f '", "a string with values is `format!(\"value {x}\")`; to print it, `println!(\"value {x}\")`."),
+    ("print STR", "text is printed with the macro: `println!(\"{x}\")`."),
+    ("print NAME", "a value is printed with the macro: `println!(\"{x}\")`, or `{x:?}` for lists."),
+    ("lambda :", "a function without a name is a closure: `|| 1`."),
+    ("lambda NAME", "a function without a name is a closure: `|x| x + 1`."),
+    ("[ … for NAME in", "a list is built with an iterator: `(0..10).map(|i| i * i).collect::<Vec<_>>()`."),
+    ("( … for NAME in", "values are computed with an iterator: `(0..10).map(|i| i * i).sum::<i32>()`."),
+    ("{ NAME : … for NAME in", "a map is built with an iterator: `(0..3).map(|i| (i, i * i)).collect::<std::collections::HashMap<_, _>>()`."),
+    ("{ STR :", "a map is `std::collections::HashMap::from([(\"a\", 1), (\"b\", 2)])`."),
+    ("{ NUM :", "a map is `std::collections::HashMap::from([(1, \"a\"), (2, \"b\")])`."),
+    ("{ NUM ,", "a set is `std::collections::HashSet::from([1, 2, 3])`."),
+    ("{ STR ,", "a set is `std::collections::HashSet::from([\"a\", \"b\"])`."),
+    ("is not None", "an `Option` is asked with `x.is_some()`."),
+    ("is None", "an `Option` is asked with `x.is_none()`."),
+    ("is not", "values are compared with `!=`."),
+    ("not in", "a list is asked with `!v.contains(&x)`."),
+    ("is NAME", "values are compared with `==`."),
+    ("is NUM", "values are compared with `==`."),
+    ("if NAME in", "a list is asked with a method: `if v.contains(&x) { … }`."),
+    ("if NUM in", "a list is asked with a method: `if v.contains(&x) { … }`."),
+    ("if not", "not is written `!`: `if !done { … }`."),
+    ("while not", "not is written `!`: `while !done { … }`."),
+    ("= not", "not is written `!`: `!true`."),
+    ("^ not", "not is written `!`: `!true`."),
+    ("elif", "the word is `else if`: `if a { … } else if b { … }`."),
+    ("^ else :", "a block is written between `{` and `}`, without `:`."),
+    ("^ def NAME", "a function begins with `fn`: `fn f(x: f64) -> f64 { x + 1.0 }`."),
+    ("^ async def", "a function begins with `fn`: `async fn f(x: f64) -> f64 { x + 1.0 }`."),
+    ("^ class NAME", "a `struct` holds the fields, and an `impl` the methods."),
+    ("^ import NAME", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
+    ("^ from NAME", "Rust's keyword is `use`: `use std::collections::HashMap;`. The items of taper are imported already."),
+    ("^ try :", "an error is returned, not caught: `?` passes it on, and `match f() { Ok(value) => …, Err(error) => … }` looks at it."),
+    ("^ except", "an error is returned, not caught: `match f() { Ok(value) => …, Err(error) => … }`."),
+    ("^ raise NAME", "an error is returned: `return Err(\"why\".into());`; a mistake of the program ends with `panic!(\"why\")`."),
+    ("^ with NAME", "a value is closed at the end of its block: `{ let file = std::fs::File::open(\"a.txt\")?; … }`."),
+    ("^ assert NAME", "the macro is `assert!(x > 0)`, or `assert_eq!(a, b)`."),
+    ("^ del NAME", "a variable is removed with `drop(x)`."),
+    ("^ pass", "an empty block is `{}`."),
+    ("^ global NAME", "a function gets what it needs as an argument."),
+    ("^ nonlocal NAME", "a closure may change variables around it: `let mut add = |x| total += x;`."),
+    ("yield", "values one after the other are an iterator: `std::iter::from_fn(…)`, or `(0..10).map(…)`."),
+    ("^ type (", "the type of a variable is shown by `:type x`; `:vars` lists all."),
+    ("^ @ NAME", "Rust has no decorators; what stands above a function in `#[…]` is an attribute."),
+    ("^ if … :", "a block is written between `{` and `}`, without `:`."),
+    ("^ for … :", "a block is written between `{` and `}`, without `:`; and `0..10` are the integers from 0 to 9."),
+    ("^ while … :", "a block is written between `{` and `}`, without `:`."),
+    ("^ match … :", "a block is written between `{` and `}`, without `:`: `match x { 1 => \"one\", _ => \"more\" }`."),
+    ("= NAME if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
+    ("= NUM if", "the condition comes first: `let x = if a { 1 } else { 2 };`."),
+    ("= STR if", "the condition comes first: `let x = if a { \"yes\" } else { \"no\" };`."),
+    ("[ : ,", "a tensor is indexed with ranges: `x.i((.., 0))?` is `x[:, 0]`."),
+    ("[ … , :", "a tensor is indexed with ranges: `x.i((0, ..))?` is `x[0, :]`."),
+    ("[ NUM :", "a part of a list is `&v[1..3]`; of a tensor, `x.i(1..3)?`."),
+    ("[ : NUM", "a part of a list is `&v[..3]`; of a tensor, `x.i(..3)?`."),
+    ("[ : -", "a part of a list is `&v[..v.len() - 1]`; of a tensor, `x.narrow(0, 0, n - 1)?`."),
+    ("[ ::", "every second element is `v.iter().step_by(2)`; the reverse, `v.iter().rev()`."),
+    ("[ ... ,", "a tensor is indexed with ranges: `x.i((.., 0))?`."),
+    ("[ … , ... ]", "a tensor is indexed with ranges: `x.i((.., 0))?`."),
+    ("<>", "values that differ are compared with `!=`."),
+    ("NAME = yield", "values one after the other are an iterator: `(0..10).map(…)`."),
+    ("@", "matrix multiplication is a method: `a.matmul(&b)?`."),
+];
+
+/// Functions of Python, for which rustc suggests a function of a similar name.
+#[rustfmt::skip]
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("range", "`0..10` are the integers from 0 to 9."),
+    ("len", "the length is a method: `v.len()`."),
+    ("float", "write `x as f64`, or for a text `s.parse::<f64>()?`."),
+    ("int", "write `x as i64`, or for a text `s.parse::<i64>()?`."),
+    ("str", "write `x.to_string()`."),
+    ("print", "printing is a macro: `println!(\"{x}\")`."),
+    ("sum", "the sum is a method: `v.iter().sum::<f64>()`; of a tensor, `x.sum_all()?`."),
+    ("max", "the larger of two is `a.max(b)`; of a list, `v.iter().max()`; of a tensor, `x.max_all()?`."),
+    ("min", "the smaller of two is `a.min(b)`; of a list, `v.iter().min()`; of a tensor, `x.min_all()?`."),
+    ("round", "it is a method: `x.round()`; to print two digits, `println!(\"{x:.2}\")`."),
+    ("pow", "a power is `x.powi(2)` of a float, `n.pow(2)` of an integer."),
+    ("sorted", "a list is sorted in place: `v.sort();`, with floats `v.sort_by(f64::total_cmp);`."),
+    ("reversed", "the reverse is an iterator: `v.iter().rev()`."),
+    ("enumerate", "it is a method: `for (i, x) in v.iter().enumerate() { … }`."),
+    ("zip", "it is a method: `for (a, b) in v.iter().zip(&w) { … }`."),
+    ("map", "it is a method: `v.iter().map(|x| x * 2)`."),
+    ("filter", "it is a method: `v.iter().filter(|x| **x > 0)`."),
+    ("any", "it is a method: `v.iter().any(|x| *x > 0)`."),
+    ("all", "it is a method: `v.iter().all(|x| *x > 0)`."),
+    ("list", "a list is `vec![1, 2, 3]`; an iterator becomes one with `.collect::<Vec<_>>()`."),
+    ("tuple", "a tuple is `(1, \"a\")`."),
+    ("dict", "a map is `std::collections::HashMap::from([(\"a\", 1)])`."),
+    ("set", "a set is `std::collections::HashSet::from([1, 2])`."),
+    ("bool", "compare: `x != 0`, `!s.is_empty()`."),
+    ("isinstance", "the type of a variable is known before the program runs; `:vars` lists the types."),
+    ("input", "a line is read with `std::io::stdin().read_line(&mut line)?;`."),
+    ("open", "a file is read with `std::fs::read_to_string(\"a.txt\")?`."),
+    ("dir", "press Tab after `x.` for the methods of a value."),
+    ("help", "press Shift-Tab on a name for its documentation; `:help` lists the commands of the kernel."),
+    ("ord", "a letter is a number with `'a' as u32`."),
+    ("chr", "a number is a letter with `97u8 as char`."),
+    ("repr", "it is `format!(\"{x:?}\")`."),
+    ("exit", "restart or shut down the kernel in the notebook's menu."),
+    ("quit", "restart or shut down the kernel in the notebook's menu."),
+    ("sleep", "it is `std::thread::sleep(std::time::Duration::from_secs(1))`."),
+    ("super", "Rust has no classes above a type; a trait holds what several types share."),
+    ("append", "it is a method: `v.push(x)`."),
+    ("Exception", "an error may be a text: `return Err(\"why\".into());`."),
+    ("Counter", "count in a map: `*counts.entry(word).or_insert(0) += 1;`."),
+    ("zeros_like", "it is a method: `x.zeros_like()?`."),
+    ("ones_like", "it is a method: `x.ones_like()?`."),
+    ("randn_like", "it is a method: `x.randn_like(0.0, 1.0)?`."),
+    ("cat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("concat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("stack", "tensors are stacked with `Tensor::stack(&[&a, &b], 0)?`."),
+    ("matmul", "a tensor has it as a method: `a.matmul(&b)?`."),
+    ("dot", "a tensor has it as a method: `a.dot(&b)?`."),
+    ("mean", "a tensor has it as a method: `x.mean_all()?`, or `x.mean(0)?` along an axis."),
+    ("argmax", "a tensor has it as a method: `x.argmax(D::Minus1)?`."),
+    ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0], &cpu())?`."),
+];
+
+/// Types of Python.
+#[rustfmt::skip]
+const TYPES: &[(&str, &str)] = &[
+    ("int", "an integer is an `i64`, an index a `usize`."),
+    ("float", "a floating-point number is an `f64`; the elements of a tensor, `f32`."),
+    ("string", "a text is a `String`, or `&str` where it is lent."),
+    ("list", "a list is a `Vec<f64>`."),
+    ("dict", "a map is a `std::collections::HashMap<String, f64>`."),
+    ("set", "a set is a `std::collections::HashSet<String>`."),
+    ("tuple", "a tuple is `(f64, String)`."),
+    ("object", "any type at all is `Box<dyn std::any::Any>`; write the type that is meant."),
+    ("ndarray", "a tensor of any shape is a `Tensor`."),
+    ("long", "an integer is an `i64`."),
+    ("double", "a floating-point number is an `f64`."),
+];
+
+/// Functions of torch and numpy that are methods of a tensor in Rust.
+const METHODS: [&str; 10] = [
+    "abs",
+    "cos",
+    "exp",
+    "log",
+    "relu",
+    "sin",
+    "sqrt",
+    "tanh",
+    "transpose",
+    "reshape",
+];
+
+/// Names of Python that have a value or stand for a module.
+#[rustfmt::skip]
+const NAMES: &[(&str, &str)] = &[
+    ("True", "it is written `true`."),
+    ("False", "it is written `false`."),
+    ("null", "what may be missing is an `Option`: `None` or `Some(x)`."),
+    ("nil", "what may be missing is an `Option`: `None` or `Some(x)`."),
+    ("nan", "it is `f64::NAN`."),
+    ("inf", "it is `f64::INFINITY`."),
+    ("pi", "it is `std::f64::consts::PI`."),
+    ("math", "a number has methods: `2f64.sqrt()`, `x.sin()`; `std::f64::consts::PI` is π."),
+    ("torch", "the functions of taper need no prefix: `zeros((2, 3), &cpu())?`, `tensor(&[1.0, 2.0], &cpu())?`."),
+    ("np", "the functions of taper need no prefix: `zeros((2, 3), &cpu())?`, `linspace(0.0, 1.0, 5, &cpu())?`."),
+    ("numpy", "the functions of taper need no prefix: `zeros((2, 3), &cpu())?`, `linspace(0.0, 1.0, 5, &cpu())?`."),
+    ("nn", "the layers of taper need no prefix: `Linear::new(2, 3, &cpu())?`, `seq![…]`."),
+    ("F", "functions of torch are methods or layers here: `x.relu()?`, `cross_entropy(&logits, &labels)?`."),
+    ("optim", "the optimisers of taper need no prefix: `Sgd::new(0.1)`."),
+    ("plt", "figures are made with `plot(&x, &[&y])`, without a prefix."),
+    ("pd", "there are no data frames here; `:dep polars = \"*\"` adds a package that has them."),
+    ("random", "random tensors are `rand((2, 3), &cpu())?` and `randn((2, 3), &cpu())?`; `manual_seed(1)` makes them repeatable."),
+    ("os", "files are in `std::fs`, paths in `std::path`, variables in `std::env`."),
+    ("sys", "arguments and variables are in `std::env`."),
+    ("time", "measure with `std::time::Instant::now()` and `.elapsed()`."),
+    ("tqdm", "a progress bar is `for x in progress(v) { … }`."),
+    ("display", "it is a function: `display(&figure)`."),
+];
+
+/// Explains Python's syntax in the line of an error.
+pub(super) fn syntax(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+    // A word that is unknown, or a quote, where evcxr's parser has made two statements of a line.
+    const CODES: [&str; 5] = ["E0423", "E0425", "E0762", "E0765", "E0766"];
+    if diagnostic
+        .code
+        .as_deref()
+        .is_some_and(|code| !CODES.contains(&code))
+    {
+        return None;
+    }
+    let first = diagnostic.primary().map_or(1, |label| label.start.0);
+    let line = cell.lines().nth(first - 1)?;
+    let tokens = joined(line);
+    let found = SYNTAX.iter().find(|(pattern, _)| is_in(pattern, &tokens));
+    found.map(|(_, text)| instead((*text).to_owned()))
+}
+
+/// Explains a name that only Python has.
+pub(super) fn name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+    let name = marked(diagnostic.primary()?, cell);
+    if diagnostic.message.starts_with("cannot find function") && METHODS.contains(&name) {
+        let text = format!("a tensor has it as a method: `x.{name}(…)?`.");
+        return Some(instead(text));
+    }
+    let says = |word: &str| diagnostic.message.contains(word);
+    let table = match () {
+        () if says("function") => FUNCTIONS,
+        () if says("cannot find type") => TYPES,
+        () => NAMES,
+    };
+    let (_, text) = table.iter().find(|(word, _)| *word == name)?;
+    Some(instead((*text).to_owned()))
+}
+
+/// Returns whether the pattern occurs in the tokens.
+fn is_in(pattern: &str, tokens: &[&str]) -> bool {
+    let pattern: Vec<&str> = pattern.split(' ').collect();
+    match pattern.split_first() {
+        Some((&"^", rest)) => begins(rest, tokens),
+        _ => (0..tokens.len()).any(|at| begins(&pattern, &tokens[at..])),
+    }
+}
+
+fn begins(pattern: &[&str], tokens: &[&str]) -> bool {
+    match (pattern, tokens) {
+        ([], _) => true,
+        (["…", rest @ ..], _) => {
+            let mut depth = 0;
+            for (at, token) in tokens.iter().enumerate() {
+                if depth == 0 && begins(rest, &tokens[at..]) {
+                    return true;
+                }
+                if depth == 0 && matches!(*token, ")" | "]" | "}") {
+                    return false;
+                }
+                depth = depth_after(depth, token);
+            }
+            false
+        }
+        ([wanted, rest @ ..], [token, tokens @ ..]) => is(wanted, token) && begins(rest, tokens),
+        (_, []) => false,
+    }
+}
+
+/// Returns the tokens of a line; signs that Rust's lexer takes apart and that belong together are joined.
+fn joined(line: &str) -> Vec<&str> {
+    const SIGNS: [&str; 4] = ["::", "%%", "<>", "..."];
+    let mut tokens = Vec::new();
+    let mut end = 0;
+    for (at, _, text) in with_offsets(line) {
+        if at < end {
+            continue;
+        }
+        let sign = SIGNS.iter().find(|sign| line[at..].starts_with(**sign));
+        let text = sign.map_or(text, |sign| &line[at..at + sign.len()]);
+        tokens.push(text);
+        end = at + text.len();
+    }
+    tokens
+}
+
+fn is(wanted: &str, token: &str) -> bool {
+    match wanted {
+        "STR" => token.starts_with('"'),
+        "NUM" => token.starts_with(|c: char| c.is_ascii_digit()),
+        "NAME" => is_name(token),
+        "'" => token.starts_with('\''),
+        _ => wanted == token,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_found_among_the_tokens_of_a_line() {
+        let found = |line: &str| {
+            let tokens = joined(line);
+            SYNTAX
+                .iter()
+                .find(|(pattern, _)| is_in(pattern, &tokens))
+                .map(|(pattern, _)| *pattern)
+        };
+        assert_eq!(found("[i*i for i in range(10)]"), Some("[ … for NAME in"));
+        assert_eq!(found("f\"value {x}\""), Some("f STR"));
+        assert_eq!(found("%%bash"), Some("^ %% bash"));
+        assert_eq!(found("x[:, 0]"), Some("[ : ,"));
+        assert_eq!(found("x[1:3]"), Some("[ NUM :"));
+        assert_eq!(found("for i in range(3):"), Some("^ for … :"));
+        assert_eq!(found("let y = x + 1"), None);
+        assert_eq!(found("for x in Vec::<P>::new() {"), None);
+        assert_eq!(found("f(x); for y in v {"), None);
+        assert_eq!(found("#[derive(Debug)]"), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Methods, fields and operators of PyTorch's tensors, and what Candle's have instead.
+
+use super::{Hint, instead, marked};
+use crate::session::diagnostics::diagnostic::Diagnostic;
+
+/// Methods and fields that a tensor does not have.
+#[rustfmt::skip]
+const MISSING: &[(&str, &str)] = &[
+    ("item", "a tensor without axes becomes a number with `x.to_scalar::<f32>()?`."),
+    ("view", "the shape is changed with `x.reshape((2, 3))?`."),
+    ("view_as", "the shape is changed with `x.reshape(y.shape())?`."),
+    ("size", "the shape is `x.dims()`; one size of it, `x.dim(0)?`."),
+    ("T", "the transpose is `x.t()?`."),
+    ("mT", "the transpose is `x.t()?`."),
+    ("H", "the transpose is `x.t()?`."),
+    ("numpy", "the elements become a list with `x.to_vec1::<f32>()?`, of a matrix with `x.to_vec2::<f32>()?`."),
+    ("tolist", "the elements become a list with `x.to_vec1::<f32>()?`, of a matrix with `x.to_vec2::<f32>()?`."),
+    ("to_list", "the elements become a list with `x.to_vec1::<f32>()?`, of a matrix with `x.to_vec2::<f32>()?`."),
+    ("to_vec", "the elements become a list with `x.to_vec1::<f32>()?`, of a matrix with `x.to_vec2::<f32>()?`."),
+    ("cuda", "a tensor goes to a GPU with `x.to_device(&try_gpu(0))?`."),
+    ("cpu", "a tensor goes to the CPU with `x.to_device(&cpu())?`."),
+    ("to", "a tensor goes to a device with `x.to_device(&try_gpu(0))?`, and changes its type with `x.to_dtype(DType::F64)?`."),
+    ("is_cuda", "the device is asked with `x.device().is_cuda()`."),
+    ("float", "the type is changed with `x.to_dtype(DType::F32)?`."),
+    ("double", "the type is changed with `x.to_dtype(DType::F64)?`."),
+    ("half", "the type is changed with `x.to_dtype(DType::F16)?`."),
+    ("bfloat16", "the type is changed with `x.to_dtype(DType::BF16)?`."),
+    ("long", "the type is changed with `x.to_dtype(DType::I64)?`."),
+    ("int", "the type is changed with `x.to_dtype(DType::I64)?`."),
+    ("bool", "a tensor of truth values holds 0 and 1: `x.ne(0.0)?`."),
+    ("type", "the type is changed with `x.to_dtype(DType::F64)?`."),
+    ("astype", "the type is changed with `x.to_dtype(DType::F64)?`."),
+    ("numel", "the number of elements is `x.elem_count()`."),
+    ("len", "the size of the first axis is `x.dim(0)?`; the number of elements, `x.elem_count()`."),
+    ("ndim", "the number of axes is `x.rank()`."),
+    ("ndimension", "the number of axes is `x.rank()`."),
+    ("std", "the standard deviation along an axis is `x.var(0)?.sqrt()?`."),
+    ("mm", "the product of matrices is `a.matmul(&b)?`."),
+    ("bmm", "the product of matrices is `a.matmul(&b)?`."),
+    ("multiply", "the product of the elements is `(&a * &b)?`."),
+    ("softmax", "it is a layer: `Softmax::new(D::Minus1).forward(&x)?`."),
+    ("log_softmax", "`cross_entropy(&logits, &labels)?` contains it."),
+    ("sigmoid", "it is a layer: `Sigmoid.forward(&x)?`."),
+    ("add_", "a tensor does not change: `let x = (&x + &y)?;` makes a new one."),
+    ("sub_", "a tensor does not change: `let x = (&x - &y)?;` makes a new one."),
+    ("mul_", "a tensor does not change: `let x = (&x * &y)?;` makes a new one."),
+    ("zero_", "a tensor does not change: `let x = x.zeros_like()?;` makes a new one."),
+    ("fill_", "a tensor does not change: `let x = full(x.dims(), 1.0, x.device())?;` makes a new one."),
+    ("copy_", "a tensor does not change: `let x = y.copy()?;` makes a new one."),
+    ("requires_grad_", "what is trained is a `Var`: `Var::from_tensor(&x)?`."),
+    ("requires_grad", "what is trained is a `Var`: `Var::from_tensor(&x)?`; `x.track_op()` is true for it."),
+    ("grad", "`loss.backward()?` returns the gradients: `let grads = loss.backward()?; grads.get(&x)`."),
+    ("data", "the elements without gradients are `x.detach()`."),
+    ("masked_fill", "choose by a condition with `mask.where_cond(&value, &x)?`."),
+    ("masked_select", "choose rows with `x.index_select(&indices, 0)?`."),
+    ("where", "choose by a condition with `mask.where_cond(&a, &b)?`."),
+    ("nonzero", "ask the elements: `x.to_vec1::<f32>()?.iter().position(|x| *x != 0.0)`."),
+    ("all", "all elements are nonzero if `x.ne(0.0)?.min_all()?` is 1."),
+    ("any", "an element is nonzero if `x.ne(0.0)?.max_all()?` is 1."),
+    ("prod", "the product is that of a list: `x.to_vec1::<f32>()?.iter().product::<f32>()`."),
+    ("sort", "the elements are sorted with `x.sort_last_dim(true)?`, which returns values and indices."),
+    ("argsort", "the order is `x.arg_sort_last_dim(true)?`."),
+    ("topk", "sort, and take the first: `x.arg_sort_last_dim(false)?`."),
+    ("unique", "ask the elements: `x.to_vec1::<u32>()?.into_iter().collect::<std::collections::BTreeSet<_>>()`."),
+    ("split", "a tensor is cut with `x.chunk(2, 0)?` or `x.narrow(0, 0, 2)?`."),
+    ("swapaxes", "axes are exchanged with `x.transpose(0, 1)?`."),
+    ("ravel", "one axis is made of all with `x.flatten_all()?`."),
+    ("expand_dims", "an axis of size 1 is put in with `x.unsqueeze(0)?`."),
+    ("expand_as", "a tensor is stretched with `x.broadcast_as(y.shape())?`."),
+    ("tile", "a tensor is repeated with `x.repeat((2, 1))?`."),
+    ("clip", "the values are limited with `x.clamp(0.0, 1.0)?`."),
+    ("power", "a power is `x.powf(3.0)?`; the square, `x.sqr()?`."),
+    ("square", "the square is `x.sqr()?`."),
+    ("rsqrt", "it is `x.sqrt()?.recip()?`."),
+    ("concat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("cat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("plot", "a curve is drawn with `plot(&x, &[&y])`."),
+    ("shape_as_list", "the shape is `x.dims()`."),
+    ("is_empty", "a tensor is empty if `x.elem_count() == 0`."),
+    ("iter", "iterate over the rows: `for i in 0..x.dim(0)? { let row = x.get(i)?; … }`; or over `x.to_vec1::<f32>()?`."),
+    ("map", "operators work on all elements: `(x * 2.0)?`, `x.exp()?`."),
+    ("apply_", "operators work on all elements: `(x * 2.0)?`, `x.exp()?`."),
+    ("push", "a tensor does not grow; join two with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("append", "a tensor does not grow; join two with `Tensor::cat(&[&a, &b], 0)?`."),
+];
+
+/// Methods that exist and are called as PyTorch's.
+#[rustfmt::skip]
+const ARGUMENTS: &[(&str, &str)] = &[
+    ("sum", "`x.sum_all()?` adds up all elements, `x.sum(0)?` those along an axis."),
+    ("mean", "`x.mean_all()?` is the mean of all elements, `x.mean(0)?` that along an axis."),
+    ("max", "`x.max_all()?` is the maximum of all elements, `x.max(0)?` that along an axis."),
+    ("min", "`x.min_all()?` is the minimum of all elements, `x.min(0)?` that along an axis."),
+    ("var", "the variance is along an axis: `x.var(0)?`; of all elements, `x.flatten_all()?.var(0)?`."),
+    ("argmax", "the axis is named: `x.argmax(D::Minus1)?`; of all elements, `x.flatten_all()?.argmax(0)?`."),
+    ("argmin", "the axis is named: `x.argmin(D::Minus1)?`; of all elements, `x.flatten_all()?.argmin(0)?`."),
+    ("reshape", "a shape is one argument, a tuple: `x.reshape((2, 3))?`."),
+    ("repeat", "a shape is one argument, a tuple: `x.repeat((2, 1))?`."),
+    ("expand", "a shape is one argument, a tuple: `x.expand((2, 3))?`."),
+    ("permute", "the order of the axes is one argument, a tuple: `x.permute((1, 0))?`."),
+    ("squeeze", "the axis is named: `x.squeeze(0)?`."),
+    ("unsqueeze", "the axis is named: `x.unsqueeze(0)?`."),
+    ("flatten", "one axis is made of all with `x.flatten_all()?`; of those from the second on, with `x.flatten_from(1)?`."),
+    ("transpose", "two axes are exchanged with `x.transpose(0, 1)?`; the last two, with `x.t()?`."),
+    ("chunk", "the axis is named: `x.chunk(2, 0)?`."),
+    ("cumsum", "the axis is named: `x.cumsum(0)?`."),
+    ("dim", "the number of axes is `x.rank()`; the size of one, `x.dim(0)?`."),
+    ("zeros", "a shape is one argument, a tuple, and the device comes last: `zeros((2, 3), &cpu())?`."),
+    ("ones", "a shape is one argument, a tuple, and the device comes last: `ones((2, 3), &cpu())?`."),
+    ("rand", "a shape is one argument, a tuple, and the device comes last: `rand((2, 3), &cpu())?`."),
+    ("randn", "a shape is one argument, a tuple, and the device comes last: `randn((2, 3), &cpu())?`."),
+    ("eye", "the device comes last: `eye(3, &cpu())?`."),
+    ("arange", "begin, end and device are named: `arange(0f32, 10.0, &cpu())?`."),
+    ("linspace", "the device comes last: `linspace(0.0, 1.0, 5, &cpu())?`."),
+    ("full", "shape, value and device are named: `full((2, 3), 7.0, &cpu())?`."),
+    ("randint", "limits, shape and device are named: `randint(0, 10, (2, 3), &cpu())?`."),
+    ("tensor", "the device comes last: `tensor(&[1.0, 2.0], &cpu())?`."),
+];
+
+/// Explains a method, a field or an argument of PyTorch.
+pub(super) fn hint(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+    let primary = diagnostic.primary()?;
+    let name = marked(primary, cell);
+    let says = |text: &str| diagnostic.message.contains(text) || primary.text.contains(text);
+    let table = match diagnostic.code.as_deref()? {
+        "E0599" | "E0609" | "E0615" | "E0616" | "E0689" if says("Tensor") => MISSING,
+        "E0061" if is_library(diagnostic) => ARGUMENTS,
+        _ => return None,
+    };
+    let (_, text) = table.iter().find(|(word, _)| *word == name)?;
+    Some(instead((*text).to_owned()))
+}
+
+/// Returns whether the called function is not a cell's: then a note shows its signature.
+fn is_library(diagnostic: &Diagnostic) -> bool {
+    let is_signature = |message: &str| message.contains("defined here: `pub fn");
+    let mut notes = diagnostic.notes.iter();
+    notes.any(|note| is_signature(&note.message))
+}

@@ -1,0 +1,222 @@
+//! What to do about errors that do not say so themselves: those of Candle and of Rust's library.
+
+use candle_core::Error;
+use std::any::TypeId;
+use std::fmt::Display;
+use std::io::ErrorKind;
+use std::marker::PhantomData;
+use std::num::{ParseFloatError, ParseIntError};
+
+/// Returns the message of an error, and a line about what to do unless the message has one.
+pub(crate) fn described<T: Display>(error: &T) -> String {
+    let (message, advice) = if let Some(error) = as_type::<_, Error>(error) {
+        (message(error), of_candle(error))
+    } else if let Some(error) = as_type::<_, std::io::Error>(error) {
+        (error.to_string(), of_io(error.kind()))
+    } else if let Some(error) = as_type::<_, Box<dyn std::error::Error>>(error) {
+        return of_any(&**error);
+    } else if is_same::<T, ParseIntError>() {
+        (error.to_string(), Some(NOT_AN_INTEGER))
+    } else if is_same::<T, ParseFloatError>() {
+        (error.to_string(), Some(NOT_A_FLOAT))
+    } else {
+        (error.to_string(), None)
+    };
+    join(&message, advice)
+}
+
+/// [`described`] for an error whose type is not known to the compiler.
+pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref::<Error>() {
+        return described(error);
+    }
+    match error.downcast_ref::<std::io::Error>() {
+        Some(error) => described(error),
+        None => join(&error.to_string(), None),
+    }
+}
+
+const NOT_A_FLOAT: &str =
+    "The text is not a number. Remove spaces with `.trim()`, and write a point, not a comma.";
+
+const NOT_AN_INTEGER: &str =
+    "The text is not a number of this type. Remove spaces with `.trim()`; `\"1.5\"` needs `f64`.";
+
+/// Adds the advice as a second line to a message of one line.
+fn join(message: &str, advice: Option<&str>) -> String {
+    match advice {
+        Some(advice) if message.lines().count() == 1 => format!("{message}\n{advice}"),
+        _ => message.to_owned(),
+    }
+}
+
+/// Returns Candle's message without a backtrace, and right where Candle's is not.
+fn message(error: &Error) -> String {
+    match error {
+        Error::WithBacktrace { inner, .. } => message(inner),
+        Error::Context { inner, context } => format!("{context}\n{}", message(inner)),
+        Error::WithPath { inner, path } => format!("{}: {}", path.display(), message(inner)),
+        Error::ShapeMismatch { buffer_size, shape } => format!(
+            "shape mismatch: {shape:?} has {} elements, but there are {buffer_size}",
+            shape.elem_count()
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Returns what to do about one of Candle's errors.
+#[rustfmt::skip]
+fn of_candle(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::WithBacktrace { inner, .. } | Error::WithPath { inner, .. } => return of_candle(inner),
+        Error::ShapeMismatchBinaryOp { op: "matmul", .. } => "A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`.",
+        Error::ShapeMismatchBinaryOp { op, .. } if op.starts_with("broadcast") => "Compare the shapes from the right: two sizes must be equal, or one of them 1. `.unsqueeze(axis)?` puts a 1 in.",
+        Error::ShapeMismatchBinaryOp { .. } => "Both shapes must be equal. To stretch the smaller one, use `broadcast_add`, `broadcast_sub`, `broadcast_mul` or `broadcast_div`.",
+        Error::ShapeMismatchCat { .. } => "All axes but the one along which they are joined must have equal sizes.",
+        Error::ShapeMismatchSplit { .. } => "The size of the axis must be a multiple of the number of parts.",
+        Error::ShapeMismatch { .. } => "The sizes of a shape must multiply to the number of elements. Write `()` for one size, and it is computed: `(2, ())`.",
+        Error::BroadcastIncompatibleShapes { .. } => "Compare the shapes from the right: two sizes must be equal, or the old one 1.",
+        Error::NarrowInvalidArgs { .. } => "An index counts from 0 and stays below the size of its axis; `.dims()` returns the sizes.",
+        Error::DimOutOfRange { .. } => "Axes count from 0, so a tensor with two axes has 0 and 1. `D::Minus1` is the last one.",
+        Error::DuplicateDimIndex { .. } => "Name each axis once.",
+        Error::UnexpectedNumberOfDims { expected: 0, .. } => "Only a tensor without axes is a scalar: add up with `.sum_all()?`, or choose one number with `.i((0, 0))?`.",
+        Error::UnexpectedNumberOfDims { expected: 1, .. } => "Make one axis of them first, with `.flatten_all()?`; or use `to_vec2` for two axes, `to_vec3` for three.",
+        Error::UnexpectedNumberOfDims { .. } => "The number of axes is wrong. `.dims()` returns the shape; `.reshape`, `.unsqueeze` and `.squeeze` change it.",
+        Error::UnexpectedDType { .. } => "Ask for the type that the tensor has, or convert it first: `.to_dtype(DType::F32)?`.",
+        Error::DTypeMismatchBinaryOp { .. } => "Both need the same type of number. Convert one: `.to_dtype(DType::F32)?`.",
+        Error::UnsupportedDTypeForOp(..) => "This operation needs another data type. Convert first: `.to_dtype(DType::U32)?` for indices, `DType::F32` to calculate.",
+        Error::DeviceMismatchBinaryOp { .. } => "Both must be on one device. Bring one over: `x.to_device(y.device())?`.",
+        Error::InvalidIndex { .. } => "Indices count from 0 and stay below the size of the axis.",
+        Error::NotCompiledWithCudaSupport | Error::NotCompiledWithMetalSupport => "Write `try_gpu(0)`: it returns the GPU where one can be used, and the CPU elsewhere.",
+        Error::RequiresContiguous { .. } | Error::MatMulUnexpectedStriding(_) => "Copy the tensor into one piece first: `.contiguous()?`.",
+        Error::EmptyTensor { .. } => "The tensor has no elements; `.dims()` returns its shape.",
+        Error::BackwardNotSupported { .. } => "Candle cannot compute the gradient of this operation. Use another one, or `.detach()` what needs no gradient.",
+        Error::CannotFindTensor { .. } => "The file has no tensor of this name.",
+        Error::ParseInt(_) => NOT_AN_INTEGER,
+        Error::Io(error) => return of_io(error.kind()),
+        Error::Cuda(error) => return of_the_driver(&error.to_string()),
+        _ => return None,
+    })
+}
+
+/// Returns what to do about an error of CUDA's driver, whose codes arrive in the text only.
+#[rustfmt::skip]
+fn of_the_driver(message: &str) -> Option<&'static str> {
+    const CODES: [(&str, &str); 4] = [
+        ("CUDA_ERROR_OUT_OF_MEMORY", "The GPU's memory is full. Use smaller batches, drop tensors of earlier cells with `drop(x)`, or restart the kernel; `nvidia_smi()?` shows what other programs hold."),
+        ("CUDA_ERROR_ASSERT", "An index is out of range, and the GPU cannot be used until the kernel is restarted. Then run the cell on `cpu()`, which names the index."),
+        ("CUDA_ERROR_ILLEGAL_ADDRESS", "The GPU cannot be used until the kernel is restarted."),
+        ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for numbers of this type. Convert first, `x.to_dtype(DType::F32)?`, or compute it on the CPU."),
+    ];
+    let found = CODES.iter().find(|(code, _)| message.contains(code));
+    found.map(|&(_, advice)| advice)
+}
+
+fn of_io(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::NotFound => {
+            "Look at the name; a path begins in the folder in which the notebook lies."
+        }
+        ErrorKind::PermissionDenied => {
+            "You may not read or write this file. Choose another one, or change its permissions."
+        }
+        ErrorKind::IsADirectory => "This is a folder. Name a file in it.",
+        ErrorKind::AlreadyExists => "Choose another name, or remove what is there first.",
+        ErrorKind::StorageFull => "The disk is full. Free some space, then run the cell again.",
+        _ => return None,
+    })
+}
+
+fn is_same<A, B: 'static>() -> bool {
+    type_id::<A>() == TypeId::of::<B>()
+}
+
+/// Returns the value as a `B`, if that is its type.
+fn as_type<A, B: 'static>(value: &A) -> Option<&B> {
+    // SAFETY: both are the same type. `B` has no lifetimes of its own, so none are extended.
+    is_same::<A, B>().then(|| unsafe { &*std::ptr::from_ref(value).cast::<B>() })
+}
+
+/// Returns the id of a type that may contain references, for which `TypeId::of` is not callable. Types that
+/// differ in lifetimes alone have the same id.
+fn type_id<T>() -> TypeId {
+    trait Id {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static;
+    }
+    impl<T> Id for PhantomData<T> {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static,
+        {
+            TypeId::of::<T>()
+        }
+    }
+    let of: &dyn Id = &PhantomData::<T>;
+    // SAFETY: the method reads nothing: it has no value of the type, only the id that the compiler gave it.
+    let of = unsafe { std::mem::transmute::<&dyn Id, &(dyn Id + 'static)>(of) };
+    of.id()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candle_core::{DType, Device, Tensor};
+
+    fn failed<T>(result: candle_core::Result<T>) -> String {
+        described(&result.err().expect("it fails"))
+    }
+
+    #[test]
+    fn the_advice_depends_on_the_type_and_not_on_the_text() {
+        let device = Device::Cpu;
+        let x = Tensor::zeros((2, 3), DType::F32, &device).expect("a tensor");
+        assert!(failed(x.matmul(&x)).contains("\nA product needs"));
+        assert!(failed(&x + x.t().expect("two axes")).contains("\nBoth shapes must be equal"));
+        let text = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]";
+        assert_eq!(described(&text), text);
+        assert_eq!(described(&Error::Msg(text.to_owned())), text);
+        let full = Error::Cuda("CUDA_ERROR_OUT_OF_MEMORY".into());
+        assert!(described(&full).contains("\nThe GPU's memory is full."));
+    }
+
+    #[test]
+    fn a_reshape_says_how_many_elements_there_are() {
+        let x = Tensor::zeros(12, DType::F32, &Device::Cpu).expect("a tensor");
+        let text = failed(x.reshape((5, 3)));
+        let message = "shape mismatch: [5, 3] has 15 elements, but there are 12";
+        assert_eq!(text.lines().next(), Some(message));
+        assert_eq!(text.lines().count(), 2);
+    }
+
+    #[test]
+    fn errors_of_two_lines_keep_their_own_advice() {
+        let error = crate::error::argument("Cup::fill", "more than 0", 0, "Pour some water");
+        assert_eq!(described(&error), error.to_string());
+        assert_eq!(described(&"what\nwhat to do"), "what\nwhat to do");
+    }
+
+    #[test]
+    fn errors_of_rusts_library_are_recognised_in_a_box_too() {
+        let missing = || std::fs::read("nothing.txt").expect_err("there is no such file");
+        let text = described(&missing());
+        assert!(text.contains("\nLook at the name"), "{text}");
+        let boxed: Box<dyn std::error::Error> = missing().into();
+        assert_eq!(described(&boxed), text);
+        let number = "x".parse::<i32>().expect_err("not a number");
+        assert!(described(&number).contains("\nThe text is not a number"));
+    }
+
+    #[test]
+    fn an_error_may_borrow() {
+        struct Borrows<'a>(&'a str);
+        impl Display for Borrows<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        let text = String::from("no");
+        assert_eq!(described(&Borrows(&text)), "no");
+    }
+}
