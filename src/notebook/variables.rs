@@ -31,7 +31,7 @@ impl VariableStore {
         self.put(name, Box::new(value));
     }
 
-    /// Returns whether the variable has this type, or does not exist. Reports one that has another type.
+    /// Returns whether the variable has this type, or does not exist. Reports a variable of another type.
     #[inline]
     pub fn check_variable<T: 'static>(&mut self, name: &str) -> bool {
         self.check(name, TypeId::of::<T>())

@@ -9,7 +9,6 @@ use super::kept::Kept;
 use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe};
-use super::stand_in::Complete;
 use super::{basis, lighten, memory, source, tools, variables};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -18,6 +17,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use taper_host::error::Context as _;
+
+/// Copies the files that cargo reads into a work directory.
+pub(crate) type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
 /// Beside the crate's manifest: the last call, as the recorder writes it.
 const RECORD: &str = "rustc-call.json";

@@ -1,5 +1,6 @@
 //! This program under the names of cargo, rustup and the wrapper of rustc.
 
+use super::cell::Complete;
 use super::question::Question;
 use super::{cell, group, recorder, tools, variables, versions};
 use crate::error::{Error, Result};
@@ -21,9 +22,6 @@ pub(crate) enum StandIn {
     /// cargo calls it in place of rustc.
     Recorder,
 }
-
-/// Copies the files that cargo reads into a work directory.
-pub(crate) type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
 /// How a shell reports a program that was interrupted.
 const STOPPED: u8 = 130;

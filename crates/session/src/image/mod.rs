@@ -4,7 +4,7 @@
 //! - `build` builds it once, under a lock, by `cargo` and a first cell;
 //! - `manifest`: the list of its files (`layout` says which). It is written last: without it the
 //!   image counts as missing, and the next build continues where the last one stopped;
-//! - `clone` gives each session links and copies of its own, so that nothing that a session writes changes
+//! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
 
 mod build;
