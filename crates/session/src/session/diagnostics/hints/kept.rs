@@ -1,6 +1,6 @@
 //! Variables that cannot be kept for the next cell, because their type cannot be written down.
 
-use super::quoted;
+use super::hint::quoted;
 use crate::session::diagnostics::diagnostic::{Diagnostic, Label};
 use crate::session::tokens::with_offsets;
 

@@ -6,21 +6,16 @@
 //! - [`table`]: errors of the compiler by code and text;
 //! - [`kept`]: variables that cannot be kept.
 
+mod hint;
 mod kept;
 mod python;
 mod table;
 mod tensor;
 
-use super::diagnostic::{Diagnostic, Label, Note};
+use super::diagnostic::{Diagnostic, Note};
 use crate::session::names::Names;
-use crate::session::source_map::byte_offset;
+use hint::{Hint, besides, instead, marked, quoted};
 pub(crate) use kept::about_a_type;
-
-/// A hint, and whether it replaces the compiler's notes.
-struct Hint {
-    text: String,
-    instead: bool,
-}
 
 /// Adds the hint for a diagnostic, and rewords evcxr's own messages.
 pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {
@@ -62,20 +57,6 @@ pub(crate) fn add_to_warning(diagnostic: &mut Diagnostic) {
 
 /// The return type of the function that evcxr puts around a cell.
 const CELL_RESULT: &str = "Result<(), EvcxrUserCodeError>";
-
-fn instead(text: String) -> Hint {
-    Hint {
-        text,
-        instead: true,
-    }
-}
-
-fn besides(text: String) -> Hint {
-    Hint {
-        text,
-        instead: false,
-    }
-}
 
 /// Rewords evcxr's own messages, and those about its code.
 fn reword(diagnostic: &mut Diagnostic) -> Option<Hint> {
@@ -245,15 +226,4 @@ fn missing_package(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
         "no package `{name}` is loaded. The line `:dep {name} = \"*\"` at the top of the cell \
          downloads it from crates.io, if it has a package of this name."
     )))
-}
-
-/// Returns the part of the cell that a label marks.
-fn marked<'a>(label: &Label, cell: &'a str) -> &'a str {
-    let range = byte_offset(cell, label.start)..byte_offset(cell, label.end);
-    cell.get(range).unwrap_or_default()
-}
-
-/// Returns the first text between backticks.
-fn quoted(message: &str) -> &str {
-    message.split('`').nth(1).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Python's syntax, functions and modules, and what Rust and Taper have instead.
 
-use super::{Hint, instead, marked};
+use super::hint::{Hint, instead, marked};
 use crate::session::diagnostics::diagnostic::Diagnostic;
 use crate::session::tokens::{depth_after, is_name, with_offsets};
 

@@ -1,6 +1,6 @@
 //! Hints by the compiler's code and a part of its text.
 
-use super::{Hint, besides, marked};
+use super::hint::{Hint, besides, marked};
 use crate::session::diagnostics::diagnostic::Diagnostic;
 use crate::session::tokens::is_name;
 

@@ -1,6 +1,6 @@
 //! Methods, fields and operators of PyTorch's tensors, and what Candle's have instead.
 
-use super::{Hint, instead, marked};
+use super::hint::{Hint, instead, marked};
 use crate::session::diagnostics::diagnostic::Diagnostic;
 
 /// Methods and fields that a tensor does not have.
