@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn it_tells_discs_from_squares() -> Result<()> {
-        let (_, history) = train(6)?;
+        let (_, history) = train(15)?;
         assert!(history.last("val_iou") > Some(0.7), "{history:?}");
         Ok(())
     }

@@ -158,7 +158,11 @@ impl TensorDataset {
                 "Give both the same first dimension: the number of examples",
             ));
         }
-        Ok(Self { x, y })
+        // Examples are selected from contiguous tensors; a view may not be one.
+        Ok(Self {
+            x: x.contiguous()?,
+            y: y.contiguous()?,
+        })
     }
 }
 
@@ -208,6 +212,16 @@ mod tests {
     use candle_core::Device;
 
     const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn views_have_examples_as_well() {
+        let all = arange(0.0, 12.0, &CPU).unwrap().reshape((4, 3)).unwrap();
+        let (x, y) = (all.narrow(1, 0, 2).unwrap(), all.narrow(1, 1, 2).unwrap());
+        let batch = TensorDataset::new(x, y).unwrap().get(&[3, 1]).unwrap();
+        let rows = |t: Tensor| t.to_vec2::<f32>().unwrap();
+        assert_eq!(rows(batch.x), [[9.0, 10.0], [3.0, 4.0]]);
+        assert_eq!(rows(batch.y), [[10.0, 11.0], [4.0, 5.0]]);
+    }
 
     #[test]
     fn rows_are_returned_in_the_order_of_the_indices() {
