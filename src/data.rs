@@ -1,7 +1,12 @@
 //! Data sets, and the minibatches that training takes from them.
 //!
-//! - A [`Dataset`] has a number of examples and returns those at some indices as a [`Batch`].
+//! - A [`Dataset`] has a number of examples and returns those at some indices as a [`Batch`], or as
+//!   another type of [`BatchData`].
 //! - A [`DataLoader`] iterates over a data set in minibatches, in order or shuffled.
+//! - A [`Sampler`] chooses the examples of a loop; [`random_split`] and [`k_folds`] split a data set
+//!   into [`Subset`]s; [`ListDataset`] and [`pad_sequences`] are for examples of unequal lengths.
+//! - [`CharTokenizer`], [`BpeTokenizer`] and [`Vocab`] turn text into integers, a [`DataFrame`] turns the
+//!   columns of a CSV file into a tensor.
 //! - A [`DataModule`] returns the loaders for training and validation that a trainer uses.
 //!
 //! [`Digits`], [`Shapes`], [`Leaves`] and [`SyntheticRegression`] come with Taper. [`Mnist`],
@@ -9,16 +14,55 @@
 //! Data sets are stored in the folder that the environment variable `TAPER_DATA` names, or, where it is
 //! not set, in `data` in Taper's cache.
 
+mod batch;
 mod dataset;
 mod loader;
 mod module;
+mod samplers;
+mod sequences;
 mod sets;
+mod subset;
+mod table;
+mod text;
 pub mod transforms;
 
-pub use dataset::{Batch, Dataset, TensorDataset};
+pub(crate) use batch::{AnyBatch, typed};
+pub use batch::{Batch, BatchData};
+#[doc(hidden)]
+pub use batch::{agreed, parts_of};
+pub use dataset::{Dataset, TensorDataset};
+pub(crate) use loader::AnyLoader;
 pub use loader::{Batches, DataLoader};
 pub use module::DataModule;
+pub use samplers::{Sampler, StratifiedSampler, WeightedSampler};
+pub use sequences::{ListDataset, pad_sequences};
 pub use sets::{
     Cifar10, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, Mnist, Shapes,
     SyntheticRegression,
 };
+pub use subset::{Subset, k_folds, random_split};
+pub use table::DataFrame;
+/// Implements [`BatchData`](trait@BatchData) for a struct of tensors, lists and other batches.
+///
+/// `#[batch(shared)]` above a field keeps it whole when the batch is split: it belongs to all examples,
+/// as a causal mask does.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(BatchData)]
+/// struct Pair { source: Tensor, target: Tensor }
+///
+/// let pair = Pair { source: zeros((3, 7), &cpu())?, target: zeros((3, 5), &cpu())? };
+/// assert_eq!(pair.num_examples()?, 3);
+/// assert_eq!(pair.part(2, 1, &cpu())?.target.dims(), [1, 5]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// ```compile_fail
+/// # use taper::prelude::*;
+/// #[derive(BatchData)]
+/// struct Wrong { learning_rate: f64 } // not a value for each example
+/// ```
+pub use taper_macros::BatchData;
+pub use text::{BpeTokenizer, CharTokenizer, Vocab};

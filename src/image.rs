@@ -31,7 +31,7 @@ impl RgbImage {
     /// Decodes the contents of a PNG or JPEG file. An error is a few words long.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
         match bytes {
-            [0x89, b'P', b'N', b'G', ..] => decode_png(bytes).map_err(|error| error.to_string()),
+            [0x89, b'P', b'N', b'G', ..] => decode_png(bytes),
             [0xff, 0xd8, ..] => decode_jpeg(bytes),
             _ => Err("neither PNG nor JPEG".to_owned()),
         }
@@ -71,13 +71,24 @@ impl RgbImage {
     }
 }
 
-fn decode_png(bytes: &[u8]) -> Result<RgbImage, png::DecodingError> {
+/// The longest side of an image, in pixels. The decoder of JPEG has the same limit; a larger size in a header
+/// would be allocated before the first pixel is read.
+const LARGEST_SIDE: u32 = 1 << 14;
+
+fn decode_png(bytes: &[u8]) -> Result<RgbImage, String> {
+    let text = |error: png::DecodingError| error.to_string();
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
-    let mut reader = decoder.read_info()?;
+    let mut reader = decoder.read_info().map_err(text)?;
+    let (width, height) = reader.info().size();
+    if width.max(height) > LARGEST_SIDE {
+        return Err(format!(
+            "it has {width} by {height} pixels, and {LARGEST_SIDE} is the longest side"
+        ));
+    }
     let size = reader.output_buffer_size();
-    let mut samples = vec![0; size.ok_or(png::DecodingError::LimitsExceeded)?];
-    let frame = reader.next_frame(&mut samples)?;
+    let mut samples = vec![0; size.ok_or("its size is too large")?];
+    let frame = reader.next_frame(&mut samples).map_err(text)?;
     samples.truncate(frame.buffer_size());
     let rgb = match frame.color_type {
         ColorType::Grayscale => samples.iter().flat_map(|&grey| [grey; 3]).collect(),
@@ -156,6 +167,30 @@ mod tests {
             written(ColorType::Indexed, One, &[0x40]),
             [1, 2, 3, 4, 5, 6]
         );
+    }
+
+    /// A file of some bytes whose header promises 120 GB.
+    #[test]
+    fn a_size_without_limits_is_an_error() {
+        let mut bytes = RgbImage::filled(1, 1, [0; 3]).encode_png();
+        let side = 200_000u32.to_be_bytes();
+        bytes[16..20].copy_from_slice(&side);
+        bytes[20..24].copy_from_slice(&side);
+        let crc = crc32(&bytes[12..29]).to_be_bytes();
+        bytes[29..33].copy_from_slice(&crc);
+        assert_eq!(
+            RgbImage::decode(&bytes).unwrap_err(),
+            "it has 200000 by 200000 pixels, and 16384 is the longest side"
+        );
+    }
+
+    /// Returns the checksum of a chunk of a PNG file.
+    fn crc32(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                (crc >> 1) ^ (0xedb8_8320 * (crc & 1))
+            })
+        })
     }
 
     #[test]

@@ -23,6 +23,7 @@
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
 //! | [`tensor`] | creating tensors, seeded random values, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
+//! | [`ops`] | functions: activations, convolution, pooling, normalisation, losses |
 //! | [`nn`] | layers, losses, and what every model can do with its parameters |
 //! | [`optim`] | optimisers, and schedules for the learning rate |
 //! | [`train`] | the training loop, on one device or several |
@@ -36,9 +37,10 @@
 //!
 //! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so that all code written
 //! for Candle works here. Data goes in as a [`Dataset`](data::Dataset), which returns the examples at
-//! some indices; a model goes in as a struct that derives [`Parameters`](nn::Parameters) and has a
-//! `forward`. Out come the trained model, a [`History`](train::History) of metrics, files that PyTorch
-//! reads, and figures. Taper's errors have two lines: what was expected and found, and what to do.
+//! some indices, in batches of the usual type or of a type that derives [`BatchData`](data::BatchData); a
+//! model goes in as a struct that derives [`Parameters`](nn::Parameters) and has a `forward`. Out come
+//! the trained model, a [`History`](train::History) of metrics, files that PyTorch reads, and figures.
+//! Taper's errors have two lines: what was expected and found, and what to do.
 //!
 //! # The path of the data through a training step
 //!
@@ -49,7 +51,7 @@
 //!    replica of the model on a thread of its own.
 //! 3. [`Module::training_step`](train::Module::training_step) calls [`Layer::forward`](nn::Layer), which
 //!    calls the layers in it, and then the loss.
-//! 4. A layer calls its operation in `ops`. On the CPU that is a kernel of Taper's (vectorised, on all
+//! 4. A layer calls its operation in [`ops`]. On the CPU that is a kernel of Taper's (vectorised, on all
 //!    cores) with a backward pass of its own; elsewhere, or where the kernel does not support the
 //!    input, it is made of Candle's operations. Both are tested against each other and PyTorch.
 //! 5. Candle's `backward` calls the backward pass of each recorded operation, in reverse order.
@@ -79,7 +81,7 @@ pub mod error;
 mod image;
 pub mod nn;
 pub mod notebook;
-mod ops;
+pub mod ops;
 pub mod optim;
 pub mod plot;
 pub mod prelude;

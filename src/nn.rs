@@ -42,6 +42,7 @@
 //! | `Description` | names, settings and parts | `describe`, `{:?}`, the value below a cell |
 //! | `SetTraining` | switches each mode | `train`, `eval` |
 //! | `Mover` | moves each tensor once | `to_device` |
+//! | `Converter` | converts each tensor once | `to_dtype` |
 //! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |
 //!
 //! A model's type appears only in the derived methods, which do no more than pass the fields on. The
@@ -52,10 +53,12 @@ mod buffer;
 pub(crate) mod check;
 mod containers;
 mod describe;
+mod evaluating;
 pub(crate) mod files;
 mod init;
 mod layer;
 mod layers;
+mod load;
 mod mode;
 mod parameter;
 mod parameters;
@@ -69,17 +72,27 @@ mod tests;
 mod visitor;
 
 pub(crate) use crate::ops::loss::same_device;
-pub use crate::ops::loss::{bce_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss};
+pub use crate::ops::{
+    AttentionMask, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
+    NLLLoss, Pair, Reduction, SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div,
+    l1_loss, mse_loss, nll_loss, scaled_dot_product_attention, smooth_l1_loss,
+};
 pub use buffer::Buffer;
+pub(crate) use evaluating::evaluating;
 pub use init::Init;
 #[doc(hidden)]
 pub use layer::CopyLayer;
 pub use layer::Layer;
 pub use layers::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Embedding, Flatten,
-    GELU, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d, LazyLinear, Linear, MaxPool2d,
-    ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d,
+    Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer, LSTM, LayerNorm,
+    LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose2d, LazyLinear,
+    LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d, MultiheadAttention,
+    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
+    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample,
 };
+pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;
 pub use parameter::Parameter;
 pub use parameters::Parameters;

@@ -1,42 +1,84 @@
-//! Operations on tensors, each in a file or folder of its own: the function with the checks of its
-//! inputs, the kernel for the CPU, the fallback with Candle's operations, and the test that compares the
+//! Functions on tensors: activations, convolution, pooling, normalisation, losses.
+//!
+//! They have PyTorch's names, those of `torch.nn.functional`, and are the computation behind the layers of
+//! [`nn`](crate::nn). Gradients flow through all of them, on the CPU and on a GPU.
+//!
+//! - Floating-point numbers of 16 bits (`bf16`, `f16`) are computed in `f32` and rounded at the end.
+//!   Integers are refused where a floating-point number is needed.
+//! - The result for an empty batch is empty; the mean of its losses is an error.
+//! - A size that no memory holds is an error.
+//!
+//! # How an operation works
+//!
+//! Each has a file or folder of its own: the function with the checks of its inputs, the kernel for the CPU, the fallback with Candle's operations, and the test that compares the
 //! two.
 //!
 //! The path of the data through an operation, such as [`conv2d`]:
 //!
 //! 1. The function checks the inputs. Errors begin with the name of the caller: the operation, or the
-//!    layer that calls it ([`check`]).
+//!    layer that calls it (`check`).
 //! 2. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
 //!    cores, and the output becomes a node of Candle's graph whose backward pass is a kernel as well
-//!    ([`engine`]).
+//!    (`engine`).
 //! 3. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle its gradients.
 //!
-//! [`sgd_step`] and [`adam_step`] work in place; without a kernel they leave the step to the optimiser.
+//! `step_in_place` changes parameters in their own memory; without a kernel the optimiser computes the
+//! step with Candle's operations.
 
 mod activation;
+mod attention;
+#[cfg(test)]
+mod bad_inputs;
 mod batch_norm;
 pub(crate) mod check;
+mod conv1d;
 mod conv2d;
 mod dropout;
 mod embedding;
 mod engine;
+mod group_norm;
 mod layer_norm;
 mod linear;
 mod lookup;
 pub(crate) mod loss;
+mod one_hot;
 mod optimizer_step;
+mod pair;
 mod pool;
+mod rnn;
 mod softmax;
 #[cfg(test)]
 mod testing;
+mod upsample;
 
-pub(crate) use activation::{gelu, relu, sigmoid, silu, tanh};
+pub use activation::{elu, gelu, leaky_relu, relu, sigmoid, silu, tanh};
+pub use attention::{AttentionMask, scaled_dot_product_attention};
+pub(crate) use attention::{attention, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
-pub(crate) use conv2d::{Conv2dSpec, conv2d};
-pub(crate) use dropout::dropout;
+pub(crate) use conv1d::conv1d;
+pub use conv2d::{Conv2dSpec, conv2d};
+pub(crate) use conv2d::{conv_transpose2d, conv2d_as};
+pub use dropout::dropout;
 pub(crate) use embedding::embedding;
-pub(crate) use layer_norm::layer_norm;
-pub(crate) use linear::linear;
-pub(crate) use optimizer_step::{AdamStep, SgdStep, adam_step, sgd_step};
-pub(crate) use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
-pub(crate) use softmax::softmax;
+pub use group_norm::group_norm;
+pub(crate) use group_norm::group_norm_as;
+pub use layer_norm::{layer_norm, rms_norm};
+pub(crate) use layer_norm::{layer_norm_as, rms_norm_as};
+pub use linear::linear;
+pub(crate) use linear::linear_as;
+pub use loss::{
+    BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, Reduction,
+    SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss, nll_loss,
+    smooth_l1_loss,
+};
+pub use one_hot::one_hot;
+pub(crate) use optimizer_step::{
+    AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel, step_in_place,
+};
+pub use pair::Pair;
+pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
+pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
+pub(crate) use rnn::{Cell, Recurrence, rnn};
+pub(crate) use softmax::softmax_as;
+pub use softmax::{log_softmax, softmax};
+pub(crate) use upsample::{Interpolation, upsample};

@@ -4,15 +4,27 @@
 //! holds the parameters themselves, so it finds them after the model has moved to another device,
 //! and lazy ones once they have values.
 
+//! Parameters can have different settings, in groups: `add_param_group`. A step that fails changes
+//! nothing.
+
+mod adagrad;
 mod adam;
-mod clip;
+mod gradients;
+mod groups;
+mod kept;
+mod rmsprop;
+mod rule;
 mod schedule;
 mod sgd;
 mod state;
+#[cfg(test)]
+mod tests;
 
+pub use adagrad::Adagrad;
 pub use adam::{Adam, AdamW};
-pub use clip::clip_gradients;
-pub use schedule::Schedule;
+pub use gradients::{accumulate_gradients, clip_gradients};
+pub use rmsprop::RMSprop;
+pub use schedule::{LrSchedule, OneCycle, ReduceOnPlateau, Schedule};
 pub use sgd::Sgd;
 
 use candle_core::backprop::GradStore;
@@ -35,10 +47,11 @@ use std::collections::HashMap;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Optimizer: Send {
-    /// Changes each parameter that has a gradient.
+    /// Changes each parameter that has a gradient. If it fails, nothing has changed.
     ///
     /// # Errors
-    /// If no parameter has a gradient, for instance because the gradients are of another model.
+    /// If no parameter has a gradient, for instance because the gradients are of another model; if a
+    /// setting is out of its range, or a gradient does not fit its parameter.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -52,7 +65,7 @@ pub trait Optimizer: Send {
     /// ```
     fn step(&mut self, gradients: &GradStore) -> Result<()>;
 
-    /// Returns the learning rate.
+    /// Returns the learning rate; with several parameter groups, that of the first.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -61,7 +74,7 @@ pub trait Optimizer: Send {
     /// ```
     fn lr(&self) -> f64;
 
-    /// Sets the learning rate of the following steps, as a [`Schedule`] does.
+    /// Sets the learning rate of the following steps, of all parameter groups.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -71,6 +84,33 @@ pub trait Optimizer: Send {
     /// assert_eq!(optimizer.lr(), 0.0005);
     /// ```
     fn set_lr(&mut self, lr: f64);
+
+    /// Returns the learning rate of each parameter group.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let head = Adam::new(vec![], 0.01);
+    /// assert_eq!(Adam::new(vec![], 0.001).add_param_group(head).lrs(), [0.001, 0.01]);
+    /// ```
+    fn lrs(&self) -> Vec<f64> {
+        vec![self.lr()]
+    }
+
+    /// Sets the learning rate of each parameter group, as a [`Schedule`] does.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut optimizer = Adam::new(vec![], 0.001).add_param_group(Adam::new(vec![], 0.01));
+    /// optimizer.set_lrs(&[0.0005, 0.005]);
+    /// assert_eq!(optimizer.lrs(), [0.0005, 0.005]);
+    /// ```
+    fn set_lrs(&mut self, lrs: &[f64]) {
+        if let [lr, ..] = lrs {
+            self.set_lr(*lr);
+        }
+    }
 
     /// Returns the state of the optimiser, by name, for a checkpoint.
     ///
@@ -102,53 +142,126 @@ pub trait Optimizer: Send {
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()>;
 }
 
-/// Prints an optimiser, in `{:?}` and below a cell.
-macro_rules! print_settings {
-    ($optimizer:ident, |$this:ident| $settings:expr) => {
-        impl std::fmt::Debug for $optimizer {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::notebook::Show::show_text(self))
+/// Defines an optimiser: its name, the rule with its defaults, the rule's type, the default weight decay,
+/// and the defaults for the documentation.
+macro_rules! optimizer {
+    ($(#[$doc:meta])* $name:ident, $rule:expr, $type:ty, $decay:literal, $defaults:expr) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name {
+            groups: $crate::optim::groups::Groups<$type>,
+        }
+
+        impl $name {
+            #[doc = concat!("Creates an optimiser for these parameters, with this learning rate; ", $defaults, ".")]
+            ///
+            /// A parameter that occurs twice is updated once in each step.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(seq![LazyLinear::new(1)].parameters(), 0.01);")]
+            /// assert_eq!(optimizer.lr(), 0.01);
+            /// ```
+            pub fn new(parameters: Vec<$crate::nn::Parameter>, lr: f64) -> Self {
+                let kind = stringify!($name);
+                let groups = $crate::optim::groups::Groups::new(kind, parameters, lr, $decay, $rule);
+                Self { groups }
+            }
+
+            /// Sets the weight decay, which pulls the parameters towards 0. From d2l's chapter *Weight Decay*.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.01).weight_decay(0.1);")]
+            /// assert!(optimizer.show_text().contains("weight_decay=0.1"));
+            /// ```
+            pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+                self.groups.first().weight_decay = weight_decay;
+                self
+            }
+
+            /// Restricts weight decay to the parameters with two or more dimensions: weights and kernels,
+            /// not biases and the scales of normalisation layers.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// let net = Linear::new(2, 3)?;
+            /// net.parameter("bias")?.set(&ones(3, &cpu())?)?;
+            #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(net.parameters(), 0.1).weight_decay(0.5).decay_matrices_only();")]
+            /// let y = net.forward(&ones((1, 2), &cpu())?)?; // (1, 3)
+            /// let loss = mse_loss(&y, &y.detach())?; // its gradients are 0
+            /// optimizer.step(&loss.backward()?)?;
+            /// assert_eq!(net.parameter("bias")?.tensor()?.to_vec1::<f32>()?, [1.0, 1.0, 1.0]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn decay_matrices_only(mut self) -> Self {
+                self.groups.first().decay_matrices_only = true;
+                self
+            }
+
+            /// Adds the parameters of another optimiser, with its settings, as a group. Parameters that
+            /// are in both move to the new group. The other methods change the first group.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// let net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?];
+            #[doc = concat!("let output = ", stringify!($name), "::new(net[2].parameters(), 0.1);")]
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(net.parameters(), 0.01).add_param_group(output);")]
+            /// assert_eq!(optimizer.lrs(), [0.01, 0.1]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn add_param_group(mut self, group: Self) -> Self {
+                self.groups.add(group.groups);
+                self
             }
         }
 
-        impl $crate::notebook::Show for $optimizer {
+        impl $crate::optim::Optimizer for $name {
+            fn step(&mut self, gradients: &candle_core::backprop::GradStore) -> Result<()> {
+                self.groups.step(gradients)
+            }
+
+            fn lr(&self) -> f64 {
+                self.groups.lrs()[0]
+            }
+
+            fn set_lr(&mut self, lr: f64) {
+                self.groups.set_lrs(std::iter::repeat(lr));
+            }
+
+            fn lrs(&self) -> Vec<f64> {
+                self.groups.lrs()
+            }
+
+            fn set_lrs(&mut self, lrs: &[f64]) {
+                self.groups.set_lrs(lrs.iter().copied());
+            }
+
+            fn state(&self) -> Result<Vec<(String, Tensor)>> {
+                self.groups.state()
+            }
+
+            fn load_state(&mut self, state: &std::collections::HashMap<String, Tensor>) -> Result<()> {
+                self.groups.load_state(state)
+            }
+        }
+
+        /// Prints the settings of each parameter group.
+        impl $crate::notebook::Show for $name {
             fn show_text(&self) -> String {
-                let $this = self;
-                format!("{}({})", stringify!($optimizer), $settings)
+                self.groups.print()
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.groups.print())
             }
         }
     };
 }
-use print_settings;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::nn::{Layer, Linear, ParametersExt};
-    use crate::tensor::ones;
-    use candle_core::Device;
-
-    #[test]
-    fn the_parameters_of_another_model_are_refused() {
-        let (net, other) = (Linear::new(2, 1).unwrap(), Linear::new(2, 1).unwrap());
-        let loss = net.forward(&ones((1, 2), &Device::Cpu).unwrap()).unwrap();
-        let gradients = loss.sum_all().unwrap().backward().unwrap();
-        let message = Sgd::new(other.parameters(), 0.1)
-            .step(&gradients)
-            .unwrap_err();
-        let message = message.to_string();
-        assert!(message.contains("have no gradients") && message.lines().count() == 2);
-    }
-
-    #[test]
-    fn optimisers_print_their_settings() {
-        assert_eq!(
-            format!("{:?}", Sgd::new(vec![], 0.1).momentum(0.9)),
-            "Sgd(lr=0.1, momentum=0.9, weight_decay=0, nesterov=false)"
-        );
-        assert_eq!(
-            format!("{:?}", AdamW::new(vec![], 0.1)),
-            "AdamW(lr=0.1, betas=(0.9, 0.999), eps=0.00000001, weight_decay=0.01)"
-        );
-    }
-}
+use optimizer;

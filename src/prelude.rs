@@ -8,11 +8,14 @@ pub use crate::bench::{
 };
 pub use crate::compose;
 pub use crate::data::transforms::{
-    CenterCrop, ColorJitter, Compose, Normalize, RandomHorizontalFlip, Resize, ToTensor, Transform,
+    CenterCrop, ColorJitter, Compose, Normalize, RandomCrop, RandomHorizontalFlip, Resize,
+    ToTensor, Transform,
 };
 pub use crate::data::{
-    Batch, Cifar10, DataLoader, DataModule, Dataset, Digits, FashionMnist, ImageDataset,
-    ImageFolder, Leaves, Mnist, Shapes, SyntheticRegression, TensorDataset,
+    Batch, BatchData, BpeTokenizer, CharTokenizer, Cifar10, DataFrame, DataLoader, DataModule,
+    Dataset, Digits, FashionMnist, ImageDataset, ImageFolder, Leaves, ListDataset, Mnist, Sampler,
+    Shapes, StratifiedSampler, Subset, SyntheticRegression, TensorDataset, Vocab, WeightedSampler,
+    k_folds, pad_sequences, random_split,
 };
 pub use crate::device::{
     DeviceExt, GpuInfo, NvidiaSmi, cpu, device, gpu, gpu_info, num_gpus, nvidia_smi, synchronize,
@@ -20,29 +23,43 @@ pub use crate::device::{
 };
 pub use crate::error::Result;
 pub use crate::nn::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv2d, Dropout, Embedding,
-    Flatten, GELU, Init, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv2d,
-    LazyLinear, Linear, MaxPool2d, Mode, Parameter, Parameters, ParametersExt, ReLU, Sequential,
-    SiLU, Sigmoid, Softmax, Summary, Tanh, bce_with_logits, cross_entropy, huber_loss, l1_loss,
-    mse_loss,
+    AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
+    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, Init, LSTM,
+    Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
+    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, LoadOptions,
+    LoadReport, MaxPool2d, Mode, MultiheadAttention, Parameter, Parameters, ParametersExt,
+    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh,
+    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    Upsample, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     LiveDisplay, MimeBundle, Progress, Show, check_interrupt, clear_output, display, display_live,
     interrupted, progress,
 };
-pub use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
+pub use crate::ops::{
+    BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
+    NLLLoss, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d, avg_pool2d,
+    bce_with_logits, conv2d, cross_entropy, dropout, elu, gelu, group_norm, huber_loss, kl_div,
+    l1_loss, layer_norm, leaky_relu, linear, log_softmax, max_pool2d, mse_loss, nll_loss, one_hot,
+    relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, tanh,
+};
+pub use crate::optim::{
+    Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, Schedule, Sgd,
+    accumulate_gradients, clip_gradients,
+};
 pub use crate::plot::{
     Figure, Heatmap, ImageGrid, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram,
     plot, scatter, show_images,
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    TensorExt, arange, eye, full, linspace, manual_seed, normal, ones, rand, randint, randn,
-    randperm, tensor, uniform, zeros,
+    TensorExt, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad, normal, ones,
+    rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::train::{
-    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd, Flow,
-    Gradients, History, Interval, Module, Split, Trainer, accuracy, split_and_load,
+    Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd,
+    FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy,
+    split_and_load,
 };
 pub use candle_core::{D, DType, Device, Error, IndexOp, Module as _, Shape, Tensor, Var};

@@ -1,7 +1,10 @@
 //! Comparisons with PyTorch: `tests/reference/make.py` creates the expected values.
 
+mod cases;
 mod layers;
+mod more_layers;
 mod optimizers;
+mod sequences;
 mod training;
 
 use crate::device::gpu;

@@ -2,7 +2,7 @@
 //!
 //! - A [`Module`] is a model with a loss; [`Classifier`] makes one of any network that returns logits.
 //! - A [`Trainer`] fits a module to a [`DataModule`](crate::data::DataModule), on one device or
-//!   several, and keeps a [`History`]. A [`Callback`] runs between steps and can stop it.
+//!   several, and keeps a [`History`]; it also validates, tests and predicts. A [`Callback`] runs between steps and can stop it; [`EarlyStopping`] does.
 //! - [`split_and_load`] and [`DataParallel`] are the parts for a training loop of your own;
 //!   [`Accuracy`] counts right predictions over several devices.
 
@@ -10,8 +10,11 @@ mod accuracy;
 mod callback;
 mod checkpoint;
 mod classifier;
+mod early_stopping;
+mod evaluate;
 mod fit;
 mod history;
+mod model;
 mod module;
 mod parallel;
 mod recorder;
@@ -20,10 +23,12 @@ mod tests;
 mod trainer;
 
 pub use accuracy::{Accuracy, accuracy};
-pub use callback::{Callback, EarlyStopping, EpochEnd, Flow};
+pub use callback::{Callback, EpochEnd, FitEnd, Flow, Step};
 pub use checkpoint::Checkpoint;
 pub use classifier::Classifier;
+pub use early_stopping::EarlyStopping;
+pub use fit::LrFinder;
 pub use history::{Epoch, History, Interval};
 pub use module::Module;
-pub use parallel::{DataParallel, Gradients, Split, split_and_load};
+pub use parallel::{DataParallel, Gradients, split_and_load};
 pub use trainer::Trainer;

@@ -1,6 +1,7 @@
-//! The derive macro of Taper. Use it through `taper::prelude`.
+//! The derive macros of Taper. Use them through `taper::prelude`.
 
 mod attributes;
+mod batch_data;
 
 use attributes::{Setting, Treatment};
 use proc_macro2::{Span, TokenStream};
@@ -23,6 +24,17 @@ use syn::{Data, DataStruct, DeriveInput, Error, Member, Result, parse_macro_inpu
 pub fn derive_parameters(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     implement(input)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+/// Implements `BatchData` for a struct of tensors and other batches.
+///
+/// `#[batch(shared)]` above a field keeps it whole when the batch is split.
+#[proc_macro_derive(BatchData, attributes(batch))]
+pub fn derive_batch_data(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    batch_data::implement(input)
         .unwrap_or_else(Error::into_compile_error)
         .into()
 }

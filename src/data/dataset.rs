@@ -1,81 +1,9 @@
 //! Data sets: examples by index.
 
+use super::{Batch, BatchData};
 use crate::error;
-use crate::notebook::Show;
-use crate::tensor::moved;
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 use std::sync::Arc;
-
-/// A minibatch of examples: inputs and targets, one of each per example.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let batch = Batch { x: zeros((4, 20), &cpu())?, y: zeros((4, 1), &cpu())? };
-/// assert_eq!(batch.len(), 4);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Batch {
-    /// The inputs: `(batch, …)`.
-    pub x: Tensor,
-    /// The targets: `(batch, …)`; for classes `(batch,)`, as `u32`.
-    pub y: Tensor,
-}
-
-impl Batch {
-    /// Returns the number of examples: the first dimension of the inputs.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let batch = Batch { x: zeros((2, 1, 8, 8), &cpu())?, y: zeros(2, &cpu())? };
-    /// assert_eq!(batch.len(), 2);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn len(&self) -> usize {
-        self.x.dims().first().copied().unwrap_or(0)
-    }
-
-    /// Returns whether there are no examples.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let batch = Batch { x: zeros((0, 3), &cpu())?, y: zeros(0, &cpu())? };
-    /// assert!(batch.is_empty());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the batch on `device`. Tensors that are already there are not copied.
-    ///
-    /// # Errors
-    /// If the device has not enough memory or cannot be reached.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let batch = Batch { x: zeros((2, 3), &cpu())?, y: zeros(2, &cpu())? };
-    /// let device = try_gpu(0);
-    /// assert!(batch.to_device(&device)?.x.device().same_device(&device));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn to_device(&self, device: &Device) -> Result<Batch> {
-        Ok(Batch {
-            x: moved(&self.x, device)?,
-            y: moved(&self.y, device)?,
-        })
-    }
-}
-
-impl Show for Batch {
-    fn show_text(&self) -> String {
-        (&self.x, &self.y).show_text()
-    }
-}
 
 /// Examples that are read by their index, counted from 0.
 ///
@@ -104,7 +32,10 @@ impl Show for Batch {
 /// assert_eq!(batch.y.to_vec2::<f32>()?, [[9.0], [4.0]]);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Dataset: Send + Sync {
+///
+/// Examples that are not two tensors have a type of batches of their own, `impl Dataset<Sentences> for …`;
+/// see [`BatchData`].
+pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// Returns the number of examples.
     ///
     /// ```
@@ -129,7 +60,23 @@ pub trait Dataset: Send + Sync {
     /// assert_eq!(batch.y.to_vec1::<i64>()?, [2, 0]);
     /// # Ok::<(), Error>(())
     /// ```
-    fn get(&self, indices: &[usize]) -> Result<Batch>;
+    fn get(&self, indices: &[usize]) -> Result<B>;
+
+    /// Returns all examples as one batch.
+    ///
+    /// # Errors
+    /// If an example cannot be read, or the memory does not suffice.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = TensorDataset::new(eye(3, &cpu())?, arange(0, 3, &cpu())?)?;
+    /// assert_eq!(data.all()?.x.dims(), [3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn all(&self) -> Result<B> {
+        self.get(&Vec::from_iter(0..self.len()))
+    }
 
     /// Returns whether there are no examples.
     ///
@@ -145,22 +92,22 @@ pub trait Dataset: Send + Sync {
     }
 }
 
-impl<D: Dataset + ?Sized> Dataset for Arc<D> {
+impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Arc<D> {
     fn len(&self) -> usize {
         (**self).len()
     }
 
-    fn get(&self, indices: &[usize]) -> Result<Batch> {
+    fn get(&self, indices: &[usize]) -> Result<B> {
         (**self).get(indices)
     }
 }
 
-impl<D: Dataset + ?Sized> Dataset for Box<D> {
+impl<B: BatchData, D: Dataset<B> + ?Sized> Dataset<B> for Box<D> {
     fn len(&self) -> usize {
         (**self).len()
     }
 
-    fn get(&self, indices: &[usize]) -> Result<Batch> {
+    fn get(&self, indices: &[usize]) -> Result<B> {
         (**self).get(indices)
     }
 }
@@ -211,7 +158,11 @@ impl TensorDataset {
                 "Give both the same first dimension: the number of examples",
             ));
         }
-        Ok(Self { x, y })
+        // Examples are selected from contiguous tensors; a view may not be one.
+        Ok(Self {
+            x: x.contiguous()?,
+            y: y.contiguous()?,
+        })
     }
 }
 
@@ -258,8 +209,19 @@ pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::tensor::{arange, zeros};
+    use candle_core::Device;
 
     const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn views_have_examples_as_well() {
+        let all = arange(0.0, 12.0, &CPU).unwrap().reshape((4, 3)).unwrap();
+        let (x, y) = (all.narrow(1, 0, 2).unwrap(), all.narrow(1, 1, 2).unwrap());
+        let batch = TensorDataset::new(x, y).unwrap().get(&[3, 1]).unwrap();
+        let rows = |t: Tensor| t.to_vec2::<f32>().unwrap();
+        assert_eq!(rows(batch.x), [[9.0, 10.0], [3.0, 4.0]]);
+        assert_eq!(rows(batch.y), [[10.0, 11.0], [4.0, 5.0]]);
+    }
 
     #[test]
     fn rows_are_returned_in_the_order_of_the_indices() {

@@ -1,18 +1,17 @@
 //! Minibatches of a data set.
 
+mod any;
 mod batches;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use any::AnyLoader;
 pub use batches::Batches;
 
-use super::{Batch, Dataset};
-use crate::error;
+use super::{Batch, BatchData, Dataset, Sampler};
 use crate::notebook::Show;
-use crate::tensor::{draw_seed, permutation};
 use candle_core::{Device, Result};
-use plan::Plan;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,17 +33,12 @@ use std::sync::Arc;
 /// }
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone)]
-pub struct DataLoader {
-    dataset: Arc<dyn Dataset>,
-    batch_size: usize,
-    shuffle: bool,
-    drop_last: bool,
-    prefetch: usize,
-    device: Option<Device>,
+pub struct DataLoader<B: BatchData = Batch> {
+    dataset: Arc<dyn Dataset<B>>,
+    any: AnyLoader,
 }
 
-impl DataLoader {
+impl<B: BatchData> DataLoader<B> {
     /// Creates a loader of minibatches with 32 examples in the order of the data set, the last of
     /// which may be smaller. It prepares two batches ahead.
     ///
@@ -55,15 +49,10 @@ impl DataLoader {
     /// assert_eq!(DataLoader::new(data).num_batches(), 3);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn new(dataset: impl Dataset + 'static) -> Self {
-        DataLoader {
-            dataset: Arc::new(dataset),
-            batch_size: 32,
-            shuffle: false,
-            drop_last: false,
-            prefetch: 2,
-            device: None,
-        }
+    pub fn new(dataset: impl Dataset<B> + 'static) -> Self {
+        let dataset: Arc<dyn Dataset<B>> = Arc::new(dataset);
+        let any = AnyLoader::new(dataset.clone());
+        DataLoader { dataset, any }
     }
 
     /// Sets the number of examples in a batch. With 0, iterating over the loader returns an error.
@@ -76,7 +65,7 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn batch_size(mut self, examples: usize) -> Self {
-        self.batch_size = examples;
+        self.any.batch_size = examples;
         self
     }
 
@@ -95,7 +84,15 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn shuffle(mut self, shuffle: bool) -> Self {
-        self.shuffle = shuffle;
+        self.any.shuffle = shuffle;
+        self
+    }
+
+    /// Sets which examples each loop takes, and in which order, instead of all of them.
+    ///
+    /// [`Sampler`] has an example.
+    pub fn sampler(mut self, sampler: impl Sampler + 'static) -> Self {
+        self.any.sampler = Some(Arc::new(sampler));
         self
     }
 
@@ -109,7 +106,7 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn drop_last(mut self, drop_last: bool) -> Self {
-        self.drop_last = drop_last;
+        self.any.drop_last = drop_last;
         self
     }
 
@@ -125,7 +122,7 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.prefetch = batches;
+        self.any.prefetch = batches;
         self
     }
 
@@ -145,7 +142,7 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn to_device(mut self, device: &Device) -> Self {
-        self.device = Some(device.clone());
+        self.any.device = Some(device.clone());
         self
     }
 
@@ -159,12 +156,7 @@ impl DataLoader {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn num_batches(&self) -> usize {
-        let examples = self.dataset.len();
-        match (self.batch_size, self.drop_last) {
-            (0, _) => 0,
-            (size, true) => examples / size,
-            (size, false) => examples.div_ceil(size),
-        }
+        self.any.num_batches()
     }
 
     /// Returns the data set.
@@ -176,93 +168,52 @@ impl DataLoader {
     /// assert_eq!(DataLoader::new(data).dataset().len(), 9);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn dataset(&self) -> &dyn Dataset {
+    pub fn dataset(&self) -> &dyn Dataset<B> {
         &*self.dataset
     }
 
-    /// Refuses settings with which a loop would silently do nothing.
-    fn check(&self) -> Result<()> {
-        let examples = self.dataset.len();
-        if self.batch_size == 0 {
-            return Err(error::argument(
-                "DataLoader",
-                "a batch size of at least 1",
-                0,
-                "Set the number of examples in a batch: .batch_size(32)",
-            ));
-        }
-        if examples == 0 {
-            return Err(error::state(
-                "DataLoader",
-                "the data set is empty",
-                "Give it at least one example",
-            ));
-        }
-        if self.num_batches() == 0 {
-            return Err(error::argument(
-                "DataLoader with drop_last",
-                format_args!("a batch size of at most {examples}, the number of examples"),
-                self.batch_size,
-                "Choose a smaller batch size, or .drop_last(false)",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Prepares one loop. All random values are drawn here, on the thread of the loop.
-    fn plan(&self) -> Result<Plan> {
-        self.check()?;
-        let examples = self.dataset.len();
-        let seed = draw_seed();
-        let order = match self.shuffle {
-            true => permutation(examples),
-            false => (0..examples).collect(),
-        };
-        Ok(Plan {
-            dataset: self.dataset.clone(),
-            order,
-            batch_size: self.batch_size,
-            num_batches: self.num_batches(),
-            seed,
-            device: self.device.clone(),
-        })
+    /// Returns the loader without the type of its batches, for the training loop.
+    pub(crate) fn into_any(self) -> AnyLoader {
+        self.any
     }
 }
 
 /// Iterating by reference keeps the loader for the next loop.
-impl IntoIterator for &DataLoader {
-    type Item = Result<Batch>;
-    type IntoIter = Batches;
+impl<B: BatchData> IntoIterator for &DataLoader<B> {
+    type Item = Result<B>;
+    type IntoIter = Batches<B>;
 
-    fn into_iter(self) -> Batches {
-        Batches::new(self.plan(), self.prefetch)
+    fn into_iter(self) -> Batches<B> {
+        Batches::new(self.any.batches())
     }
 }
 
-impl IntoIterator for DataLoader {
-    type Item = Result<Batch>;
-    type IntoIter = Batches;
+impl<B: BatchData> IntoIterator for DataLoader<B> {
+    type Item = Result<B>;
+    type IntoIter = Batches<B>;
 
-    fn into_iter(self) -> Batches {
+    fn into_iter(self) -> Batches<B> {
         (&self).into_iter()
     }
 }
 
-impl fmt::Debug for DataLoader {
+impl<B: BatchData> Clone for DataLoader<B> {
+    fn clone(&self) -> Self {
+        DataLoader {
+            dataset: self.dataset.clone(),
+            any: self.any.clone(),
+        }
+    }
+}
+
+impl<B: BatchData> fmt::Debug for DataLoader<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.show_text())
     }
 }
 
-impl Show for DataLoader {
+impl<B: BatchData> Show for DataLoader<B> {
     fn show_text(&self) -> String {
-        format!(
-            "DataLoader({} examples, batch_size={}, {} batches{}{})",
-            self.dataset.len(),
-            self.batch_size,
-            self.num_batches(),
-            if self.shuffle { ", shuffle" } else { "" },
-            if self.drop_last { ", drop_last" } else { "" },
-        )
+        self.any.show_text()
     }
 }

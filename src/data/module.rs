@@ -1,6 +1,6 @@
 //! The data of a training.
 
-use super::DataLoader;
+use super::{Batch, BatchData, DataLoader};
 use candle_core::Result;
 
 /// The data of a task, as loaders for training and validation.
@@ -22,7 +22,7 @@ use candle_core::Result;
 /// assert!(Waves.val_dataloader()?.is_none());
 /// # Ok::<(), Error>(())
 /// ```
-pub trait DataModule {
+pub trait DataModule<B: BatchData = Batch> {
     /// Returns the loader for training.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ pub trait DataModule {
     /// assert_eq!(batches.num_batches(), 15);
     /// # Ok::<(), Error>(())
     /// ```
-    fn train_dataloader(&self) -> Result<DataLoader>;
+    fn train_dataloader(&self) -> Result<DataLoader<B>>;
 
     /// Returns the loader for validation; `None` by default.
     ///
@@ -49,8 +49,34 @@ pub trait DataModule {
     /// assert_eq!(batches.map(|loader| loader.num_batches()), Some(4));
     /// # Ok::<(), Error>(())
     /// ```
-    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+    fn val_dataloader(&self) -> Result<Option<DataLoader<B>>> {
         Ok(None)
+    }
+
+    /// Returns the loader for [`Trainer::test`](crate::train::Trainer::test); `None` by default.
+    ///
+    /// # Errors
+    /// If the data cannot be had.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Digits::new().test_dataloader()?.is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn test_dataloader(&self) -> Result<Option<DataLoader<B>>> {
+        Ok(None)
+    }
+}
+
+/// A loader alone is the data of a task without validation, which is tested on the same batches.
+impl<B: BatchData> DataModule<B> for DataLoader<B> {
+    fn train_dataloader(&self) -> Result<DataLoader<B>> {
+        Ok(self.clone())
+    }
+
+    fn test_dataloader(&self) -> Result<Option<DataLoader<B>>> {
+        Ok(Some(self.clone()))
     }
 }
 

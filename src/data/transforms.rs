@@ -1,15 +1,17 @@
 //! Transforms: the steps from an image to the input of a model.
 //!
 //! An image begins as `(height, width, 3)` of `u8`, as in its file; in a grey data set in memory
-//! it has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomHorizontalFlip`] and
-//! [`ColorJitter`] return such an image again, [`ToTensor`] makes it `(channels, height, width)` of
+//! it has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomCrop`],
+//! [`RandomHorizontalFlip`] and [`ColorJitter`] return such an image again, [`ToTensor`] makes it `(channels, height, width)` of
 //! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) chains several.
 
 mod color;
 mod geometry;
+mod random_crop;
 
 pub use color::{ColorJitter, Normalize, ToTensor};
 pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
+pub use random_crop::RandomCrop;
 
 use crate::error;
 use candle_core::{DType, Device, Result, Tensor};

@@ -1,5 +1,6 @@
 //! The checks of [`ops::check`] with a layer's description at the beginning of the message.
 
+use crate::error::explain;
 use crate::nn::Parameters;
 use crate::ops::check;
 use candle_core::{Error, Result, Tensor};
@@ -24,4 +25,20 @@ pub(crate) fn refused(layer: &dyn Parameters, x: &Tensor, expected: impl fmt::Di
 /// Checks that sizes are at least 1.
 pub(crate) fn positive(layer: &str, sizes: &[(&str, usize)]) -> Result<()> {
     check::positive(&layer, sizes)
+}
+
+/// Checks that an input is a batch of sequences, and returns its dimensions.
+pub(crate) fn sequences(layer: &dyn Parameters, x: &Tensor) -> Result<(usize, usize, usize)> {
+    check::sequences(&name(layer), x)
+}
+
+/// Checks that a setting is a probability.
+pub(crate) fn probability(layer: &str, setting: &str, p: f64) -> Result<()> {
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(()),
+        false => Err(explain(
+            format!("{layer}: {setting} is {p}, which is not a probability"),
+            format!("Choose {setting} from 0 (drops nothing) to 1 (drops everything)"),
+        )),
+    }
 }

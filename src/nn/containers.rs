@@ -3,6 +3,7 @@
 
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Buffer, Mode, Parameter, Parameters, visit_field};
+use crate::ops::Pair;
 use candle_core::{DType, Device, Result, Shape};
 use std::marker::PhantomData;
 use std::path::PathBuf;
@@ -79,6 +80,7 @@ plain_data!(
     Device,
     DType,
     Shape,
+    Pair,
     f32,
     f64,
     i8,

@@ -1,8 +1,8 @@
 //! Parameters in safetensors files, written and loaded completely or not at all.
 
 use crate::error::explain;
-use crate::nn::StateEntry;
-use candle_core::{Device, Result, Tensor, safetensors};
+use crate::nn::{LoadOptions, LoadReport, StateEntry};
+use candle_core::{Device, Error, Result, Tensor, safetensors};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
@@ -48,15 +48,22 @@ pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tenso
     })
 }
 
-/// Reads the tensors of a file, and checks that they are those of the model.
-pub(super) fn load_for(
+/// Loads a file into the model, as far as the options allow.
+pub(super) fn load_into(
     path: &Path,
     device: &Device,
     model: &[StateEntry],
-) -> Result<HashMap<String, Tensor>> {
-    let values = load(path, device)?;
-    check(path, model, &values)?;
-    Ok(values)
+    options: LoadOptions,
+) -> Result<(HashMap<String, Tensor>, LoadReport)> {
+    let mut values = load(path, device)?;
+    if options.convert {
+        convert(model, &mut values)?;
+    }
+    let report = LoadReport::of(model, &values)?;
+    match report.is_complete() || options.partial && !report.loaded.is_empty() {
+        true => Ok((values, report)),
+        false => Err(refused(path, &report)),
+    }
 }
 
 /// Refuses values that are not exactly those of the model.
@@ -65,50 +72,73 @@ pub(crate) fn check(
     model: &[StateEntry],
     values: &HashMap<String, Tensor>,
 ) -> Result<()> {
-    let mut wrong = Vec::new();
-    for StateEntry {
-        name, parameter, ..
-    } in model
-    {
-        let Some(value) = values.get(name) else {
-            wrong.push(format!("missing {name}"));
-            continue;
-        };
-        if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(value)) {
-            wrong.push(format!("{name} is {refusal}"));
-        }
+    let report = LoadReport::of(model, values)?;
+    match report.is_complete() {
+        true => Ok(()),
+        false => Err(refused(path, &report)),
     }
-    let known = |name: &String| model.iter().any(|entry| entry.name == *name);
-    // Candle's batch normalisation does not count its batches; PyTorch's does.
-    let uncounted = |name: &String| {
-        let layer = name.strip_suffix("num_batches_tracked");
-        layer.is_some_and(|layer| known(&format!("{layer}running_mean")))
-    };
-    let extra = values
-        .keys()
-        .filter(|name| !known(name) && !uncounted(name));
-    let mut extra: Vec<_> = extra.collect();
-    extra.sort();
-    wrong.extend(extra.into_iter().map(|name| format!("extra {name}")));
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    Err(explain(
-        format!(
-            "{} does not fit this model: {}",
-            path.display(),
-            wrong.join(", ")
-        ),
-        "Load it into the model that it was saved from; nothing was changed",
-    ))
 }
 
-/// Sets the model to values that [`check`] has accepted.
+/// Sets what fits of the model to its values.
 pub(crate) fn assign(model: &[StateEntry], values: &HashMap<String, Tensor>) -> Result<()> {
-    model
-        .iter()
-        .try_for_each(|entry| entry.parameter.set(&values[&entry.name]))
+    model.iter().try_for_each(|entry| {
+        let value = value_of(entry, values).filter(|value| refusal(entry, value).is_none());
+        value.map_or(Ok(()), |value| entry.parameter.set(value))
+    })
 }
+
+/// Converts floating-point values to the types of the model.
+fn convert(model: &[StateEntry], values: &mut HashMap<String, Tensor>) -> Result<()> {
+    for entry in model {
+        let Some(dtype) = entry.parameter.spec().map(|spec| spec.dtype()) else {
+            continue;
+        };
+        for name in names(entry) {
+            if let Some(value) = values.get_mut(name)
+                && value.dtype().is_float()
+                && dtype.is_float()
+            {
+                *value = value.to_dtype(dtype)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the value of a tensor, which may have the name of any of its places in the model.
+fn value_of<'a>(entry: &StateEntry, values: &'a HashMap<String, Tensor>) -> Option<&'a Tensor> {
+    names(entry).find_map(|name| values.get(name))
+}
+
+fn names(entry: &StateEntry) -> impl Iterator<Item = &String> {
+    std::iter::once(&entry.name).chain(&entry.aliases)
+}
+
+fn refusal(entry: &StateEntry, value: &Tensor) -> Option<String> {
+    entry.parameter.spec()?.refusal(value)
+}
+
+fn refused(path: &Path, report: &LoadReport) -> Error {
+    let wrong = report.missing.iter().map(|name| format!("missing {name}"));
+    let wrong = wrong.chain(report.mismatched.iter().cloned());
+    let extra = report.unexpected.iter();
+    let wrong: Vec<String> = wrong
+        .chain(extra.map(|name| format!("extra {name}")))
+        .collect();
+    // All names of a large model would hide the rest of the message.
+    let more = match wrong.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let wrong = wrong[..wrong.len().min(MOST_NAMES)].join(", ");
+    explain(
+        format!("{} does not fit this model: {wrong}{more}", path.display()),
+        "Load it into the model that it was saved from, or parts of it with load_parameters_with; nothing was changed",
+    )
+}
+
+/// The most names in an error.
+const MOST_NAMES: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -148,7 +178,7 @@ mod tests {
             .unwrap();
         let mut net = Linear::new(3, 2).unwrap();
         let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();
-        let wrong = "missing weight, missing bias, extra 0.bias, extra 0.weight";
+        let wrong = "missing weight, missing bias, extra 0.bias, extra 0.weight\nLoad it";
         assert!(message.contains(wrong), "{message}");
         let mut net = crate::seq![Linear::without_bias(4, 2).unwrap()];
         let message = net.load_parameters(&path, &CPU).unwrap_err().to_string();

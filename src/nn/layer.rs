@@ -5,7 +5,7 @@ use crate::nn::parameters::print_as_described;
 use crate::nn::visitor::{Visitor, VisitorMut};
 use candle_core::{Result, Tensor};
 
-/// A model that maps one tensor to one tensor.
+/// A model that maps an input to an output: one tensor to one tensor, unless its type says otherwise.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -25,7 +25,29 @@ use candle_core::{Result, Tensor};
 /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 6.0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Layer: Parameters + CopyLayer + Send + Sync {
+///
+/// A model of several inputs, or of several outputs, names their types: `impl Layer<(Tensor, Tensor)>`
+/// takes a pair, `impl Layer<Tensor, (Tensor, Tensor)>` returns one.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(Parameters)]
+/// struct Distance { embedding: Embedding }
+///
+/// impl Layer<(Tensor, Tensor)> for Distance {
+///     fn forward(&self, (a, b): &(Tensor, Tensor)) -> Result<Tensor> {
+///         let difference = (self.embedding.forward(a)? - self.embedding.forward(b)?)?;
+///         difference.sqr()?.sum(D::Minus1) // (batch,)
+///     }
+/// }
+///
+/// let distance = Distance { embedding: Embedding::new(10, 4)? };
+/// let a = tensor(&[1, 7], &cpu())?;
+/// assert_eq!(distance.forward(&(a.clone(), a))?.to_vec1::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Layer<X = Tensor, Y = Tensor>: Parameters + CopyLayer<X, Y> + Send + Sync {
     /// Computes the layer's output. Each layer documents the shapes of its input and output.
     ///
     /// # Errors
@@ -38,7 +60,7 @@ pub trait Layer: Parameters + CopyLayer + Send + Sync {
     /// let y = layer.forward(&zeros((2, 3), &cpu())?)?; // (2, 3)
     /// # Ok::<(), Error>(())
     /// ```
-    fn forward(&self, input: &Tensor) -> Result<Tensor>;
+    fn forward(&self, input: &X) -> Result<Y>;
 }
 
 impl Layer for Box<dyn Layer> {
@@ -63,12 +85,12 @@ impl Parameters for Box<dyn Layer> {
 
 /// [`Parameters::shallow_copy`] for a layer whose type is not known. Every layer has it.
 #[doc(hidden)]
-pub trait CopyLayer {
-    fn copy_layer(&self) -> Box<dyn Layer>;
+pub trait CopyLayer<X = Tensor, Y = Tensor> {
+    fn copy_layer(&self) -> Box<dyn Layer<X, Y>>;
 }
 
-impl<L: Layer + 'static> CopyLayer for L {
-    fn copy_layer(&self) -> Box<dyn Layer> {
+impl<X, Y, L: Layer<X, Y> + 'static> CopyLayer<X, Y> for L {
+    fn copy_layer(&self) -> Box<dyn Layer<X, Y>> {
         Box::new(self.shallow_copy())
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::explain;
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
-use crate::tensor::{TensorExt, moved};
+use crate::tensor::{TensorExt, moved, recorded};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -110,14 +110,17 @@ impl Parameter {
         values: impl FnOnce(&Device) -> Result<Tensor>,
     ) -> Result<()> {
         let mut state = self.write();
-        if let State::Lazy { device, .. } = &*state {
-            let values = values(device.as_ref().unwrap_or(default))?;
+        if let State::Lazy { device, spec } = &*state {
+            let mut values = values(device.as_ref().unwrap_or(default))?;
+            if let Some(spec) = spec {
+                values = values.to_dtype(spec.dtype())?;
+            }
             *state = State::Ready(variable(&values)?);
         }
         Ok(())
     }
 
-    /// Returns the values as a tensor to compute with; gradients flow back to it.
+    /// Returns the values as a tensor to compute with; gradients flow back to it outside of `no_grad`.
     ///
     /// # Errors
     /// If the parameter is lazy and has no values yet.
@@ -131,7 +134,7 @@ impl Parameter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn tensor(&self) -> Result<Tensor> {
-        self.var().map(|var| var.as_tensor().clone())
+        self.var().map(recorded)
     }
 
     /// Returns the Candle variable that holds the values, for Candle's own optimisers. After the model
@@ -296,11 +299,18 @@ impl Parameter {
         Arc::ptr_eq(&self.state, &other.state) || ids() == Some(true)
     }
 
-    /// Converts the values to another type, for tests in double precision.
-    #[cfg(test)]
+    /// Converts floating-point values to another type, or sets the type that they will have.
     pub(crate) fn convert(&self, dtype: DType) -> Result<()> {
-        let converted = variable(&self.tensor()?.to_dtype(dtype)?)?;
-        *self.write() = State::Ready(converted);
+        let mut state = self.write();
+        match &mut *state {
+            State::Ready(var) if var.dtype().is_float() => {
+                *var = variable(&var.to_dtype(dtype)?)?;
+            }
+            State::Lazy {
+                spec: Some(spec), ..
+            } if spec.dtype().is_float() => *spec = spec.with_dtype(dtype),
+            _ => {}
+        }
         Ok(())
     }
 
@@ -350,50 +360,4 @@ impl Show for Parameter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tensor::{full, zeros};
-
-    const CPU: Device = Device::Cpu;
-
-    #[test]
-    fn it_owns_its_memory_and_its_clones_share_it() {
-        let values = zeros(2, &CPU).unwrap();
-        let parameter = Parameter::new(&values).unwrap();
-        let other = Parameter::new(&parameter.tensor().unwrap()).unwrap();
-        let clone = parameter.clone();
-        parameter.set(&full(2, 1.0, &CPU).unwrap()).unwrap();
-
-        let elements = |t: &Tensor| t.to_vec1::<f32>().unwrap();
-        assert_eq!(elements(&clone.tensor().unwrap()), [1.0, 1.0]);
-        assert_eq!(elements(&other.tensor().unwrap()), [0.0, 0.0]);
-        assert_eq!(elements(&values), [0.0, 0.0]);
-    }
-
-    #[test]
-    fn it_can_be_set_from_its_own_values() {
-        let parameter = Parameter::new(&full(2, 3.0, &CPU).unwrap()).unwrap();
-        let own = parameter.tensor().unwrap();
-        parameter.set(&own).unwrap();
-        assert!(own.shares_storage_with(&parameter.tensor().unwrap()));
-        let message = parameter.set(&zeros(3, &CPU).unwrap()).unwrap_err();
-        let message = message.to_string();
-        assert!(message.starts_with("a parameter of [2] f32 cannot hold [3] f32\n"));
-    }
-
-    #[test]
-    fn a_lazy_one_waits_for_its_first_values() {
-        let parameter = Parameter::lazy();
-        assert_eq!(parameter.show_text(), "Parameter without values yet");
-        let message = parameter.device().unwrap_err().to_string();
-        assert_eq!(message.lines().count(), 2, "{message}");
-        assert!(parameter.planned_device().is_none());
-        parameter.move_to(&CPU).unwrap();
-        assert!(parameter.planned_device().unwrap().is_cpu());
-        parameter.set(&zeros(2, &CPU).unwrap()).unwrap();
-        parameter.init(&CPU, |_| panic!("it has values")).unwrap();
-        assert_eq!(parameter.dtype().unwrap(), DType::F32);
-        let text = "Parameter containing:\n[0., 0.]\nTensor[[2], f32, cpu]";
-        assert_eq!(parameter.show_text(), text);
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Mode, describe, placement};
-use candle_core::{Device, Result};
+use candle_core::{DType, Device, Result};
 
 /// A model, a layer, or a part of one: anything whose parameters can be found.
 ///
@@ -110,6 +110,28 @@ pub trait Parameters {
     // method of the tensor in a `Var`.
     fn to_device(&mut self, device: &Device) -> Result<()> {
         self.visit_mut(&mut *placement::mover(device))
+    }
+
+    /// Converts every parameter and buffer of a floating-point type to another one, in place: `f64` for more
+    /// digits, `bf16` or `f16` for half the memory. Lazy ones will be created in it.
+    ///
+    /// Call it before the optimiser is created, whose state has the type of the parameters.
+    ///
+    /// # Errors
+    /// If `dtype` is not `f32`, `f64`, `bf16` or `f16`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(3, 2)?, LazyBatchNorm1d::new()];
+    /// net.to_dtype(DType::F64)?;
+    /// let y = net.forward(&ones((4, 3), &cpu())?.to_dtype(DType::F64)?)?; // (4, 2)
+    /// assert_eq!(y.dtype(), DType::F64);
+    /// assert!(net.to_dtype(DType::I64).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn to_dtype(&mut self, dtype: DType) -> Result<()> {
+        self.visit_mut(&mut *placement::converter(dtype)?)
     }
 
     /// Switches every [`Mode`] in the model.

@@ -2,7 +2,8 @@
 
 use crate::error::explain;
 use crate::nn::{
-    Init, Layer, Parameter, Parameters, StateEntry, Summary, files, placement, state, state_of,
+    Init, Layer, LoadOptions, LoadReport, Parameter, Parameters, StateEntry, Summary, files,
+    placement, state, state_of,
 };
 use candle_core::{Device, Result, Tensor};
 use std::path::Path;
@@ -206,9 +207,38 @@ pub trait ParametersExt {
     where
         Self: Parameters,
     {
-        let values = files::load_for(path.as_ref(), device, &state_of(self))?;
+        self.load_parameters_with(path, device, LoadOptions::new())?;
+        Ok(())
+    }
+
+    /// Loads parameters and buffers as [`load_parameters`](Self::load_parameters) does, as far as the options
+    /// allow, and returns what was loaded and what was not. [`LoadOptions`] has an example.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged, or does not fit the model as the options ask. The model is then
+    /// unchanged.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = Linear::new(3, 2)?;
+    /// let options = LoadOptions::new().partial();
+    /// assert!(net.load_parameters_with("missing.safetensors", &cpu(), options).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn load_parameters_with(
+        &mut self,
+        path: impl AsRef<Path>,
+        device: &Device,
+        options: LoadOptions,
+    ) -> Result<LoadReport>
+    where
+        Self: Parameters,
+    {
+        let (values, report) = files::load_into(path.as_ref(), device, &state_of(self), options)?;
         self.to_device(device)?;
-        files::assign(&state_of(self), &values)
+        files::assign(&state_of(self), &values)?;
+        Ok(report)
     }
 
     /// Returns a table of the layers that an input of this shape passes, with the shape of each output

@@ -1,9 +1,10 @@
 //! Models moved to a device, and copied there.
 
+use crate::error;
 use crate::nn::Parameter;
 use crate::nn::visitor::VisitorMut;
 use crate::tensor::TensorExt;
-use candle_core::{Device, Result, Tensor, TensorId, Var};
+use candle_core::{DType, Device, Result, Tensor, TensorId, Var};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -27,6 +28,47 @@ pub(super) fn copier(device: &Device) -> Box<dyn VisitorMut> {
         parameters: HashMap::new(),
         tensors: HashMap::new(),
     })
+}
+
+/// Returns a visitor that converts floating-point values to another type.
+pub(super) fn converter(dtype: DType) -> Result<Box<dyn VisitorMut>> {
+    match dtype {
+        DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Ok(Box::new(Converter {
+            dtype,
+            tensors: HashMap::new(),
+        })),
+        other => Err(error::dtype(
+            "to_dtype of a model",
+            "f32, f64, bf16 or f16",
+            other,
+            "Layers compute with floating-point numbers: choose one of these types",
+        )),
+    }
+}
+
+/// Converts tensors, each once: what a model shares stays shared.
+struct Converter {
+    dtype: DType,
+    tensors: HashMap<TensorId, Tensor>,
+}
+
+impl VisitorMut for Converter {
+    fn parameter(&mut self, parameter: &mut Parameter) -> Result<()> {
+        parameter.convert(self.dtype)
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        if !tensor.dtype().is_float() || tensor.dtype() == self.dtype {
+            return Ok(tensor.clone());
+        }
+        once(&mut self.tensors, tensor.id(), || {
+            let converted = tensor.detach().to_dtype(self.dtype)?;
+            match tensor.is_variable() {
+                true => Ok(Var::from_tensor(&converted)?.as_tensor().clone()),
+                false => Ok(converted),
+            }
+        })
+    }
 }
 
 /// Moves tensors, each once: what a model shares stays shared.

@@ -37,6 +37,16 @@ impl Spec {
             .then(|| format!("{} instead of {}", dtype.as_str(), self.dtype.as_str()))
     }
 
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Returns the spec of values of another type.
+    pub(super) fn with_dtype(&self, dtype: DType) -> Self {
+        let sizes = self.sizes.clone();
+        Self { sizes, dtype }
+    }
+
     /// Returns the size of a dimension, if it is known.
     pub(super) fn size(&self, dim: usize) -> Option<usize> {
         self.sizes.get(dim).copied().flatten()

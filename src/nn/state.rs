@@ -7,6 +7,8 @@ use crate::nn::{Buffer, Parameter, Parameters};
 #[derive(Clone)]
 pub(crate) struct StateEntry {
     pub(crate) name: String,
+    /// Further names of a tied parameter.
+    pub(crate) aliases: Vec<String>,
     pub(crate) parameter: Parameter,
     /// Whether an optimiser changes it; a [`Buffer`] is changed by its layer.
     pub(crate) trained: bool,
@@ -55,14 +57,18 @@ impl Visitor for State {
 }
 
 impl State {
-    /// Lists a parameter, unless it is listed already under another name.
+    /// Lists a parameter, or its name if it is listed already under another one.
     fn add(&mut self, parameter: &Parameter, trained: bool) {
-        if !self.found.iter().any(|e| e.parameter.is_same(parameter)) {
-            self.found.push(StateEntry {
-                name: self.path.join("."),
+        let name = self.path.join(".");
+        let mut found = self.found.iter_mut();
+        match found.find(|entry| entry.parameter.is_same(parameter)) {
+            Some(entry) => entry.aliases.push(name),
+            None => self.found.push(StateEntry {
+                name,
+                aliases: Vec::new(),
                 parameter: parameter.clone(),
                 trained,
-            });
+            }),
         }
     }
 }

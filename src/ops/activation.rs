@@ -1,5 +1,6 @@
 //! Activation functions: applied to each element.
 
+use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -11,35 +12,137 @@ use std::mem::MaybeUninit;
 const CHUNK: usize = 1 << 14;
 
 /// Returns `max(x, 0)`, with the gradient 0 at 0. NaN stays NaN.
-pub(crate) fn relu(x: &Tensor) -> Result<Tensor> {
-    apply(x, Relu, relu_with_candle)
+///
+/// Candle's own `x.relu()` has the gradient 1 at 0 and turns NaN into 0.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = relu(&tensor(&[-2.0, 3.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [0.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn relu(x: &Tensor) -> Result<Tensor> {
+    apply("relu", x, Relu, relu_with_candle)
 }
 
-/// Returns `1 / (1 + exp(-x))`.
-pub(crate) fn sigmoid(x: &Tensor) -> Result<Tensor> {
-    apply(x, Sigmoid, candle_nn::ops::sigmoid)
+/// Returns `1 / (1 + exp(-x))`, from 0 to 1.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(sigmoid(&tensor(0.0, &cpu())?)?.to_scalar::<f32>()?, 0.5);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn sigmoid(x: &Tensor) -> Result<Tensor> {
+    apply("sigmoid", x, Sigmoid, candle_nn::ops::sigmoid)
 }
 
-/// Returns the hyperbolic tangent.
-pub(crate) fn tanh(x: &Tensor) -> Result<Tensor> {
-    apply(x, Tanh, Tensor::tanh)
+/// Returns the hyperbolic tangent, from -1 to 1.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(tanh(&tensor(0.0, &cpu())?)?.to_scalar::<f32>()?, 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn tanh(x: &Tensor) -> Result<Tensor> {
+    apply("tanh", x, Tanh, Tensor::tanh)
 }
 
-/// Returns `x` times the cumulative distribution function of the normal distribution at `x`.
-pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
-    apply(x, Gelu, gelu_with_candle)
+/// Returns `x` times the probability that a standard normal variable is less than `x`. From Hendrycks
+/// and Gimpel, 2016.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = gelu(&tensor(&[0.0, 10.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [0.0, 10.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn gelu(x: &Tensor) -> Result<Tensor> {
+    apply("gelu", x, Gelu, gelu_with_candle)
 }
 
-/// Returns `x · sigmoid(x)`.
-pub(crate) fn silu(x: &Tensor) -> Result<Tensor> {
-    apply(x, Silu, Tensor::silu)
+/// Returns `x · sigmoid(x)`, also called Swish.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// assert_eq!(silu(&tensor(0.0, &cpu())?)?.to_scalar::<f32>()?, 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn silu(x: &Tensor) -> Result<Tensor> {
+    apply("silu", x, Silu, Tensor::silu)
+}
+
+/// Returns `x` where it is positive, and `negative_slope · x` elsewhere; 0.01 is a common slope.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = leaky_relu(&tensor(&[-2.0, 3.0], &cpu())?, 0.5)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [-1.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn leaky_relu(x: &Tensor, negative_slope: f64) -> Result<Tensor> {
+    apply("leaky_relu", x, LeakyRelu(negative_slope), |x| {
+        (x.gt(0.0)?).where_cond(x, &(x * negative_slope)?)
+    })
+}
+
+/// Returns `x` where it is positive, and `alpha · (exp(x) - 1)` elsewhere; 1 is a common `alpha`. From
+/// Clevert et al., 2015.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = elu(&tensor(&[-100.0, 3.0], &cpu())?, 1.0)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [-1.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn elu(x: &Tensor, alpha: f64) -> Result<Tensor> {
+    apply("elu", x, Elu(alpha), |x| {
+        // The exponential of a large `x` would be infinite, and its gradient NaN.
+        let negative = x.minimum(&x.zeros_like()?)?;
+        (x.gt(0.0)?).where_cond(x, &((negative.exp()? - 1.0)? * alpha)?)
+    })
 }
 
 fn apply(
+    name: &str,
     x: &Tensor,
     function: impl Differentiable,
-    with_candle: fn(&Tensor) -> Result<Tensor>,
+    with_candle: impl Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
+    check::floating(&name, x)?;
+    if x.elem_count() == 0 {
+        return Ok(x.clone());
+    }
+    if check::is_half(x) {
+        return check::in_single([x], |[x]| apply(name, &x, function, with_candle));
+    }
     match has_kernel(&[x]) {
         true => dispatch_dtype!(x, forward(x, function)),
         false => with_candle(x),
@@ -147,6 +250,48 @@ impl Differentiable for Silu {
     }
 }
 
+#[derive(Clone, Copy)]
+struct LeakyRelu(f64);
+
+impl Differentiable for LeakyRelu {
+    const FROM_INPUT: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element>(self, x: T) -> T {
+        if x > T::ZERO { x } else { x * T::of(self.0) }
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element>(self, x: T) -> T {
+        if x > T::ZERO { T::ONE } else { T::of(self.0) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Elu(f64);
+
+impl Differentiable for Elu {
+    const FROM_INPUT: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element>(self, x: T) -> T {
+        if x > T::ZERO {
+            x
+        } else {
+            x.exp_m1() * T::of(self.0)
+        }
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element>(self, x: T) -> T {
+        if x > T::ZERO {
+            T::ONE
+        } else {
+            x.exp() * T::of(self.0)
+        }
+    }
+}
+
 fn forward<T: Element>(x: &Tensor, function: impl Differentiable) -> Result<Tensor> {
     let input = x.contiguous()?;
     let view = CpuView::of(&input)?;
@@ -219,62 +364,4 @@ multiversion! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ops::testing::{Operation, compare};
-    use crate::tensor::{randn, tensor};
-    use candle_core::{Device, Var};
-
-    type Function = fn(&Tensor) -> Result<Tensor>;
-
-    /// Values and derivatives at ±1.5, against the formulas in double precision.
-    #[test]
-    fn values_and_gradients_are_right() {
-        let s = |x: f64| 1.0 / (1.0 + (-x).exp());
-        let check = |name: &str,
-                     function: Function,
-                     value: &dyn Fn(f64) -> f64,
-                     derivative: &dyn Fn(f64) -> f64| {
-            let x = tensor(&[-1.5, 1.5], &Device::Cpu).unwrap();
-            let x = Var::from_tensor(&x).unwrap();
-            let y = function(&x).unwrap();
-            let gradients = y.sum_all().unwrap().backward().unwrap();
-            let gradient = gradients.get(&x).unwrap().to_vec1::<f32>().unwrap();
-            let y = y.to_vec1::<f32>().unwrap();
-            for (i, x) in [-1.5, 1.5].into_iter().enumerate() {
-                assert!((y[i] as f64 - value(x)).abs() < 1e-6, "{name} at {x}");
-                assert!(
-                    (gradient[i] as f64 - derivative(x)).abs() < 1e-6,
-                    "{name} at {x}"
-                );
-            }
-        };
-        check("relu", relu, &|x| x.max(0.0), &|x| {
-            if x > 0.0 { 1.0 } else { 0.0 }
-        });
-        check("sigmoid", sigmoid, &s, &|x| s(x) * (1.0 - s(x)));
-        check("tanh", tanh, &f64::tanh, &|x| 1.0 - x.tanh().powi(2));
-        check("silu", silu, &|x| x * s(x), &|x| {
-            s(x) * (1.0 + x * (1.0 - s(x)))
-        });
-    }
-
-    #[test]
-    fn the_kernels_agree_with_candle() {
-        let functions: [(&str, Function, Function); 5] = [
-            ("relu", relu, relu_with_candle),
-            ("sigmoid", sigmoid, candle_nn::ops::sigmoid),
-            ("tanh", tanh, Tensor::tanh),
-            ("gelu", gelu, gelu_with_candle),
-            ("silu", silu, Tensor::silu),
-        ];
-        for (name, kernel, candle) in functions {
-            compare(name, 20, |case| {
-                let shape = (case.between(1, 90), case.between(1, 800));
-                let inputs = vec![case.input(randn(shape, &Device::Cpu))];
-                let of = |function: Function| -> Operation { Box::new(move |x| function(&x[0])) };
-                Some((inputs, of(kernel), of(candle)))
-            });
-        }
-    }
-}
+mod tests;

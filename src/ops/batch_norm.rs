@@ -3,11 +3,13 @@
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
+use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, sum, vec_by_chunks};
-use candle_core::{Result, Tensor};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// The least elements of a channel in one example for which the kernel is used; with fewer, Candle's
 /// operations are as fast.
@@ -56,10 +58,33 @@ pub(crate) fn batch_norm(
         }
         _ => {}
     }
+    if check::is_half(x) {
+        return in_single(caller, x, weight, bias, statistics, eps);
+    }
     match suits_kernel(x, weight, bias, statistics) {
         true => dispatch_dtype!(x, forward(x, weight, bias, statistics, eps)),
         false => batch_norm_with_candle(x, weight, bias, statistics, eps),
     }
+}
+
+/// Computes in `f32`: sums of 16 bits lose their digits. The statistics keep `f32`.
+fn in_single(
+    caller: &dyn Display,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
+    statistics: Option<(&Tensor, &Tensor)>,
+    eps: f64,
+) -> Result<BatchNormOutput> {
+    let single = |tensor: &Tensor| tensor.to_dtype(DType::F32);
+    let given = statistics
+        .map(|(mean, var)| Ok::<_, Error>((single(mean)?, single(var)?)))
+        .transpose()?;
+    let given = given.as_ref().map(|(mean, var)| (mean, var));
+    let (weight, bias) = (single(weight)?, single(bias)?);
+    let mut output = batch_norm(caller, &single(x)?, &weight, &bias, given, eps)?;
+    output.y = output.y.to_dtype(x.dtype())?;
+    Ok(output)
 }
 
 fn suits_kernel(
@@ -86,16 +111,23 @@ fn batch_norm_with_candle(
     let shape = (1, weight.elem_count(), 1);
     let dims = x.dims();
     let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, channels, area)
-    let (mean, var) = match statistics {
-        Some((mean, var)) => (mean.reshape(shape)?, var.reshape(shape)?),
+    let (centred, mean, var) = match statistics {
+        Some((mean, var)) => {
+            let (mean, var) = (mean.reshape(shape)?, var.reshape(shape)?);
+            (x.broadcast_sub(&mean)?, mean, var)
+        }
         None => {
-            let mean = channel_means(&x)?; // (1, channels, 1)
-            let var = channel_means(&x.broadcast_sub(&mean)?.sqr()?)?;
-            (mean, var)
+            // The mean of the deviations is what rounding took from a large mean.
+            let mean = channel_means(&x.detach())?; // (1, channels, 1)
+            let near = x.broadcast_sub(&mean)?;
+            let rest = channel_means(&near)?;
+            let centred = near.broadcast_sub(&rest)?;
+            let var = channel_means(&centred.sqr()?)?;
+            (centred, (mean + rest)?, var)
         }
     };
     let scale = (weight.reshape(shape)? / (&var + eps)?.sqrt()?)?;
-    let y = x.broadcast_sub(&mean)?.broadcast_mul(&scale)?;
+    let y = centred.broadcast_mul(&scale)?;
     Ok(BatchNormOutput {
         y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
         mean: mean.flatten_all()?.detach(),
@@ -117,8 +149,11 @@ fn forward<T: Element>(
 ) -> Result<BatchNormOutput> {
     let input = x.contiguous()?;
     let layout = Layout::of(&input)?;
-    let (mean, var) = match statistics {
-        Some((mean, var)) => (mean.to_vec1::<T>()?, var.to_vec1::<T>()?),
+    let (mean, var): (Vec<[T; 2]>, Vec<T>) = match statistics {
+        Some((mean, var)) => {
+            let mean = mean.to_vec1::<T>()?.into_iter();
+            (mean.map(|mean| [mean, T::ZERO]).collect(), var.to_vec1()?)
+        }
         None => {
             let view = CpuView::of(&input)?;
             let x = view.as_slice::<T>()?;
@@ -133,13 +168,17 @@ fn forward<T: Element>(
     let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
     let y = {
         let view = CpuView::of(&input)?;
-        layout.map(view.as_slice::<T>()?, None, |channel| {
+        let x = view.as_slice::<T>()?;
+        layout.map(x.len(), |channel, range, out| {
             let factor = weights[channel] * scale[channel];
-            [factor, T::ZERO, biases[channel] - mean[channel] * factor]
+            let [near, rest] = mean[channel];
+            let offset = biases[channel] - rest * factor;
+            scale_and_shift(&x[range], near, factor, offset, out);
         })
     };
-    let tensor = |values: &[T]| Tensor::from_slice(values, layout.channels, x.device());
-    let (mean_tensor, var_tensor) = (tensor(&mean)?, tensor(&var)?);
+    let tensor = |values: Vec<T>| Tensor::from_vec(values, layout.channels, x.device());
+    let mean_tensor = tensor(mean.iter().map(|[near, rest]| *near + *rest).collect())?;
+    let var_tensor = tensor(var)?;
     let y = record(&[x, weight, bias], y, x.shape(), || Back {
         x: input.detach(),
         layout,
@@ -184,84 +223,75 @@ impl Layout {
         (0..self.batch).map(move |i| &x[(i * channels + channel) * area..][..area])
     }
 
-    /// Returns the mean and the biased variance of a channel.
-    fn statistics<T: Element>(&self, x: &[T], channel: usize) -> (T, T) {
+    /// Returns the mean of a channel, as the sum of two values, and its biased variance. The second value
+    /// of the mean is what rounding took from the first.
+    fn statistics<T: Element>(&self, x: &[T], channel: usize) -> ([T; 2], T) {
         let count = T::of((self.batch * self.area) as f64);
-        let mean = self.planes(x, channel).map(sum).sum::<T>() / count;
-        let squares = self.planes(x, channel).map(|x| squared_deviations(x, mean));
-        (mean, squares.sum::<T>() / count)
+        let near = sum_all(self.planes(x, channel).map(plane_sum)) / count;
+        let (mut rests, mut squares) = (Pairwise::new(), Pairwise::new());
+        for plane in self.planes(x, channel) {
+            let [rest, square] = deviations(plane, near);
+            rests.add(rest);
+            squares.add(square);
+        }
+        let rest = rests.sum() / count;
+        ([near, rest], squares.sum() / count - rest * rest)
     }
 
-    /// Returns `a·x + b·other + c`, where `factors` returns `[a, b, c]` for a channel.
+    /// Returns `count` elements; `compute` initialises those of a plane, from its channel and its range.
     fn map<T: Element>(
         &self,
-        x: &[T],
-        other: Option<&[T]>,
-        factors: impl Fn(usize) -> [T; 3] + Sync,
+        count: usize,
+        compute: impl Fn(usize, Range<usize>, &mut [MaybeUninit<T>]) + Sync,
     ) -> Vec<T> {
-        // SAFETY: the slices have the same length, and `combine` initialises one element for each that
-        // it reads.
+        // SAFETY: the functions that `compute` calls initialise an element for each that they read.
         unsafe {
-            vec_by_chunks(x.len(), self.area, |first, out| {
-                let range = first..first + self.area;
-                let other = other.map(|other| &other[range.clone()]);
-                let factors = factors(first / self.area % self.channels);
-                combine(&x[range], other, factors, out);
+            vec_by_chunks(count, self.area, |first, out| {
+                let channel = first / self.area % self.channels;
+                compute(channel, first..first + self.area, out);
             })
         }
     }
 }
 
 multiversion! {
-    fn squared_deviations<T: Element>(x: &[T], mean: T) -> T {
-        let mut sums = [T::ZERO; 32];
-        let chunks = x.chunks_exact(32);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            for (sum, x) in sums.iter_mut().zip(chunk) {
-                *sum += (*x - mean) * (*x - mean);
-            }
-        }
-        let rest = rest.iter().map(|x| (*x - mean) * (*x - mean)).sum::<T>();
-        sums.into_iter().sum::<T>() + rest
+    fn plane_sum<T: Element>(x: &[T]) -> T {
+        sum(x)
     }
 }
 
 multiversion! {
-    /// Returns the sum of the gradient, and the sum of its product with the deviation from the mean.
-    fn gradient_sums<T: Element>(gradient: &[T], x: &[T], mean: T) -> (T, T) {
-        let mut sums = ([T::ZERO; 32], [T::ZERO; 32]);
-        let chunks = gradient.chunks_exact(32);
-        let done = gradient.len() / 32 * 32;
-        for (g, x) in chunks.zip(x.chunks_exact(32)) {
-            for i in 0..32 {
-                sums.0[i] += g[i];
-                sums.1[i] += g[i] * (x[i] - mean);
-            }
-        }
-        let mut rest = (T::ZERO, T::ZERO);
-        for (g, x) in gradient[done..].iter().zip(&x[done..]) {
-            rest.0 += *g;
-            rest.1 += *g * (*x - mean);
-        }
-        (sums.0.into_iter().sum::<T>() + rest.0, sums.1.into_iter().sum::<T>() + rest.1)
+    /// Returns the sum of the deviations from a value near the mean, and the sum of their squares.
+    fn deviations<T: Element>(x: &[T], near: T) -> [T; 2] {
+        sum_terms(x, |x| {
+            let x = x - near;
+            [x, x * x]
+        })
     }
 }
 
 multiversion! {
-    fn combine<T: Element>(x: &[T], other: Option<&[T]>, factors: [T; 3], out: &mut [MaybeUninit<T>]) {
-        let [a, b, c] = factors;
-        match other {
-            None => {
-                for (out, x) in out.iter_mut().zip(x) {
-                    out.write(*x * a + c);
-                }
-            }
-            Some(other) => {
-                for ((out, x), other) in out.iter_mut().zip(x).zip(other) {
-                    out.write(*x * a + *other * b + c);
-                }
-            }
+    /// Returns the sum of the gradient, and the sum of its product with the deviation from `near`.
+    fn gradient_sums<T: Element>(gradient: &[T], x: &[T], near: T) -> [T; 2] {
+        sum_pairs(gradient, x, |g, x| [g, g * (x - near)])
+    }
+}
+
+multiversion! {
+    /// Writes `(x - near) · factor + offset`.
+    fn scale_and_shift<T: Element>(x: &[T], near: T, factor: T, offset: T, out: &mut [MaybeUninit<T>]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            out.write((*x - near) * factor + offset);
+        }
+    }
+}
+
+multiversion! {
+    /// Writes `gradient · factor + (x - near) · slope + offset`.
+    fn combine<T: Element>(gradient: &[T], x: &[T], near: T, factors: [T; 3], out: &mut [MaybeUninit<T>]) {
+        let [factor, slope, offset] = factors;
+        for ((out, g), x) in out.iter_mut().zip(gradient).zip(x) {
+            out.write(*g * factor + ((*x - near) * slope + offset));
         }
     }
 }
@@ -272,7 +302,8 @@ struct Back<T> {
     /// Whether the statistics are those of `x`, so that gradients flow through them.
     batch_statistics: bool,
     weights: Vec<T>,
-    mean: Vec<T>,
+    /// The mean of each channel, as the sum of two values.
+    mean: Vec<[T; 2]>,
     /// The reciprocal of the standard deviation.
     scale: Vec<T>,
 }
@@ -288,25 +319,28 @@ impl<T: Element> Backward for Back<T> {
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let layout = self.layout;
         let sums: Vec<(T, T)> = map_tasks(layout.channels, |channel| {
-            let planes = layout.planes(g, channel).zip(layout.planes(x, channel));
-            let sums = planes.map(|(g, x)| gradient_sums(g, x, self.mean[channel]));
-            sums.fold((T::ZERO, T::ZERO), |(a, b), (c, d)| (a + c, b + d))
+            let [near, rest] = self.mean[channel];
+            let (mut sums, mut products) = (Pairwise::new(), Pairwise::new());
+            for (g, x) in layout.planes(g, channel).zip(layout.planes(x, channel)) {
+                let [sum, product] = gradient_sums(g, x, near);
+                sums.add(sum);
+                products.add(product);
+            }
+            (sums.sum(), products.sum() - rest * sums.sum())
         });
         let count = T::of((layout.batch * layout.area) as f64);
         let of_x = wanted[0].then(|| {
-            layout.map(g, Some(x), |channel| {
+            layout.map(g.len(), |channel, range, out| {
                 let scale = self.scale[channel];
                 let factor = self.weights[channel] * scale;
                 if !self.batch_statistics {
-                    return [factor, T::ZERO, T::ZERO];
+                    return scale_and_shift(&g[range], T::ZERO, factor, T::ZERO, out);
                 }
                 let (sum, product) = sums[channel];
+                let [near, rest] = self.mean[channel];
                 let slope = -factor * scale * scale * product / count;
-                [
-                    factor,
-                    slope,
-                    -factor * sum / count - slope * self.mean[channel],
-                ]
+                let factors = [factor, slope, -factor * sum / count - slope * rest];
+                combine(&g[range.clone()], &x[range], near, factors, out);
             })
         });
         let of_weight = sums
@@ -326,45 +360,4 @@ impl<T: Element> Backward for Back<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::{rand, randn};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
-
-    #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("batch_norm", 60, |case| {
-            let channels = case.between(1, 9);
-            let shape = (
-                case.between(1, 6),
-                channels,
-                case.between(3, 20),
-                case.between(3, 20),
-            );
-            let inputs = vec![
-                case.input(randn(shape, &CPU)),
-                case.input(rand(channels, &CPU)),
-                case.input(randn(channels, &CPU)),
-            ];
-            let given = case.one_of(&[true, false]).then(|| {
-                (
-                    case.input(randn(channels, &CPU)),
-                    case.input(rand(channels, &CPU)),
-                )
-            });
-            let statistics = given.clone();
-            let kernel = move |x: &[Tensor]| {
-                let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
-                Ok(batch_norm(&"batch_norm", &x[0], &x[1], &x[2], statistics, 1e-5)?.y)
-            };
-            let candle = move |x: &[Tensor]| {
-                let statistics = given.as_ref().map(|(mean, var)| (mean, var));
-                Ok(batch_norm_with_candle(&x[0], &x[1], &x[2], statistics, 1e-5)?.y)
-            };
-            Some((inputs, Box::new(kernel), Box::new(candle)))
-        });
-    }
-}
+mod tests;

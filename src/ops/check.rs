@@ -4,12 +4,44 @@
 //! of the layer that calls the operation, `Linear(in_features=3, out_features=2, bias=true)`.
 
 use crate::device::DeviceExt;
-use crate::error::explain;
-use candle_core::{Error, Result, Tensor};
+use crate::error::{self, explain};
+use crate::tensor::fits_memory;
+use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;
 
-/// Checks that an input has the device and the type of the weight.
+/// Checks that an input has a floating-point type in which operations compute.
+pub(crate) fn floating(caller: &dyn Display, x: &Tensor) -> Result<()> {
+    match x.dtype() {
+        DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Ok(()),
+        other => Err(error::dtype(
+            caller,
+            "floating-point numbers",
+            other,
+            "Convert the input: x.to_dtype(DType::F32)?",
+        )),
+    }
+}
+
+/// Returns whether a type has 16 bits only, too few for a sum: operations then compute in `f32`.
+pub(super) fn is_half(x: &Tensor) -> bool {
+    matches!(x.dtype(), DType::BF16 | DType::F16)
+}
+
+/// Returns the result of an operation on `f32` copies of its inputs, in the type of the first.
+pub(super) fn in_single<const N: usize>(
+    inputs: [&Tensor; N],
+    operation: impl FnOnce([Tensor; N]) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let mut copies = inputs.map(Tensor::clone);
+    for copy in &mut copies {
+        *copy = copy.to_dtype(DType::F32)?;
+    }
+    operation(copies)?.to_dtype(inputs[0].dtype())
+}
+
+/// Checks that an input has the device and the type of the weight, a floating-point type.
 pub(crate) fn same_place(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
+    floating(caller, weight)?;
     same_device(caller, x, weight)?;
     if x.dtype() != weight.dtype() {
         let (found, expected) = (x.dtype(), weight.dtype());
@@ -20,6 +52,21 @@ pub(crate) fn same_place(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> R
         ));
     }
     Ok(())
+}
+
+/// Checks that a bias has an element for each row of the weight.
+pub(super) fn bias(caller: &dyn Display, bias: Option<&Tensor>, weight: &Tensor) -> Result<()> {
+    let Some(bias) = bias else {
+        return Ok(());
+    };
+    if bias.dims() != [weight.dims()[0]] {
+        let found = bias.dims();
+        return Err(explain(
+            format!("{caller}: a bias of shape {found:?} does not fit the weight"),
+            format!("It must have the shape ({},)", weight.dims()[0]),
+        ));
+    }
+    same_place(caller, bias, weight)
 }
 
 /// Checks that an input is on the device of the weight.
@@ -49,6 +96,15 @@ pub(crate) fn images(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, 
     })
 }
 
+/// Checks that an input is a batch of sequences, and returns its dimensions.
+pub(crate) fn sequences(caller: &dyn Display, x: &Tensor) -> Result<(usize, usize, usize)> {
+    x.dims3().map_err(|_| {
+        let expected =
+            "Expected sequences (batch, channels, length); add a dimension with unsqueeze(…)?";
+        wrong_shape(caller, x, expected)
+    })
+}
+
 /// Returns the error for an input whose shape the operation cannot take.
 pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Display) -> Error {
     let shape = x.dims();
@@ -56,6 +112,19 @@ pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Displ
         format!("{caller} cannot take an input of shape {shape:?}"),
         expected,
     )
+}
+
+/// Checks that the device of `x` can hold an output of this shape, in the type of `x`.
+pub(crate) fn output(caller: &dyn Display, shape: &[usize], x: &Tensor) -> Result<()> {
+    match fits_memory(shape, x.dtype().size_in_bytes(), x.device()) {
+        true => Ok(()),
+        false => Err(error::argument(
+            caller,
+            "an output that fits into the memory",
+            format_args!("the shape {shape:?}"),
+            "Choose smaller sizes",
+        )),
+    }
 }
 
 /// Checks that sizes are at least 1.

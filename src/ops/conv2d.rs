@@ -10,31 +10,71 @@ mod convolve;
 mod cpu;
 mod geometry;
 mod layout;
+mod transpose;
 mod weight_gradient;
 
-pub(crate) use geometry::Conv2dSpec;
+pub use geometry::Conv2dSpec;
+pub(crate) use transpose::conv_transpose2d;
 
+use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 use cpu::forward;
 use std::fmt::Display;
 
-/// Returns the convolution of the images `x` `(batch, in, height, width)` with `weight`
-/// `(out, in / groups, rows, columns)`, plus `bias` `(out,)`.
+/// Returns the convolution of images with a kernel for each output channel, plus a bias.
+///
+/// # Shapes
+/// `x` is `(batch, in, height, width)`, `weight` is `(out, in / groups, rows, columns)`, `bias` is
+/// `(out,)`; the output is `(batch, out, height', width')`, where
+/// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit, or a setting is 0.
-pub(crate) fn conv2d(
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0.0, 9.0, &cpu())?.reshape((1, 1, 3, 3))?;
+/// let edges = tensor(&[[[[-1.0, 1.0]]]], &cpu())?; // (1, 1, 1, 2)
+/// let y = conv2d(&x, &edges, None, Conv2dSpec::new())?; // (1, 1, 3, 2)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0; 6]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn conv2d(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    settings: Conv2dSpec,
+) -> Result<Tensor> {
+    conv2d_as(&"conv2d", x, weight, bias, settings)
+}
+
+/// [`conv2d`], whose errors begin with the name of the caller.
+pub(crate) fn conv2d_as(
     caller: &dyn Display,
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
     spec: Conv2dSpec,
 ) -> Result<Tensor> {
-    spec.check(caller, x, weight)?;
+    let spec = spec.check(caller, x, weight)?;
+    check::bias(caller, bias, weight)?;
+    if x.elem_count() == 0 {
+        let (rows, columns) = (weight.dim(2)?, weight.dim(3)?);
+        let [height, width] = spec.output_size([x.dim(2)?, x.dim(3)?], [rows, columns]);
+        let shape = (x.dim(0)?, weight.dim(0)?, height, width);
+        return Tensor::zeros(shape, x.dtype(), x.device());
+    }
+    if check::is_half(x) {
+        let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
+        return check::in_single([x, weight], |[x, weight]| {
+            conv2d_as(caller, &x, &weight, bias.as_ref(), spec)
+        });
+    }
     let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
-    match has_kernel(&inputs) && x.elem_count() > 0 {
+    match has_kernel(&inputs) {
         true => dispatch_dtype!(x, forward(&inputs, spec)),
         false => conv2d_with_candle(x, weight, bias, spec),
     }
@@ -46,22 +86,57 @@ fn conv2d_with_candle(
     bias: Option<&Tensor>,
     spec: Conv2dSpec,
 ) -> Result<Tensor> {
-    let x = padded_and_cropped(x, weight, spec)?;
-    let y = x.conv2d(weight, 0, spec.stride, spec.dilation, spec.groups)?;
+    let (weight, spec) = with_equal_dilations(weight, spec)?;
+    let x = padded_and_cropped(x, &weight, spec)?;
+    let (stride, dilation) = (spec.stride, spec.dilation.height);
+    let y = match stride.height == stride.width {
+        true => x.conv2d(&weight, 0, stride.height, dilation, spec.groups)?,
+        // Candle has one stride for both dimensions.
+        false => {
+            let y = x.conv2d(&weight, 0, 1, dilation, spec.groups)?;
+            every(&every(&y, 2, stride.height)?, 3, stride.width)?
+        }
+    };
     match bias {
         Some(bias) => y.broadcast_add(&bias.reshape((1, (), 1, 1))?),
         None => Ok(y),
     }
 }
 
+/// Returns every `step`-th element of a dimension.
+fn every(x: &Tensor, dim: usize, step: usize) -> Result<Tensor> {
+    let indices: Vec<u32> = (0..x.dim(dim)? as u32).step_by(step).collect();
+    x.index_select(&Tensor::new(indices, x.device())?, dim)
+}
+
+/// Returns the weight with zeros between its elements, and dilation 1, if the dilations differ: Candle has
+/// one for both dimensions.
+fn with_equal_dilations(weight: &Tensor, spec: Conv2dSpec) -> Result<(Tensor, Conv2dSpec)> {
+    let mut weight = weight.clone();
+    if spec.dilation.height == spec.dilation.width {
+        return Ok((weight, spec));
+    }
+    for (dim, dilation) in [(2, spec.dilation.height), (3, spec.dilation.width)] {
+        let size = weight.dim(dim)?;
+        let spread = weight
+            .unsqueeze(dim + 1)?
+            .pad_with_zeros(dim + 1, 0, dilation - 1)?;
+        let spread = spread.flatten(dim, dim + 1)?;
+        weight = spread.narrow(dim, 0, (size - 1) * dilation + 1)?;
+    }
+    Ok((weight.contiguous()?, spec.dilation(1)))
+}
+
 /// Returns the input with its padding, but without the rows and columns at its end that the kernel does
 /// not reach: Candle's gradient of a convolution is wrong if there are any.
 fn padded_and_cropped(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Tensor> {
     let mut x = x.clone();
-    for dim in [2, 3] {
-        let (size, kernel) = (x.dim(dim)?, weight.dim(dim)?);
-        let used = (spec.output_size(size, kernel) - 1) * spec.stride + spec.extent(kernel);
-        x = x.pad_with_zeros(dim, spec.padding, spec.padding)?;
+    let (size, kernel) = ([x.dim(2)?, x.dim(3)?], [weight.dim(2)?, weight.dim(3)?]);
+    let (output, extent) = (spec.output_size(size, kernel), spec.extent(kernel));
+    for (i, dim) in [2, 3].into_iter().enumerate() {
+        let used = (output[i] - 1) * spec.stride.both()[i] + extent[i];
+        let padding = spec.padding.both()[i];
+        x = x.pad_with_zeros(dim, padding, padding)?;
         if used < x.dim(dim)? {
             x = x.narrow(dim, 0, used)?;
         }
@@ -70,46 +145,4 @@ fn padded_and_cropped(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<T
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ops::testing::{Case, compare};
-    use crate::tensor::{rand, randn};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
-
-    /// Returns random settings, the shape of the weight, and the channels, height and width of the images.
-    fn random(case: &mut Case) -> Option<(Conv2dSpec, [usize; 4], [usize; 3])> {
-        let groups = case.one_of(&[1, 1, 1, 2, 3]);
-        // With these, each method for the gradients of weights is used at each length of vectors.
-        let out_channels = groups * case.one_of(&[1, 2, 3, 5, 8, 11, 16, 35, 52]);
-        let kernel = case.between(1, 5);
-        let spec = Conv2dSpec {
-            stride: case.one_of(&[1, 1, 2, 3]),
-            padding: case.between(0, 4),
-            dilation: case.one_of(&[1, 1, 2, 3]),
-            groups,
-        };
-        let in_channels = case.one_of(&[1, 2, 3, 4, 7, 12]);
-        let (height, width) = (case.between(1, 40), case.between(1, 40));
-        let fits = height.min(width) + 2 * spec.padding >= spec.extent(kernel);
-        let weight = [out_channels, in_channels, kernel, kernel];
-        fits.then_some((spec, weight, [groups * in_channels, height, width]))
-    }
-
-    #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("conv2d", 120, |case| {
-            let (spec, weight, [channels, height, width]) = random(case)?;
-            let batch = case.one_of(&[1, 2, 5, 20]);
-            let x = case.input(randn((batch, channels, height, width), &CPU));
-            let mut inputs = vec![x, case.input(rand(&weight[..], &CPU))];
-            if case.one_of(&[true, false]) {
-                inputs.push(case.input(randn(weight[0], &CPU)));
-            }
-            let kernel = move |x: &[Tensor]| conv2d(&"conv2d", &x[0], &x[1], x.get(2), spec);
-            let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
-            Some((inputs, Box::new(kernel), Box::new(candle)))
-        });
-    }
-}
+mod tests;

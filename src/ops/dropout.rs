@@ -1,11 +1,36 @@
 //! Dropout.
 
+use super::check;
+use crate::error;
 use crate::tensor::rand;
 use candle_core::{Result, Tensor};
 
-/// Sets each element to 0 with probability `p`, and scales the others so that the mean stays.
-pub(crate) fn dropout(x: &Tensor, p: f64) -> Result<Tensor> {
-    if p == 0.0 {
+/// Sets each element to 0 with probability `p`, and scales the others by `1 / (1 - p)`, so that the expected
+/// value stays. From Srivastava et al., 2014.
+///
+/// The layer [`Dropout`](crate::nn::Dropout) does so in training mode only.
+///
+/// # Errors
+/// If `p` is not between 0 and 1, or `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = dropout(&ones(1000, &cpu())?, 0.5)?.to_vec1::<f32>()?;
+/// assert!(y.iter().all(|y| *y == 0.0 || *y == 2.0));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn dropout(x: &Tensor, p: f64) -> Result<Tensor> {
+    check::floating(&"dropout", x)?;
+    if !(0.0..=1.0).contains(&p) {
+        return Err(error::argument(
+            "dropout",
+            "a probability from 0 to 1",
+            p,
+            "Choose p from 0 (drops nothing) to 1 (drops everything)",
+        ));
+    }
+    if p == 0.0 || x.elem_count() == 0 {
         return Ok(x.clone());
     }
     if p == 1.0 {

@@ -22,7 +22,10 @@ pub(crate) fn embedding(caller: &dyn Display, tokens: &Tensor, weight: &Tensor) 
         ));
     }
     check::same_device(caller, tokens, weight)?;
-    let (count, length) = weight.dims2()?;
+    let &[count, length] = weight.dims() else {
+        let expected = "Expected a weight (tokens, length)";
+        return Err(check::wrong_shape(caller, weight, expected));
+    };
     let remedy = "create the embedding for more tokens";
     check_indices(caller, "token", tokens, count, remedy)?;
     let mut shape = tokens.dims().to_vec();

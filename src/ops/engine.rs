@@ -9,6 +9,7 @@
 //!    the tasks write disjoint parts of the output; [`scratch`] lends each task temporary memory.
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
 //!    with explicit vectors are in [`microkernel`]; [`gemm`] builds the matrix product on them.
+//!    [`sums`] adds values in an order that keeps their digits.
 //! 6. [`autograd::record`] turns the output into a tensor and puts the backward pass into Candle's
 //!    graph.
 //!
@@ -22,6 +23,7 @@ pub(super) mod microkernel;
 pub(super) mod scratch;
 pub(super) mod shared_slice;
 pub(super) mod simd;
+pub(super) mod sums;
 pub(super) mod threads;
 
 use candle_core::{Result, Storage, StorageRef, Tensor, bail};
@@ -39,6 +41,7 @@ pub(super) struct CpuView<'a> {
 
 impl<'a> CpuView<'a> {
     pub(super) fn of(tensor: &'a Tensor) -> Result<Self> {
+        simd::check_setting()?;
         let (storage, layout) = tensor.storage_and_layout();
         let Some((start, end)) = layout.contiguous_offsets() else {
             bail!(
@@ -56,6 +59,8 @@ impl<'a> CpuView<'a> {
 
     pub(super) fn as_slice<T: Element>(&self) -> Result<&[T]> {
         match &*self.storage {
+            // An empty view may begin behind the end of its storage.
+            Storage::Cpu(_) if self.count == 0 => Ok(&[]),
             Storage::Cpu(storage) => {
                 Ok(&storage.as_slice::<T>()?[self.start..self.start + self.count])
             }
@@ -103,32 +108,4 @@ pub(super) fn split_evenly(count: usize, most: usize) -> Vec<usize> {
     (0..parts)
         .map(|i| (i + 1) * count / parts - i * count / parts)
         .collect()
-}
-
-/// Returns the sum, from eight partial sums so that the compiler can vectorise the loop.
-#[inline(always)]
-pub(super) fn sum<T: Element>(values: &[T]) -> T {
-    let mut sums = [T::ZERO; 8];
-    let chunks = values.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (sum, value) in sums.iter_mut().zip(chunk) {
-            *sum += *value;
-        }
-    }
-    sums.into_iter().sum::<T>() + rest.iter().copied().sum::<T>()
-}
-
-/// Returns the dot product, from sixteen partial sums so that the compiler can vectorise the loop.
-#[inline(always)]
-pub(super) fn dot<T: Element>(a: &[T], b: &[T]) -> T {
-    let mut sums = [T::ZERO; 16];
-    let done = a.len() / 16 * 16;
-    for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {
-        for i in 0..16 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    let rest = a[done..].iter().zip(&b[done..]).map(|(a, b)| *a * *b);
-    sums.into_iter().sum::<T>() + rest.sum::<T>()
 }

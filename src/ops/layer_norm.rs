@@ -1,11 +1,13 @@
-//! Layer normalisation.
+//! Layer normalisation and RMS normalisation: of each row, the last dimension.
 
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
+use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, sum, vec_by_chunks};
-use candle_core::{D, Result, Tensor};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use candle_core::shape::Dim;
+use candle_core::{D, DType, Result, Tensor};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 
@@ -13,58 +15,150 @@ use std::mem::MaybeUninit;
 const CHUNK: usize = 1 << 13;
 /// The number of partial sums over rows. It follows from the shapes alone.
 const PARTS: usize = 16;
+/// The rows that are added one after the other.
+const ROWS: usize = 64;
 
-/// Normalises each row of `x` `(…, features)` to mean 0 and variance 1, then scales it by `weight` and
-/// shifts it by `bias`, both `(features,)`.
+/// Normalises each row of `x` to mean 0 and variance 1, then scales it by `weight` and shifts it by `bias`.
+/// `eps` is added to the variance; 1e-5 is common. From Ba, Kiros and Hinton, 2016.
+///
+/// # Shapes
+/// `x` is `(…, features)`, `weight` and `bias` are `(features,)`; the shape of `x` stays.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit.
-pub(crate) fn layer_norm(
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[1.0, 3.0]], &cpu())?; // (1, 2)
+/// let y = layer_norm(&x, &ones(2, &cpu())?, &zeros(2, &cpu())?, 0.0)?; // (1, 2)
+/// assert_eq!(y.to_vec2::<f32>()?, [[-1.0, 1.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn layer_norm(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor> {
+    layer_norm_as(&"layer_norm", x, weight, bias, eps)
+}
+
+/// [`layer_norm`], whose errors begin with the name of the caller.
+pub(crate) fn layer_norm_as(
     caller: &dyn Display,
     x: &Tensor,
     weight: &Tensor,
     bias: &Tensor,
     eps: f64,
 ) -> Result<Tensor> {
-    let features = weight.elem_count();
-    if x.dims().last() != Some(&features) {
+    check_features(caller, x, weight)?;
+    check_features(caller, x, bias)?;
+    normalize(&[x, weight, bias], eps)
+}
+
+/// Divides each row of `x` by its root mean square, then scales it by `weight`. `eps` is added to the mean
+/// square. From Zhang and Sennrich, 2019.
+///
+/// # Shapes
+/// `x` is `(…, features)`, `weight` is `(features,)`; the shape of `x` stays.
+///
+/// # Errors
+/// If the shapes, types or devices do not fit.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[1.0, 7.0]], &cpu())?; // (1, 2)
+/// let y = rms_norm(&x, &ones(2, &cpu())?, 0.0)?; // (1, 2)
+/// assert!((y.to_vec2::<f32>()?[0][1] - 1.4).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
+    rms_norm_as(&"rms_norm", x, weight, eps)
+}
+
+/// [`rms_norm`], whose errors begin with the name of the caller.
+pub(crate) fn rms_norm_as(
+    caller: &dyn Display,
+    x: &Tensor,
+    weight: &Tensor,
+    eps: f64,
+) -> Result<Tensor> {
+    check_features(caller, x, weight)?;
+    normalize(&[x, weight], eps)
+}
+
+fn check_features(caller: &dyn Display, x: &Tensor, parameter: &Tensor) -> Result<()> {
+    let features = parameter.elem_count();
+    if parameter.rank() != 1 || x.dims().last() != Some(&features) {
         let expected = format!("Its last dimension must be {features}");
         return Err(check::wrong_shape(caller, x, expected));
     }
-    check::same_place(caller, x, weight)?;
-    match has_kernel(&[x, weight, bias]) && x.elem_count() > 0 {
-        true => dispatch_dtype!(x, forward(x, weight, bias, eps)),
-        false => layer_norm_with_candle(x, weight, bias, eps),
+    check::same_place(caller, x, parameter)
+}
+
+/// Normalises the rows of the inputs: `x`, the weight, and the bias; without a bias, the mean stays.
+pub(super) fn normalize(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
+    let x = inputs[0];
+    if x.elem_count() == 0 {
+        return Ok(x.clone());
+    }
+    if check::is_half(x) {
+        let single = inputs.iter().map(|input| input.to_dtype(DType::F32));
+        let single: Vec<Tensor> = single.collect::<Result<_>>()?;
+        let single: Vec<&Tensor> = single.iter().collect();
+        return normalize(&single, eps)?.to_dtype(x.dtype());
+    }
+    match has_kernel(inputs) {
+        true => dispatch_dtype!(x, forward(inputs, eps)),
+        false => normalize_with_candle(inputs, eps),
     }
 }
 
-fn layer_norm_with_candle(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor> {
-    let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
+fn normalize_with_candle(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
+    let (x, bias) = (inputs[0], inputs.get(2));
+    let centred = match bias {
+        Some(_) => centred(x, D::Minus1)?,
+        None => x.clone(),
+    };
     let var = centred.sqr()?.mean_keepdim(D::Minus1)?;
     let y = centred.broadcast_div(&(var + eps)?.sqrt()?)?;
-    y.broadcast_mul(weight)?.broadcast_add(bias)
+    let y = y.broadcast_mul(inputs[1])?;
+    bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
 }
 
-fn forward<T: Element>(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Tensor> {
+/// Returns the deviations from the mean of a dimension. The mean of the deviations from a rounded mean is
+/// subtracted too, which restores the digits that rounding took from a large mean.
+pub(super) fn centred(x: &Tensor, dim: impl Dim + Copy) -> Result<Tensor> {
+    let x = x.broadcast_sub(&x.detach().mean_keepdim(dim)?)?;
+    x.broadcast_sub(&x.mean_keepdim(dim)?)
+}
+
+fn forward<T: Element>(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
+    let x = inputs[0];
     let input = x.contiguous()?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
-    let (weights, biases) = (weight.to_vec1::<T>()?, bias.to_vec1::<T>()?);
+    let weights = inputs[1].to_vec1::<T>()?;
     let features = weights.len();
+    let (centre, biases) = match inputs.get(2) {
+        Some(bias) => (true, bias.to_vec1::<T>()?),
+        None => (false, vec![T::ZERO; features]),
+    };
+    let rule = Rule {
+        centre,
+        eps: T::of(eps),
+    };
     // SAFETY: `normalize_row` initialises its row, and chunks are whole rows.
     let y = unsafe {
         vec_by_chunks(values.len(), chunk(features), |first, y| {
             let rows = values[first..].chunks_exact(features);
             for (x, y) in rows.zip(y.chunks_exact_mut(features)) {
-                normalize_row(x, &weights, &biases, T::of(eps), y);
+                normalize_row(x, &weights, &biases, rule, y);
             }
         })
     };
     drop(view);
-    record(&[x, weight, bias], y, x.shape(), || Back {
+    record(inputs, y, x.shape(), || Back {
         x: input.detach(),
         weights,
-        eps: T::of(eps),
+        rule,
     })
 }
 
@@ -72,43 +166,60 @@ fn chunk(features: usize) -> usize {
     (CHUNK / features).max(1) * features
 }
 
+/// What a row is divided by.
+#[derive(Clone, Copy)]
+struct Rule<T> {
+    /// Whether the mean is subtracted first.
+    centre: bool,
+    eps: T,
+}
+
+/// The mean of a row, as the sum of two values, and the reciprocal of its standard deviation. The second
+/// value is what rounding took from the first.
+#[derive(Clone, Copy)]
+struct Statistics<T> {
+    mean: [T; 2],
+    scale: T,
+}
+
+impl<T: Element> Statistics<T> {
+    #[inline(always)]
+    fn of(x: &[T], rule: Rule<T>) -> Self {
+        let count = T::of(x.len() as f64);
+        let near = if rule.centre { sum(x) / count } else { T::ZERO };
+        let [rest, squares] = sum_terms(x, |x| {
+            let x = x - near;
+            [x, x * x]
+        });
+        let rest = if rule.centre { rest / count } else { T::ZERO };
+        let var = squares / count - rest * rest;
+        Statistics {
+            mean: [near, rest],
+            scale: T::ONE / (var + rule.eps).sqrt(),
+        }
+    }
+
+    /// Returns the deviation from the mean.
+    #[inline(always)]
+    fn centred(self, x: T) -> T {
+        x - self.mean[0] - self.mean[1]
+    }
+}
+
 multiversion! {
-    fn normalize_row<T: Element>(x: &[T], weights: &[T], biases: &[T], eps: T, y: &mut [MaybeUninit<T>]) {
-        let (mean, scale) = statistics(x, eps);
+    fn normalize_row<T: Element>(x: &[T], weights: &[T], biases: &[T], rule: Rule<T>, y: &mut [MaybeUninit<T>]) {
+        let row = Statistics::of(x, rule);
         let factors = weights.iter().zip(biases);
         for ((y, x), (weight, bias)) in y.iter_mut().zip(x).zip(factors) {
-            y.write((*x - mean) * scale * *weight + *bias);
+            y.write(row.centred(*x) * row.scale * *weight + *bias);
         }
     }
-}
-
-/// Returns the mean, and the reciprocal of the standard deviation.
-#[inline(always)]
-fn statistics<T: Element>(x: &[T], eps: T) -> (T, T) {
-    let count = T::of(x.len() as f64);
-    let mean = sum(x) / count;
-    let var = sum_of_products(x, |x| x - mean, x, |x| x - mean) / count;
-    (mean, T::ONE / (var + eps).sqrt())
-}
-
-/// Returns the sum of `f(a) · h(b)`, from partial sums so that the compiler can vectorise the loop.
-#[inline(always)]
-fn sum_of_products<T: Element>(a: &[T], f: impl Fn(T) -> T, b: &[T], h: impl Fn(T) -> T) -> T {
-    let mut sums = [T::ZERO; 16];
-    let done = a.len() / 16 * 16;
-    for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {
-        for i in 0..16 {
-            sums[i] += f(a[i]) * h(b[i]);
-        }
-    }
-    let rest = a[done..].iter().zip(&b[done..]);
-    sums.into_iter().sum::<T>() + rest.map(|(a, b)| f(*a) * h(*b)).sum::<T>()
 }
 
 struct Back<T> {
     x: Tensor,
     weights: Vec<T>,
-    eps: T,
+    rule: Rule<T>,
 }
 
 impl<T: Element> Backward for Back<T> {
@@ -130,7 +241,7 @@ impl<T: Element> Backward for Back<T> {
                     let rows = g[first..].chunks_exact(features);
                     let rows = rows.zip(x[first..].chunks_exact(features));
                     for ((g, x), out) in rows.zip(out.chunks_exact_mut(features)) {
-                        gradient_row(g, x, &self.weights, self.eps, out);
+                        gradient_row(g, x, &self.weights, self.rule, out);
                     }
                 })
             };
@@ -156,45 +267,39 @@ impl<T: Element> Back<T> {
         let features = self.weights.len();
         let rows = g.len() / features;
         let parts = rows.min(PARTS);
-        let mut parts = map_tasks(parts, |part| {
+        let parts = map_tasks(parts, |part| {
             let (first, end) = (part * rows / parts, (part + 1) * rows / parts);
-            let mut sums = (vec![T::ZERO; features], vec![T::ZERO; features]);
             let range = first * features..end * features;
-            let rows = g[range.clone()].chunks_exact(features);
-            for (g, x) in rows.zip(x[range].chunks_exact(features)) {
-                add_row(g, x, self.eps, &mut sums.0, &mut sums.1);
-            }
-            sums
-        })
-        .into_iter();
-        let mut sums = parts.next().unwrap_or_default();
-        for (of_weight, of_bias) in parts {
-            let add = |sums: &mut [T], part: Vec<T>| {
-                sums.iter_mut()
-                    .zip(part)
-                    .for_each(|(sum, part)| *sum += part);
-            };
-            add(&mut sums.0, of_weight);
-            add(&mut sums.1, of_bias);
-        }
-        sums
+            let blocks = g[range.clone()].chunks(ROWS * features);
+            add_pairwise(blocks.zip(x[range].chunks(ROWS * features)).map(|(g, x)| {
+                let mut sums = vec![T::ZERO; 2 * features];
+                let (of_weight, of_bias) = sums.split_at_mut(features);
+                for (g, x) in g.chunks_exact(features).zip(x.chunks_exact(features)) {
+                    add_row(g, x, self.rule, of_weight, of_bias);
+                }
+                sums
+            }))
+        });
+        let mut sums = add_pairwise(parts.into_iter()).unwrap_or_default();
+        let of_bias = sums.split_off(features);
+        (sums, of_bias)
     }
 }
 
 multiversion! {
-    fn add_row<T: Element>(g: &[T], x: &[T], eps: T, of_weight: &mut [T], of_bias: &mut [T]) {
-        let (mean, scale) = statistics(x, eps);
+    fn add_row<T: Element>(g: &[T], x: &[T], rule: Rule<T>, of_weight: &mut [T], of_bias: &mut [T]) {
+        let row = Statistics::of(x, rule);
         let sums = of_weight.iter_mut().zip(of_bias);
         for ((g, x), (of_weight, of_bias)) in g.iter().zip(x).zip(sums) {
-            *of_weight += *g * ((*x - mean) * scale);
+            *of_weight += *g * (row.centred(*x) * row.scale);
             *of_bias += *g;
         }
     }
 }
 
 multiversion! {
-    fn gradient_row<T: Element>(g: &[T], x: &[T], weights: &[T], eps: T, out: &mut [MaybeUninit<T>]) {
-        let (mean, scale) = statistics(x, eps);
+    fn gradient_row<T: Element>(g: &[T], x: &[T], weights: &[T], rule: Rule<T>, out: &mut [MaybeUninit<T>]) {
+        let row = Statistics::of(x, rule);
         let count = T::of(x.len() as f64);
         // The gradient of the normalised row. Its mean and its component along the row are subtracted
         // below: normalisation removes what moves the row's mean and scale.
@@ -204,35 +309,14 @@ multiversion! {
         // SAFETY: `out`, `g` and `weights` have the length of a row, so the loop has initialised all of
         // `out`.
         let out = unsafe { out.assume_init_mut() };
-        let middle = sum(out) / count;
-        let along = sum_of_products(out, |g| g, x, |x| x - mean) * scale * scale / count;
+        let [middle, along] = sum_pairs(out, x, |g, x| [g, g * row.centred(x)]);
+        let middle = if rule.centre { middle / count } else { T::ZERO };
+        let along = along * row.scale * row.scale / count;
         for (out, x) in out.iter_mut().zip(x) {
-            *out = (*out - middle - (*x - mean) * along) * scale;
+            *out = (*out - middle - row.centred(*x) * along) * row.scale;
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ops::testing::compare;
-    use crate::tensor::{rand, randn};
-    use candle_core::Device;
-
-    #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("layer_norm", 40, |case| {
-            let features = case.between(2, 300);
-            let shape = (case.between(1, 5), case.between(1, 30), features);
-            let x = randn(shape, &Device::Cpu).and_then(|x| (x * 3.0)? + 1.0);
-            let inputs = vec![
-                case.input(x),
-                case.input(rand(features, &Device::Cpu)),
-                case.input(randn(features, &Device::Cpu)),
-            ];
-            let kernel = |x: &[Tensor]| layer_norm(&"layer_norm", &x[0], &x[1], &x[2], 1e-5);
-            let candle = |x: &[Tensor]| layer_norm_with_candle(&x[0], &x[1], &x[2], 1e-5);
-            Some((inputs, Box::new(kernel), Box::new(candle)))
-        });
-    }
-}
+mod tests;

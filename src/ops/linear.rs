@@ -4,30 +4,64 @@ use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
+use super::engine::sums::column_sums;
 use super::engine::{CpuView, dispatch_dtype};
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// Returns `x · weightᵀ + bias` over the last dimension of `x`: `(…, in)` to `(…, out)`, with `weight`
-/// `(out, in)` and `bias` `(out,)`.
+/// Returns `x · weightᵀ + bias` over the last dimension of `x`.
+///
+/// # Shapes
+/// `x` is `(…, in)`, `weight` is `(out, in)`, `bias` is `(out,)`; the output is `(…, out)`.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit.
-pub(crate) fn linear(
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (x, weight) = (tensor(&[[1.0, 2.0]], &cpu())?, tensor(&[[3.0, 4.0]], &cpu())?);
+/// let y = linear(&x, &weight, Some(&ones(1, &cpu())?))?; // (1, 1)
+/// assert_eq!(y.to_vec2::<f32>()?, [[12.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    linear_as(&"linear", x, weight, bias)
+}
+
+/// [`linear`], whose errors begin with the name of the caller.
+pub(crate) fn linear_as(
     caller: &dyn Display,
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
-    let (_, in_features) = weight.dims2()?;
+    let &[out_features, in_features] = weight.dims() else {
+        let expected = "Expected a weight (out_features, in_features)";
+        return Err(check::wrong_shape(caller, weight, expected));
+    };
     if x.dims().last() != Some(&in_features) {
         let expected = format!("Its last dimension must be {in_features}");
         return Err(check::wrong_shape(caller, x, expected));
     }
     check::same_place(caller, x, weight)?;
+    check::bias(caller, bias, weight)?;
+    let mut shape = x.dims().to_vec();
+    shape[x.rank() - 1] = out_features;
+    check::output(caller, &shape, x)?;
+    if x.elem_count() == 0 {
+        let y = Tensor::zeros(shape, x.dtype(), x.device())?;
+        return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
+    }
+    if check::is_half(x) {
+        let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
+        return check::in_single([x, weight], |[x, weight]| {
+            linear_as(caller, &x, &weight, bias.as_ref())
+        });
+    }
     let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
-    match has_kernel(&inputs) && x.elem_count() > 0 {
+    match has_kernel(&inputs) {
         true => dispatch_dtype!(x, forward(&inputs)),
         false => linear_with_candle(x, weight, bias),
     }
@@ -107,11 +141,7 @@ impl<T: Element> Backward for Back<T> {
             gradients[1] = Some(Tensor::from_vec(of_weight, (outs, ins), device)?);
         }
         if bias_wanted {
-            let mut sums = vec![T::ZERO; outs];
-            for row in gradient.chunks_exact(outs) {
-                sums.iter_mut().zip(row).for_each(|(sum, g)| *sum += *g);
-            }
-            gradients[2] = Some(Tensor::from_vec(sums, outs, device)?);
+            gradients[2] = Some(Tensor::from_vec(column_sums(gradient, outs), outs, device)?);
         }
         Ok(gradients)
     }
@@ -122,16 +152,42 @@ mod tests {
     use super::*;
     use crate::ops::testing::compare;
     use crate::tensor::{randn, zeros};
-    use candle_core::Device;
+    use candle_core::{Device, Var};
 
     #[test]
     fn a_wrong_shape_is_an_error() {
         let (x, weight) = (zeros((2, 4), &Device::Cpu), zeros((2, 3), &Device::Cpu));
-        let error = linear(&"linear", &x.unwrap(), &weight.unwrap(), None).unwrap_err();
+        let error = linear(&x.unwrap(), &weight.unwrap(), None).unwrap_err();
         assert_eq!(
             error.to_string(),
             "linear cannot take an input of shape [2, 4]\nIts last dimension must be 3"
         );
+    }
+
+    /// Added one after the other, 2²⁴ is the largest count of ones in `f32`.
+    #[test]
+    fn the_gradient_of_a_bias_keeps_its_digits() {
+        let rows = 20_000_000;
+        let x = zeros((rows, 1), &Device::Cpu).unwrap();
+        let weight = zeros((1, 1), &Device::Cpu).unwrap();
+        let bias = Var::from_tensor(&zeros(1, &Device::Cpu).unwrap()).unwrap();
+        let gradients = linear(&x, &weight, Some(&bias))
+            .unwrap()
+            .backward()
+            .unwrap();
+        let gradient = gradients.get(&bias).unwrap().to_vec1::<f32>().unwrap();
+        assert_eq!(gradient, [rows as f32]);
+    }
+
+    #[test]
+    fn empty_batches_and_half_precision_are_computed() {
+        let weight = zeros((2, 3), &Device::Cpu).unwrap();
+        let x = zeros((0, 3), &Device::Cpu).unwrap();
+        assert_eq!(linear(&x, &weight, None).unwrap().dims(), [0, 2]);
+        let half = |shape| Tensor::ones(shape, DType::BF16, &Device::Cpu).unwrap();
+        let y = linear(&half((1, 4000)), &half((1, 4000)), None).unwrap();
+        let y = y.to_dtype(DType::F32).unwrap().to_vec2::<f32>().unwrap();
+        assert!((y[0][0] - 4000.0).abs() < 16.0, "{y:?}");
     }
 
     #[test]
@@ -151,7 +207,7 @@ mod tests {
             if case.one_of(&[true, false]) {
                 inputs.push(case.input(randn(outs, &Device::Cpu)));
             }
-            let kernel = |x: &[Tensor]| linear(&"linear", &x[0], &x[1], x.get(2));
+            let kernel = |x: &[Tensor]| linear(&x[0], &x[1], x.get(2));
             let candle = |x: &[Tensor]| linear_with_candle(&x[0], &x[1], x.get(2));
             Some((inputs, Box::new(kernel), Box::new(candle)))
         });

@@ -5,41 +5,91 @@ mod candle;
 mod max;
 mod plane;
 
-pub(crate) use plane::Pool2dSpec;
+pub use plane::Pool2dSpec;
 
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
+use super::pair::Pair;
 use average::avg_pool;
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 use max::max_pool;
 use plane::Plane;
 use std::fmt::Display;
 
-/// Returns the maximum of each patch of the images `(batch, channels, height, width)`. Of equal
-/// elements, the first gets the gradient.
+/// Returns the maximum of each patch. Of equal elements, the first gets the gradient.
+///
+/// # Shapes
+/// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
+/// `height' = (height + 2 padding - kernel) / stride + 1`, rounded down.
 ///
 /// # Errors
 /// If the settings are invalid, or `x` does not have four dimensions, or its images are too small.
-pub(crate) fn max_pool2d(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
-    spec.check(caller, x)?;
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
+/// let y = max_pool2d(&x, Pool2dSpec::new(2))?; // (1, 1, 2, 2)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [5.0, 7.0, 13.0, 15.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) -> Result<Tensor> {
+    max_pool2d_as(&"max_pool2d", x, settings)
+}
+
+/// [`max_pool2d`], whose errors begin with the name of the caller.
+pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+    let spec = spec.check(caller, x)?;
+    if x.elem_count() == 0 {
+        return empty(x, spec);
+    }
     match suits_kernel(x) {
         true => dispatch_dtype!(x, max_pool(x, Plane::new(x, spec)?)),
         false => candle::max_pool2d(x, spec),
     }
 }
 
-/// Returns the mean of each patch of the images `(batch, channels, height, width)`. Padding counts as
-/// zeros.
+/// Returns the mean of each patch. Padding counts as zeros.
+///
+/// # Shapes
+/// Those of [`max_pool2d`].
 ///
 /// # Errors
-/// As for [`max_pool2d`].
-pub(crate) fn avg_pool2d(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
-    spec.check(caller, x)?;
+/// As for [`max_pool2d`], and if `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
+/// let y = avg_pool2d(&x, Pool2dSpec::new(2))?; // (1, 1, 2, 2)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 4.5, 10.5, 12.5]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) -> Result<Tensor> {
+    avg_pool2d_as(&"avg_pool2d", x, settings)
+}
+
+/// [`avg_pool2d`], whose errors begin with the name of the caller.
+pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+    check::floating(caller, x)?;
+    let spec = spec.check(caller, x)?;
+    if x.elem_count() == 0 {
+        return empty(x, spec);
+    }
+    if check::is_half(x) {
+        return check::in_single([x], |[x]| avg_pool2d_as(caller, &x, spec));
+    }
     match suits_kernel(x) {
         true => dispatch_dtype!(x, avg_pool(x, Plane::new(x, spec)?)),
         false => candle::avg_pool2d(x, spec),
     }
+}
+
+/// Returns the output for images without elements.
+fn empty(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
+    let shape = Plane::new(x, spec)?.output_shape(x)?;
+    Tensor::zeros(shape, x.dtype(), x.device())
 }
 
 /// The kernel of max pooling stores indices as `u32`.
@@ -47,44 +97,63 @@ fn suits_kernel(x: &Tensor) -> bool {
     has_kernel(&[x]) && x.elem_count() > 0 && x.elem_count() < u32::MAX as usize
 }
 
-/// Returns the means of `size × size` patches that cover the images `(batch, channels, height, width)`.
-/// Neighbouring patches share rows and columns where `size` does not divide the height or width.
+/// Returns the means of patches that cover the images, as many as `size` says. Neighbouring patches share
+/// rows and columns where `size` does not divide the height or width.
+///
+/// # Shapes
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair.
 ///
 /// # Errors
-/// If `size` is 0, or `x` are not images of at least one pixel.
-pub(crate) fn adaptive_avg_pool2d(caller: &dyn Display, x: &Tensor, size: usize) -> Result<Tensor> {
-    check::positive(caller, &[("size", size)])?;
+/// If `size` is 0, or `x` are not images of at least one pixel, or integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = arange(0.0, 16.0, &cpu())?.reshape((1, 1, 4, 4))?;
+/// let y = adaptive_avg_pool2d(&x, (1, 2))?; // (1, 1, 1, 2)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [6.5, 8.5]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) -> Result<Tensor> {
+    adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x, size.into())
+}
+
+/// [`adaptive_avg_pool2d`], whose errors begin with the name of the caller.
+pub(crate) fn adaptive_avg_pool2d_as(
+    caller: &dyn Display,
+    x: &Tensor,
+    size: Pair,
+) -> Result<Tensor> {
+    check::floating(caller, x)?;
+    check::positive(caller, &[("size", size.least())])?;
     let (n, c, h, w) = check::images(caller, x)?;
     if h == 0 || w == 0 {
         let expected = "Its height and width must be at least 1";
         return Err(check::wrong_shape(caller, x, expected));
     }
-    if h == w && h.is_multiple_of(size) {
-        return avg_pool2d(caller, x, Pool2dSpec::new(h / size));
+    check::output(caller, &[n, c, size.height, size.width], x)?;
+    if x.elem_count() == 0 {
+        return Tensor::zeros((n, c, size.height, size.width), x.dtype(), x.device());
     }
-    let rows = x
-        .reshape((n * c * h, w))?
-        .matmul(&averaging_matrix(size, w, x)?.t()?)?; // (n·c·h, size)
-    let columns = rows
-        .reshape((n * c, h, size))?
-        .transpose(1, 2)?
-        .contiguous()?;
-    let columns = columns.reshape((n * c * size, h))?;
-    let y = columns.matmul(&averaging_matrix(size, h, x)?.t()?)?; // (n·c·size, size), transposed
-    let y = y.reshape((n, c, size, size))?.transpose(2, 3)?;
-    y.contiguous()
+    if check::is_half(x) {
+        return check::in_single([x], |[x]| adaptive_avg_pool2d_as(caller, &x, size));
+    }
+    if h.is_multiple_of(size.height) && w.is_multiple_of(size.width) {
+        let kernel = (h / size.height, w / size.width);
+        return avg_pool2d_as(caller, x, Pool2dSpec::new(kernel));
+    }
+    means_of_lines(&means_of_lines(x, 3, size.width)?, 2, size.height)
 }
 
-/// Returns the matrix `(size, length)` whose rows average the patches of a line.
-fn averaging_matrix(size: usize, length: usize, x: &Tensor) -> Result<Tensor> {
-    let mut rows = vec![0f64; size * length];
-    for i in 0..size {
+/// Returns the means of `size` ranges that cover a dimension. A value counts in its own ranges only: a
+/// product with a matrix that has zeros would turn one NaN into many.
+fn means_of_lines(x: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
+    let length = x.dim(dim)?;
+    let means = (0..size).map(|i| {
         let (from, to) = (i * length / size, ((i + 1) * length).div_ceil(size));
-        rows[i * length..][from..to].fill(1.0 / (to - from) as f64);
-    }
-    // Converted on the CPU: not every device has double precision.
-    let rows = Tensor::from_vec(rows, (size, length), &Device::Cpu)?;
-    rows.to_dtype(x.dtype())?.to_device(x.device())
+        x.narrow(dim, from, to - from)?.mean_keepdim(dim)
+    });
+    Tensor::cat(&means.collect::<Result<Vec<_>>>()?, dim)
 }
 
 #[cfg(test)]
@@ -92,9 +161,9 @@ mod tests {
     use super::*;
     use crate::ops::testing::compare;
     use crate::tensor::randn;
-    use candle_core::DType;
+    use candle_core::{DType, Device, Var};
 
-    type Pool = fn(&dyn Display, &Tensor, Pool2dSpec) -> Result<Tensor>;
+    type Pool = fn(&Tensor, Pool2dSpec) -> Result<Tensor>;
     type WithCandle = fn(&Tensor, Pool2dSpec) -> Result<Tensor>;
 
     #[test]
@@ -105,21 +174,24 @@ mod tests {
         ];
         for (name, pool, with_candle) in operations {
             compare(name, 80, |case| {
-                let kernel = case.between(1, 5);
+                let kernel = Pair::from([case.between(1, 5), case.between(1, 5)]);
                 let spec = Pool2dSpec {
                     kernel,
-                    stride: case.between(1, 5),
-                    padding: case.between(0, kernel / 2),
+                    stride: [case.between(1, 5), case.between(1, 5)].into(),
+                    padding: kernel.map(|kernel| kernel / 2),
                 };
-                let least = kernel.saturating_sub(2 * spec.padding).max(1);
-                let (height, width) = (case.between(least, 40), case.between(least, 40));
+                let spec = spec.padding(case.one_of(&[spec.padding, 0.into()]));
+                let [height, width] = [0, 1].map(|i| {
+                    let padding = spec.padding.both()[i];
+                    case.between(kernel.both()[i].saturating_sub(2 * padding).max(1), 40)
+                });
                 let shape = (case.between(1, 4), case.between(1, 5), height, width);
                 let mut x = randn(shape, &Device::Cpu);
                 if case.one_of(&[true, false]) {
                     x = (x.unwrap() * 2.0).and_then(|x| x.round()); // many equal elements
                 }
                 let inputs = vec![case.input(x)];
-                let kernel = move |x: &[Tensor]| pool(&name, &x[0], spec);
+                let kernel = move |x: &[Tensor]| pool(&x[0], spec);
                 let candle = move |x: &[Tensor]| with_candle(&x[0], spec);
                 Some((inputs, Box::new(kernel), Box::new(candle)))
             });
@@ -127,9 +199,45 @@ mod tests {
     }
 
     #[test]
+    fn a_nan_stays_in_its_own_patches() {
+        let mut values = vec![1.0; 35];
+        values[0] = f64::NAN;
+        let x = Tensor::from_vec(values, (1, 1, 5, 7), &Device::Cpu).unwrap();
+        let x = Var::from_tensor(&x).unwrap();
+        let y = adaptive_avg_pool2d(&x, 3).unwrap();
+        let y = y.flatten_all().unwrap().to_vec1::<f64>().unwrap();
+        let nan: Vec<bool> = y.iter().map(|y| y.is_nan()).collect();
+        assert_eq!(nan, std::array::from_fn::<_, 9, _>(|i| i == 0));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_are_errors() {
+        let x = Tensor::zeros((1, 1, 4, 4), DType::F32, &Device::Cpu).unwrap();
+        let (large, largest) = (1 << 33, usize::MAX);
+        for result in [
+            avg_pool2d(&x, Pool2dSpec::new(large).padding(large / 2)),
+            max_pool2d(&x, Pool2dSpec::new(largest)),
+            max_pool2d(&x, Pool2dSpec::new(largest).padding(largest / 2)),
+            avg_pool2d(&x, Pool2dSpec::new(2).padding(largest)),
+            adaptive_avg_pool2d(&x, 1 << 40),
+            adaptive_avg_pool2d(&x, (largest, 1)),
+            avg_pool2d(&x.to_dtype(DType::I64).unwrap(), Pool2dSpec::new(2)),
+        ] {
+            assert_eq!(result.unwrap_err().to_string().lines().count(), 2);
+        }
+        for pool in [max_pool2d, avg_pool2d] {
+            let y = pool(&x, Pool2dSpec::new(2).stride(largest)).unwrap();
+            assert_eq!(y.dims(), [1, 1, 1, 1]);
+            let empty = x.narrow(0, 0, 0).unwrap();
+            let y = pool(&empty, Pool2dSpec::new(2)).unwrap();
+            assert_eq!(y.dims(), [0, 1, 2, 2]);
+        }
+    }
+
+    #[test]
     fn adaptive_means_of_doubles_are_doubles() {
         let x = Tensor::ones((1, 1, 5, 4), DType::F64, &Device::Cpu).unwrap();
-        let y = adaptive_avg_pool2d(&"adaptive_avg_pool2d", &x, 3).unwrap();
+        let y = adaptive_avg_pool2d(&x, 3).unwrap();
         for mean in y.flatten_all().unwrap().to_vec1::<f64>().unwrap() {
             assert!((mean - 1.0).abs() < 1e-15, "{mean}");
         }

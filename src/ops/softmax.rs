@@ -1,9 +1,11 @@
-//! Softmax over the last dimension, and its logarithm.
+//! Softmax and its logarithm.
 
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
-use super::engine::{CpuView, dispatch_dtype, dot, vec_by_chunks};
+use super::engine::sums::{dot, sum};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use candle_core::shape::Dim;
 use candle_core::{D, Result, Tensor};
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -12,14 +14,78 @@ use std::mem::MaybeUninit;
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 13;
 
-/// Returns `exp(x) / Σ exp(x)`, with the sum over the last dimension.
-pub(crate) fn softmax(caller: &dyn Display, x: &Tensor) -> Result<Tensor> {
-    if x.rank() == 0 {
-        let expected = "Expected logits along the last dimension: (…, classes)";
-        return Err(check::wrong_shape(caller, x, expected));
+/// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
+///
+/// # Shapes
+/// Any with at least one dimension, which stays.
+///
+/// # Errors
+/// If there is no such dimension, or `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[3.0, 3.0], [0.0, 3.0]], &cpu())?; // (2, 2)
+/// assert_eq!(softmax(&x, D::Minus1)?.to_vec2::<f32>()?[0], [0.5, 0.5]);
+/// assert_eq!(softmax(&x, 0)?.i((0, 1))?.to_scalar::<f32>()?, 0.5);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
+    softmax_as(&"softmax", x, dim)
+}
+
+/// [`softmax`], whose errors begin with the name of the caller.
+pub(crate) fn softmax_as(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<Tensor> {
+    along(caller, x, dim, false)
+}
+
+/// Returns the logarithm of [`softmax`], without the loss of digits that `softmax(…)?.log()` has for
+/// small probabilities.
+///
+/// # Shapes
+/// Any with at least one dimension, which stays.
+///
+/// # Errors
+/// As for [`softmax`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[0.0, 200.0]], &cpu())?; // (1, 2)
+/// assert_eq!(log_softmax(&x, D::Minus1)?.to_vec2::<f32>()?, [[-200.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn log_softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
+    along(&"log_softmax", x, dim, true)
+}
+
+/// Computes along a dimension, which is made the last one for that.
+fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<Tensor> {
+    check::floating(caller, x)?;
+    let dim = match x.rank() {
+        0 => Err(check::wrong_shape(
+            caller,
+            x,
+            "Expected at least one dimension, such as logits (…, classes)",
+        )),
+        _ => dim.to_index(x.shape(), "softmax").map_err(|_| {
+            let expected = format!("Its dimensions are 0 to {}", x.rank() - 1);
+            check::wrong_shape(caller, x, expected)
+        }),
+    }?;
+    if x.elem_count() == 0 {
+        return Ok(x.clone());
     }
-    match has_kernel(&[x]) && x.elem_count() > 0 {
-        true => dispatch_dtype!(x, forward(x)),
+    if check::is_half(x) {
+        return check::in_single([x], |[x]| along(caller, &x, dim, log));
+    }
+    let last = x.rank() - 1;
+    if dim != last {
+        return along(caller, &x.transpose(dim, last)?, last, log)?.transpose(dim, last);
+    }
+    match has_kernel(&[x]) {
+        true => dispatch_dtype!(x, forward(x, log)),
+        false if log => log_softmax_with_candle(x),
         false => softmax_with_candle(x),
     }
 }
@@ -31,13 +97,12 @@ fn softmax_with_candle(x: &Tensor) -> Result<Tensor> {
     x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
 }
 
-/// Returns the logarithm of softmax, with Candle's operations.
-pub(super) fn log_softmax(x: &Tensor) -> Result<Tensor> {
+fn log_softmax_with_candle(x: &Tensor) -> Result<Tensor> {
     let x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
     x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?)
 }
 
-fn forward<T: Element>(x: &Tensor) -> Result<Tensor> {
+fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
     let input = x.contiguous()?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
@@ -47,12 +112,13 @@ fn forward<T: Element>(x: &Tensor) -> Result<Tensor> {
         vec_by_chunks(values.len(), chunk(count), |first, y| {
             let rows = values[first..].chunks_exact(count);
             for (x, y) in rows.zip(y.chunks_exact_mut(count)) {
-                softmax_row(x, y);
+                softmax_row(x, y, log);
             }
         })
     };
     drop(view);
-    record(&[x], y, x.shape(), || Back::<T>(PhantomData))
+    let element = PhantomData::<T>;
+    record(&[x], y, x.shape(), || Back { log, element })
 }
 
 fn row_length(x: &Tensor) -> usize {
@@ -64,8 +130,15 @@ fn chunk(count: usize) -> usize {
 }
 
 multiversion! {
-    fn softmax_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>]) {
-        softmax_in_place(y.write_copy_of_slice(x));
+    fn softmax_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>], log: bool) {
+        let y = y.write_copy_of_slice(x);
+        let (largest, sum) = softmax_in_place(y);
+        if log {
+            let shift = sum.ln();
+            for (y, x) in y.iter_mut().zip(x) {
+                *y = (*x - largest) - shift;
+            }
+        }
     }
 }
 
@@ -76,11 +149,10 @@ pub(super) fn softmax_in_place<T: Element>(row: &mut [T]) -> (T, T) {
     for x in row.iter() {
         largest = if *x > largest { *x } else { largest };
     }
-    let mut sum = T::ZERO;
     for x in row.iter_mut() {
         *x = (*x - largest).exp();
-        sum += *x;
     }
+    let sum = sum(row);
     let scale = T::ONE / sum;
     for x in row.iter_mut() {
         *x *= scale;
@@ -88,7 +160,11 @@ pub(super) fn softmax_in_place<T: Element>(row: &mut [T]) -> (T, T) {
     (largest, sum)
 }
 
-struct Back<T>(PhantomData<T>);
+struct Back<T> {
+    /// Whether the output is the logarithm.
+    log: bool,
+    element: PhantomData<T>,
+}
 
 impl<T: Element> Backward for Back<T> {
     const NEEDS_OUTPUT: bool = true;
@@ -111,7 +187,7 @@ impl<T: Element> Backward for Back<T> {
                 let rows = g[first..].chunks_exact(count);
                 let rows = rows.zip(y[first..].chunks_exact(count));
                 for ((g, y), out) in rows.zip(out.chunks_exact_mut(count)) {
-                    gradient_row(g, y, out);
+                    gradient_row(g, y, out, self.log);
                 }
             })
         };
@@ -121,10 +197,18 @@ impl<T: Element> Backward for Back<T> {
 }
 
 multiversion! {
-    fn gradient_row<T: Element>(gradient: &[T], y: &[T], out: &mut [MaybeUninit<T>]) {
-        let common = dot(gradient, y);
-        for ((out, g), y) in out.iter_mut().zip(gradient).zip(y) {
-            out.write(*y * (*g - common));
+    fn gradient_row<T: Element>(gradient: &[T], y: &[T], out: &mut [MaybeUninit<T>], log: bool) {
+        let rows = out.iter_mut().zip(gradient).zip(y);
+        if log {
+            let common = sum(gradient);
+            for ((out, g), y) in rows {
+                out.write(*g - y.exp() * common);
+            }
+        } else {
+            let common = dot(gradient, y);
+            for ((out, g), y) in rows {
+                out.write(*y * (*g - common));
+            }
         }
     }
 }
@@ -133,13 +217,13 @@ multiversion! {
 mod tests {
     use super::*;
     use crate::ops::testing::compare;
-    use crate::tensor::{randn, tensor};
-    use candle_core::Device;
+    use crate::tensor::{ones, randn, tensor, zeros};
+    use candle_core::{DType, Device};
 
     #[test]
     fn nan_stays_nan() {
         let x = tensor(&[f64::NAN], &Device::Cpu).unwrap();
-        let y = softmax(&"softmax", &x).unwrap().to_vec1::<f32>().unwrap();
+        let y = softmax(&x, 0).unwrap().to_vec1::<f32>().unwrap();
         assert!(y[0].is_nan());
     }
 
@@ -147,20 +231,63 @@ mod tests {
     fn a_wrong_shape_is_an_error() {
         let x = tensor(1.0, &Device::Cpu).unwrap();
         assert_eq!(
-            softmax(&"softmax", &x).unwrap_err().to_string(),
+            softmax(&x, D::Minus1).unwrap_err().to_string(),
             "softmax cannot take an input of shape []\n\
-             Expected logits along the last dimension: (…, classes)"
+             Expected at least one dimension, such as logits (…, classes)"
         );
+        let x = zeros((2, 3), &Device::Cpu).unwrap();
+        let message = log_softmax(&x, 2).unwrap_err().to_string();
+        assert!(message.ends_with("Its dimensions are 0 to 1"), "{message}");
+    }
+
+    /// In 16 bits, or added one after the other, these sums would lose their digits.
+    #[test]
+    fn probabilities_sum_to_one() {
+        for (count, dtype, tolerance) in [
+            (4096, DType::BF16, 1e-2),
+            (4096, DType::F16, 1e-2),
+            (3_000_000, DType::F32, 1e-5),
+        ] {
+            let x = ones(count, &Device::Cpu).unwrap().to_dtype(dtype).unwrap();
+            let y = softmax(&x, 0).unwrap();
+            assert_eq!(y.dtype(), dtype);
+            let y = y.to_dtype(DType::F64).unwrap().sum_all().unwrap();
+            let sum = y.to_scalar::<f64>().unwrap();
+            assert!((sum - 1.0).abs() < tolerance, "{count} {dtype:?}: {sum}");
+        }
     }
 
     #[test]
-    fn the_kernel_agrees_with_candle() {
-        compare("softmax", 20, |case| {
-            let shape = (case.between(1, 90), case.between(1, 800));
-            let inputs = vec![case.input(randn(shape, &Device::Cpu))];
-            let kernel = |x: &[Tensor]| softmax(&"softmax", &x[0]);
-            let candle = |x: &[Tensor]| softmax_with_candle(&x[0]);
-            Some((inputs, Box::new(kernel), Box::new(candle)))
-        });
+    fn an_empty_batch_stays_empty() {
+        for shape in [(0, 3), (3, 0)] {
+            let x = zeros(shape, &Device::Cpu).unwrap();
+            assert_eq!(softmax(&x, 1).unwrap().elem_count(), 0);
+        }
+    }
+
+    #[test]
+    fn the_kernels_agree_with_candle() {
+        for log in [false, true] {
+            compare("softmax", 20, |case| {
+                let shape = (case.between(1, 90), case.between(1, 800));
+                let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+                let kernel = move |x: &[Tensor]| along(&"softmax", &x[0], 1, log);
+                let candle = move |x: &[Tensor]| match log {
+                    true => log_softmax_with_candle(&x[0]),
+                    false => softmax_with_candle(&x[0]),
+                };
+                Some((inputs, Box::new(kernel), Box::new(candle)))
+            });
+        }
+    }
+
+    #[test]
+    fn any_dimension_can_be_the_classes() {
+        let x = randn((3, 4, 5), &Device::Cpu).unwrap();
+        for dim in 0..3 {
+            let sums = softmax(&x, dim).unwrap().sum(dim).unwrap();
+            let sums = sums.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+            assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6));
+        }
     }
 }

@@ -1,99 +1,83 @@
 //! Adam, and Adam with decoupled weight decay.
 
-use super::state::OptimizerState;
-use super::{Optimizer, print_settings};
-use crate::nn::Parameter;
+use super::optimizer;
+use super::rule::{Rule, Update};
 use crate::ops;
-use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
-use std::collections::HashMap;
 
-/// The state and the step that both share. They differ in what weight decay acts on.
+/// The rule of both. They differ in what weight decay acts on.
 #[derive(Clone)]
-struct AdamState {
-    slots: OptimizerState<2>,
-    lr: f64,
+pub(super) struct AdamRule {
     betas: (f64, f64),
     eps: f64,
-    weight_decay: f64,
+    decoupled: bool,
 }
 
-impl AdamState {
-    fn new(kind: &'static str, parameters: Vec<Parameter>, lr: f64, weight_decay: f64) -> Self {
+impl AdamRule {
+    fn new(decoupled: bool) -> Self {
         Self {
-            slots: OptimizerState::new(kind, ["exp_avg", "exp_avg_sq"], parameters),
-            lr,
             betas: (0.9, 0.999),
             eps: 1e-8,
-            weight_decay,
+            decoupled,
         }
     }
+}
 
-    fn step(&mut self, gradients: &GradStore, decoupled: bool) -> Result<()> {
-        let Self {
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            ..
-        } = *self;
-        let in_place = |value: &Tensor, gradient: &Tensor, [mean, square]: &[Tensor; 2], step| {
-            let rule = ops::AdamStep {
-                step,
-                lr,
-                betas,
-                eps,
-                weight_decay,
-                decoupled,
-            };
-            ops::adam_step(value, gradient, [mean, square], rule)
+impl Rule for AdamRule {
+    const STATE: &'static [&'static str] = &["exp_avg", "exp_avg_sq"];
+
+    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
+        vec![
+            ("the first beta", self.betas.0, 1.0),
+            ("the second beta", self.betas.1, 1.0),
+            ("eps", self.eps, f64::INFINITY),
+        ]
+    }
+
+    fn print(&self, lr: f64, decay: &str) -> String {
+        let Self { betas, eps, .. } = self;
+        format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={decay}")
+    }
+
+    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+        ops::StepRule::Adam(ops::AdamStep {
+            step: update.step,
+            lr: update.lr,
+            betas: self.betas,
+            eps: self.eps,
+            weight_decay: update.weight_decay,
+            decoupled: self.decoupled,
+        })
+    }
+
+    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
+        let (betas, lr, decay) = (self.betas, update.lr, update.weight_decay);
+        let size = lr / (1.0 - betas.0.powf(update.step));
+        let correction = (1.0 - betas.1.powf(update.step)).sqrt();
+        let (value, gradient) = match (decay == 0.0, self.decoupled) {
+            (false, true) => (
+                (update.value * (1.0 - lr * decay))?,
+                update.gradient.clone(),
+            ),
+            _ => (update.value.clone(), update.decayed()?),
         };
-        let slots = &mut self.slots;
-        slots.update(
-            gradients,
-            true,
-            in_place,
-            |value, gradient, [mean, square], step| {
-                let size = lr / (1.0 - betas.0.powf(step));
-                let correction = (1.0 - betas.1.powf(step)).sqrt();
-                let (value, gradient) = match (weight_decay == 0.0, decoupled) {
-                    (true, _) => (value.clone(), gradient.clone()),
-                    (false, true) => ((value * (1.0 - lr * weight_decay))?, gradient.clone()),
-                    (false, false) => (value.clone(), (gradient + (value * weight_decay)?)?),
-                };
-                let mean = ((mean * betas.0)? + (&gradient * (1.0 - betas.0))?)?;
-                let square = ((square * betas.1)? + (gradient.sqr()? * (1.0 - betas.1))?)?;
-                let scale = ((square.sqrt()? / correction)? + eps)?;
-                let value = (value - ((&mean * size)? / scale)?)?;
-                Ok((value, [mean, square]))
-            },
-        )
+        let mean = ((&update.state[0] * betas.0)? + (&gradient * (1.0 - betas.0))?)?;
+        let square = ((&update.state[1] * betas.1)? + (gradient.sqr()? * (1.0 - betas.1))?)?;
+        let scale = ((square.sqrt()? / correction)? + self.eps)?;
+        let value = (value - ((&mean * size)? / scale)?)?;
+        Ok((value, vec![mean, square]))
     }
 }
 
 macro_rules! adam {
     ($(#[$doc:meta])* $name:ident, $decay:literal, $decoupled:literal) => {
-        $(#[$doc])*
-        #[derive(Clone)]
-        pub struct $name {
-            state: AdamState,
-        }
+        optimizer!(
+            $(#[$doc])*
+            $name, AdamRule::new($decoupled), AdamRule, $decay,
+            concat!("betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay))
+        );
 
         impl $name {
-            #[doc = concat!("Creates an optimiser for these parameters, with this learning rate; betas 0.9 and 0.999, eps 1e-8, weight decay ", stringify!($decay), ".")]
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(Linear::new(2, 1)?.parameters(), 0.001);")]
-            /// assert_eq!(optimizer.lr(), 0.001);
-            /// # Ok::<(), Error>(())
-            /// ```
-            pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
-                let state = AdamState::new(stringify!($name), parameters, lr, $decay);
-                Self { state }
-            }
-
             /// Sets the decay rates of the running means of the gradient and of its square.
             ///
             /// ```
@@ -103,7 +87,7 @@ macro_rules! adam {
             /// assert!(optimizer.show_text().contains("betas=(0.9, 0.99)"));
             /// ```
             pub fn betas(mut self, first: f64, second: f64) -> Self {
-                self.state.betas = (first, second);
+                self.groups.first().rule.betas = (first, second);
                 self
             }
 
@@ -116,51 +100,10 @@ macro_rules! adam {
             /// assert!(optimizer.show_text().contains("eps=0.000001"));
             /// ```
             pub fn eps(mut self, eps: f64) -> Self {
-                self.state.eps = eps;
-                self
-            }
-
-            /// Sets the weight decay, which pulls the parameters towards 0.
-            ///
-            /// ```
-            /// use taper::prelude::*;
-            ///
-            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).weight_decay(0.1);")]
-            /// assert!(optimizer.show_text().contains("weight_decay=0.1"));
-            /// ```
-            pub fn weight_decay(mut self, weight_decay: f64) -> Self {
-                self.state.weight_decay = weight_decay;
+                self.groups.first().rule.eps = eps;
                 self
             }
         }
-
-        impl Optimizer for $name {
-            fn step(&mut self, gradients: &GradStore) -> Result<()> {
-                self.state.step(gradients, $decoupled)
-            }
-
-            fn lr(&self) -> f64 {
-                self.state.lr
-            }
-
-            fn set_lr(&mut self, lr: f64) {
-                self.state.lr = lr;
-            }
-
-            fn state(&self) -> Result<Vec<(String, Tensor)>> {
-                self.state.slots.state(self.state.lr)
-            }
-
-            fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-                self.state.lr = self.state.slots.load_state(state)?;
-                Ok(())
-            }
-        }
-
-        print_settings!($name, |adam| {
-            let AdamState { lr, betas, eps, weight_decay, .. } = &adam.state;
-            format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={weight_decay}")
-        });
     };
 }
 

@@ -1,19 +1,99 @@
 //! Schedules of the learning rate.
 
+mod one_cycle;
+mod plateau;
+
+pub use one_cycle::OneCycle;
+pub use plateau::ReduceOnPlateau;
+
 use std::f64::consts::PI;
 
-/// A learning rate that depends on the progress of training. From d2l's chapter *Learning Rate
-/// Scheduling*; each rule is PyTorch's.
+/// A schedule of the learning rate: [`Schedule`], [`OneCycle`], [`ReduceOnPlateau`], or your own. A
+/// closure that takes the learning rate with which the optimiser began, and the time, is one as well.
 ///
-/// Time is counted in epochs by [`Trainer::schedule`](crate::train::Trainer::schedule), in steps by
-/// [`Trainer::schedule_steps`](crate::train::Trainer::schedule_steps).
+/// Time is counted from 0: in epochs by [`Trainer::schedule`](crate::train::Trainer::schedule), in
+/// steps by [`Trainer::schedule_steps`](crate::train::Trainer::schedule_steps). With several parameter
+/// groups, each follows the schedule from its own learning rate.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
-/// let schedule = Schedule::cosine(10).warmup(2);
-/// let lrs: Vec<f64> = (0..4).map(|epoch| schedule.lr(0.1, epoch)).collect();
-/// assert_eq!(lrs[..3], [0.0, 0.05, 0.1]);
+/// /// From d2l's chapter *Learning Rate Scheduling*.
+/// struct SquareRoot;
+///
+/// impl LrSchedule for SquareRoot {
+///     fn lr(&self, base: f64, time: usize) -> f64 {
+///         base / (time as f64 + 1.0).sqrt()
+///     }
+/// }
+///
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let history = Trainer::new(4).schedule(SquareRoot).fit(&mut model, &Digits::new())?;
+/// assert_eq!(history.epochs[3].lr, 0.05);
+///
+/// let halved = |base: f64, time: usize| base * 0.5_f64.powi(time as i32);
+/// assert_eq!(LrSchedule::lr(&halved, 0.1, 2), 0.025);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait LrSchedule: Send {
+    /// Returns the learning rate at a time, for parameters that began with `base`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedules: [Box<dyn LrSchedule>; 2] = [Box::new(Schedule::step(1, 0.5)), Box::new(OneCycle::new(9))];
+    /// assert_eq!(schedules[0].lr(0.1, 2), 0.025);
+    /// ```
+    fn lr(&self, base: f64, time: usize) -> f64;
+
+    /// Returns the name of the metric on which the schedule depends, if there is one.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(ReduceOnPlateau::new("val_loss").metric(), Some("val_loss"));
+    /// ```
+    fn metric(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the learning rate at a time, when the metric had these `values` after the epochs so far.
+    /// A schedule keeps no state of its own: after a checkpoint it continues from the history.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").patience(1);
+    /// assert_eq!(schedule.lr_after(&[0.9, 0.8], 0.1, 2), 0.1);
+    /// assert!((schedule.lr_after(&[0.9, 0.8, 0.8, 0.8], 0.1, 4) - 0.01).abs() < 1e-12);
+    /// ```
+    fn lr_after(&self, values: &[f64], base: f64, time: usize) -> f64 {
+        let _ = values;
+        self.lr(base, time)
+    }
+}
+
+impl<F: Fn(f64, usize) -> f64 + Send> LrSchedule for F {
+    fn lr(&self, base: f64, time: usize) -> f64 {
+        self(base, time)
+    }
+}
+
+impl LrSchedule for Schedule {
+    fn lr(&self, base: f64, time: usize) -> f64 {
+        Schedule::lr(self, base, time)
+    }
+}
+
+/// A learning rate that depends on the progress of training. From d2l's chapter *Learning Rate
+/// Scheduling*; each rule is PyTorch's.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let schedule = Schedule::cosine(10).warmup(3);
+/// let lrs: Vec<f64> = (0..4).map(|epoch| schedule.lr(1.0, epoch)).collect();
+/// assert_eq!(lrs, [0.25, 0.5, 0.75, 1.0]);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
@@ -23,6 +103,13 @@ pub enum Schedule {
     Step {
         /// The length of an interval.
         every: usize,
+        /// The factor.
+        gamma: f64,
+    },
+    /// Multiplied by `gamma` at each milestone.
+    MultiStep {
+        /// The times of the changes; a time that occurs twice counts twice.
+        milestones: Vec<usize>,
         /// The factor.
         gamma: f64,
     },
@@ -47,8 +134,10 @@ pub enum Schedule {
         /// The duration of the change.
         total: usize,
     },
-    /// A linear increase from 0, then another schedule.
+    /// A linear increase, then another schedule.
     Warmup {
+        /// The factor at the beginning.
+        from: f64,
         /// The duration of the increase.
         total: usize,
         /// The schedule after the increase, which begins at time 0.
@@ -66,6 +155,19 @@ impl Schedule {
     /// ```
     pub fn step(every: usize, gamma: f64) -> Self {
         Self::Step { every, gamma }
+    }
+
+    /// Multiplies the learning rate by `gamma` at each of these epochs, as PyTorch's `MultiStepLR`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = Schedule::multi_step(&[30, 80], 0.5);
+    /// assert_eq!([29, 30, 80].map(|epoch| schedule.lr(0.1, epoch)), [0.1, 0.05, 0.025]);
+    /// ```
+    pub fn multi_step(milestones: &[usize], gamma: f64) -> Self {
+        let milestones = milestones.to_vec();
+        Self::MultiStep { milestones, gamma }
     }
 
     /// Multiplies the learning rate by `gamma` after each epoch, as PyTorch's `ExponentialLR`.
@@ -103,18 +205,31 @@ impl Schedule {
         Self::Linear { from, to, total }
     }
 
-    /// Puts a linear increase from 0, which takes `total` epochs, before the schedule.
+    /// Puts a linear increase, which takes `total` epochs, before the schedule. It begins with the size
+    /// of its steps, so that the first epoch has an effect.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let schedule = Schedule::Constant.warmup(4);
-    /// assert_eq!(schedule.lr(0.1, 1), 0.025);
-    /// assert_eq!(schedule.lr(0.1, 9), 0.1);
+    /// let schedule = Schedule::Constant.warmup(3);
+    /// assert_eq!([0, 1, 2, 3].map(|epoch| schedule.lr(1.0, epoch)), [0.25, 0.5, 0.75, 1.0]);
     /// ```
     pub fn warmup(self, total: usize) -> Self {
+        self.warmup_from(1.0 / (total as f64 + 1.0), total)
+    }
+
+    /// Puts a linear increase from a share of the learning rate, which takes `total` epochs, before the
+    /// schedule, as PyTorch's `LinearLR` with its `start_factor`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = Schedule::Constant.warmup_from(0.5, 2);
+    /// assert_eq!([0, 1, 2].map(|epoch| schedule.lr(1.0, epoch)), [0.5, 0.75, 1.0]);
+    /// ```
+    pub fn warmup_from(self, from: f64, total: usize) -> Self {
         let then = Box::new(self);
-        Self::Warmup { total, then }
+        Self::Warmup { from, total, then }
     }
 
     /// Returns the learning rate at a time, for an optimiser that began with `base`.
@@ -129,13 +244,19 @@ impl Schedule {
         match self {
             Self::Constant => base,
             Self::Step { every, gamma } => base * gamma.powf((time / (*every).max(1)) as f64),
+            Self::MultiStep { milestones, gamma } => {
+                let passed = milestones.iter().filter(|milestone| time >= **milestone);
+                base * gamma.powf(passed.count() as f64)
+            }
             Self::Exponential { gamma } => base * gamma.powf(time as f64),
             Self::Cosine { total, min_lr } => {
                 min_lr + (base - min_lr) * (1.0 + (PI * part(*total)).cos()) / 2.0
             }
             Self::Linear { from, to, total } => base * (from + (to - from) * part(*total)),
-            Self::Warmup { total, .. } if time < *total => base * part(*total),
-            Self::Warmup { total, then } => then.lr(base, time - total),
+            Self::Warmup { from, total, .. } if time < *total => {
+                base * (from + (1.0 - from) * part(*total))
+            }
+            Self::Warmup { total, then, .. } => then.lr(base, time - total),
         }
     }
 }

@@ -1,55 +1,36 @@
 //! Stochastic gradient descent.
 
-use super::state::OptimizerState;
-use super::{Optimizer, print_settings};
-use crate::nn::Parameter;
+use super::optimizer;
+use super::rule::{Rule, Update};
 use crate::ops;
-use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor};
-use std::collections::HashMap;
 
-/// Minibatch stochastic gradient descent: each parameter moves against its gradient, by the learning
-/// rate times the gradient.
-///
-/// From d2l's chapters *Linear Regression* and *Momentum*; the rules are those of PyTorch's `SGD`.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let net = Linear::new(2, 1)?;
-/// let optimizer = Sgd::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
-/// assert_eq!(optimizer.lr(), 0.1);
-/// # Ok::<(), Error>(())
-/// ```
 #[derive(Clone)]
-pub struct Sgd {
-    slots: OptimizerState<1>,
-    lr: f64,
+pub(super) struct SgdRule {
     momentum: f64,
-    weight_decay: f64,
+    dampening: f64,
     nesterov: bool,
 }
 
-impl Sgd {
-    /// Creates an optimiser for these parameters, with this learning rate; no momentum, no weight
-    /// decay.
+optimizer!(
+    /// Minibatch stochastic gradient descent: each parameter moves against its gradient, by the learning
+    /// rate times the gradient.
+    ///
+    /// From d2l's chapters *Linear Regression* and *Momentum*; the rules are those of PyTorch's `SGD`.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let optimizer = Sgd::new(seq![LazyLinear::new(1)].parameters(), 0.1);
+    /// let net = Linear::new(2, 1)?;
+    /// let optimizer = Sgd::new(net.parameters(), 0.1).momentum(0.9).weight_decay(1e-4);
     /// assert_eq!(optimizer.lr(), 0.1);
+    /// # Ok::<(), Error>(())
     /// ```
-    pub fn new(parameters: Vec<Parameter>, lr: f64) -> Self {
-        Self {
-            slots: OptimizerState::new("Sgd", ["momentum_buffer"], parameters),
-            lr,
-            momentum: 0.0,
-            weight_decay: 0.0,
-            nesterov: false,
-        }
-    }
+    Sgd, SgdRule { momentum: 0.0, dampening: 0.0, nesterov: false }, SgdRule, 0.0,
+    "no momentum, no weight decay"
+);
 
+impl Sgd {
     /// Sets the momentum: the share of the last update that is added to the next one, often 0.9. From
     /// Polyak, 1964.
     ///
@@ -60,20 +41,21 @@ impl Sgd {
     /// assert!(optimizer.show_text().contains("momentum=0.9"));
     /// ```
     pub fn momentum(mut self, momentum: f64) -> Self {
-        self.momentum = momentum;
+        self.groups.first().rule.momentum = momentum;
         self
     }
 
-    /// Sets the weight decay, which pulls the parameters towards 0. From d2l's chapter *Weight Decay*.
+    /// Sets the dampening: the share of each gradient, after the first, that does not enter the
+    /// momentum.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
-    /// let optimizer = Sgd::new(vec![], 0.1).weight_decay(1e-4);
-    /// assert!(optimizer.show_text().contains("weight_decay=0.0001"));
+    /// let optimizer = Sgd::new(vec![], 0.1).momentum(0.9).dampening(0.1);
+    /// assert!(optimizer.show_text().contains("dampening=0.1"));
     /// ```
-    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
-        self.weight_decay = weight_decay;
+    pub fn dampening(mut self, dampening: f64) -> Self {
+        self.groups.first().rule.dampening = dampening;
         self
     }
 
@@ -86,72 +68,71 @@ impl Sgd {
     /// assert!(optimizer.show_text().contains("nesterov=true"));
     /// ```
     pub fn nesterov(mut self, nesterov: bool) -> Self {
-        self.nesterov = nesterov;
+        self.groups.first().rule.nesterov = nesterov;
         self
     }
 }
 
-impl Optimizer for Sgd {
-    fn step(&mut self, gradients: &GradStore) -> Result<()> {
-        let Self {
-            lr,
-            momentum,
-            weight_decay,
-            nesterov,
-            ..
-        } = *self;
-        let remembers = momentum != 0.0;
-        let rule = ops::SgdStep {
-            lr,
-            momentum,
-            nesterov,
-            weight_decay,
-        };
-        let in_place = |value: &Tensor, gradient: &Tensor, [buffer]: &[Tensor; 1], _| {
-            ops::sgd_step(value, gradient, remembers.then_some(buffer), rule)
-        };
-        let slots = &mut self.slots;
-        slots.update(
-            gradients,
-            remembers,
-            in_place,
-            |value, gradient, [buffer], _| {
-                let mut direction = gradient.clone();
-                if weight_decay != 0.0 {
-                    direction = (direction + (value * weight_decay)?)?;
-                }
-                if !remembers {
-                    return Ok(((value - (direction * lr)?)?, [buffer.clone()]));
-                }
-                let buffer = ((buffer * momentum)? + &direction)?;
-                let direction = match nesterov {
-                    true => (direction + (&buffer * momentum)?)?,
-                    false => buffer.clone(),
-                };
-                Ok(((value - (direction * lr)?)?, [buffer]))
-            },
-        )
-    }
-
-    fn lr(&self) -> f64 {
-        self.lr
-    }
-
-    fn set_lr(&mut self, lr: f64) {
-        self.lr = lr;
-    }
-
-    fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        self.slots.state(self.lr)
-    }
-
-    fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        self.lr = self.slots.load_state(state)?;
-        Ok(())
+impl SgdRule {
+    /// Returns the share of this step's gradient in the momentum.
+    fn share(&self, step: f64) -> f64 {
+        match step {
+            1.0 => 1.0,
+            _ => 1.0 - self.dampening,
+        }
     }
 }
 
-print_settings!(Sgd, |sgd| format!(
-    "lr={}, momentum={}, weight_decay={}, nesterov={}",
-    sgd.lr, sgd.momentum, sgd.weight_decay, sgd.nesterov
-));
+impl Rule for SgdRule {
+    const STATE: &'static [&'static str] = &["momentum_buffer"];
+
+    fn needs(&self, _: &str) -> bool {
+        self.momentum != 0.0
+    }
+
+    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
+        vec![("momentum", self.momentum, f64::INFINITY)]
+    }
+
+    fn print(&self, lr: f64, decay: &str) -> String {
+        let Self {
+            momentum,
+            dampening,
+            nesterov,
+        } = self;
+        let dampening = match *dampening {
+            0.0 => String::new(),
+            dampening => format!("dampening={dampening}, "),
+        };
+        format!(
+            "lr={lr}, momentum={momentum}, {dampening}weight_decay={decay}, nesterov={nesterov}"
+        )
+    }
+
+    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+        ops::StepRule::Sgd(ops::SgdStep {
+            lr: update.lr,
+            momentum: self.momentum,
+            share: self.share(update.step),
+            nesterov: self.nesterov,
+            weight_decay: update.weight_decay,
+        })
+    }
+
+    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
+        let gradient = update.decayed()?;
+        let Some(buffer) = update.state.first() else {
+            return Ok(((update.value - (gradient * update.lr)?)?, vec![]));
+        };
+        let added = match self.share(update.step) {
+            1.0 => gradient.clone(),
+            share => (&gradient * share)?,
+        };
+        let buffer = ((buffer * self.momentum)? + added)?;
+        let direction = match self.nesterov {
+            true => (gradient + (&buffer * self.momentum)?)?,
+            false => buffer.clone(),
+        };
+        Ok(((update.value - (direction * update.lr)?)?, vec![buffer]))
+    }
+}

@@ -1,127 +1,58 @@
-//! The state that an optimiser keeps for each parameter.
+//! The state that an optimiser keeps for each parameter, and how it is saved and loaded.
 
-use crate::error;
+use super::groups::Groups;
+use super::kept::{Kept, foreign};
+use super::rule::Rule;
 use crate::nn::Parameter;
-use candle_core::backprop::GradStore;
-use candle_core::{Device, Result, Tensor, Var};
-use std::collections::HashMap;
+use candle_core::{Device, Result, Tensor};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 type State = HashMap<String, Tensor>;
 
-/// The parameters of an optimiser, and for each the tensors of its state, such as a momentum.
-#[derive(Clone)]
-pub(super) struct OptimizerState<const N: usize> {
-    /// The optimiser's name: the state of one kind does not fit another.
-    kind: &'static str,
-    names: [&'static str; N],
-    parameters: Vec<Parameter>,
-    kept: Vec<Option<Kept<N>>>,
-}
-
-/// The state of one parameter.
-#[derive(Clone)]
-struct Kept<const N: usize> {
-    /// How many steps it has made. A step without a gradient does not count.
-    steps: f64,
-    /// Shared with clones of the optimiser until one of them makes a step.
-    tensors: Arc<[Tensor; N]>,
-}
-
-impl<const N: usize> OptimizerState<N> {
-    pub(super) fn new(
-        kind: &'static str,
-        names: [&'static str; N],
-        parameters: Vec<Parameter>,
-    ) -> Self {
-        let kept = vec![const { None }; parameters.len()];
-        Self {
-            kind,
-            names,
-            parameters,
-            kept,
-        }
-    }
-
-    /// Updates each parameter that has a gradient, in its own memory, by
-    /// `in_place(value, gradient, kept, steps)`. Where that returns `false`, it calls `update`, which
-    /// returns the new value and the new state. The state begins with zeros; it consists of empty
-    /// tensors if the optimiser has none (`remembers` is false). `steps` counts the steps of the
-    /// parameter, including this one.
-    pub(super) fn update(
-        &mut self,
-        gradients: &GradStore,
-        remembers: bool,
-        in_place: impl Fn(&Tensor, &Tensor, &[Tensor; N], f64) -> Result<bool>,
-        update: impl Fn(&Tensor, &Tensor, &[Tensor; N], f64) -> Result<(Tensor, [Tensor; N])>,
-    ) -> Result<()> {
-        let mut found = false;
-        for (parameter, kept) in self.parameters.iter().zip(&mut self.kept) {
-            let Ok(var) = parameter.var() else { continue };
-            let Some(gradient) = gradients.get(&var) else {
-                continue;
-            };
-            found = true;
-            let steps = kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0;
-            let mut here = match remembers {
-                true => own(kept, &var)?,
-                false => each(&[(); N], |()| Tensor::zeros(0, var.dtype(), var.device()))?,
-            };
-            let value = var.as_tensor().detach();
-            if !in_place(&value, gradient, &here, steps)? {
-                let (value, new) = update(&value, gradient, &here, steps)?;
-                var.set(&value)?;
-                here = new;
-            }
-            *kept = remembers.then(|| Kept {
-                steps,
-                tensors: Arc::new(here),
-            });
-        }
-        match found || self.parameters.is_empty() {
-            true => Ok(()),
-            false => Err(error::state(
-                "the optimiser's parameters have no gradients",
-                "the loss does not depend on them",
-                "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
-            )),
-        }
-    }
-
-    /// Returns copies of the state: the next step changes the original.
-    pub(super) fn state(&self, lr: f64) -> Result<Vec<(String, Tensor)>> {
+impl<R: Rule> Groups<R> {
+    /// Returns learning rates, step counts and copies of the state: the next step changes the original.
+    pub(super) fn state(&self) -> Result<Vec<(String, Tensor)>> {
         let scalar = |value: f64| Tensor::new(value, &Device::Cpu);
-        let mut state = vec![(format!("{}.lr", self.kind), scalar(lr)?)];
-        for (i, kept) in self.kept.iter().enumerate() {
-            let Some(kept) = kept else { continue };
+        let mut state = vec![];
+        for (i, group) in self.groups.iter().enumerate() {
+            state.push((self.name_of_lr(i), scalar(group.lr)?));
+        }
+        for (i, member) in self.members.iter().enumerate() {
+            let Some(kept) = &member.kept else { continue };
             state.push((format!("{i}.step"), scalar(kept.steps)?));
-            for (name, tensor) in self.names.iter().zip(kept.tensors.iter()) {
+            for (name, tensor) in kept.tensors.iter() {
                 state.push((format!("{i}.{name}"), tensor.copy()?));
             }
         }
         Ok(state)
     }
 
-    /// Restores all of [`state`](Self::state), or nothing, and returns the learning rate.
-    pub(super) fn load_state(&mut self, state: &State) -> Result<f64> {
-        let lr = format!("{}.lr", self.kind);
-        let mut known = 1;
-        let rate = scalar_of(state, &lr)?;
-        let mut loaded = Vec::with_capacity(self.parameters.len());
-        for (i, parameter) in self.parameters.iter().enumerate() {
+    /// Restores all of [`state`](Self::state), or nothing.
+    pub(super) fn load_state(&mut self, state: &State) -> Result<()> {
+        let lrs = (0..self.groups.len()).map(|i| scalar_of(state, &self.name_of_lr(i)));
+        let lrs: Vec<f64> = lrs.collect::<Result<_>>()?;
+        let mut known = lrs.len();
+        let mut loaded = Vec::with_capacity(self.members.len());
+        for (i, member) in self.members.iter().enumerate() {
             let named = |name: &str| format!("{i}.{name}");
-            let mut names = self.names.iter().chain(&["step"]);
+            let mut names = R::STATE.iter().chain(&["step"]);
             if !names.any(|name| state.contains_key(&named(name))) {
                 loaded.push(None);
                 continue;
             }
             let steps = scalar_of(state, &named("step"))?;
-            let tensors = each(&self.names, |name| {
-                fitting(state, &named(name), parameter)?.copy()
-            })?;
+            let rule = &self.groups[member.group].rule;
+            let mut tensors = BTreeMap::new();
+            for name in R::STATE {
+                if rule.needs(name) || state.contains_key(&named(name)) {
+                    let tensor = fitting(state, &named(name), &member.parameter)?;
+                    tensors.insert(*name, tensor.copy()?);
+                }
+            }
+            known += tensors.len() + 1;
             let tensors = Arc::new(tensors);
             loaded.push(Some(Kept { steps, tensors }));
-            known += N + 1;
         }
         if known != state.len() {
             let entries = state.len();
@@ -129,8 +60,18 @@ impl<const N: usize> OptimizerState<N> {
                 "it has {entries} entries instead of {known}"
             )));
         }
-        self.kept = loaded;
-        Ok(rate)
+        self.set_lrs(lrs);
+        for (member, kept) in self.members.iter_mut().zip(loaded) {
+            member.kept = kept;
+        }
+        Ok(())
+    }
+
+    fn name_of_lr(&self, group: usize) -> String {
+        match group {
+            0 => format!("{}.lr", self.kind),
+            _ => format!("{}.lr.{group}", self.kind),
+        }
     }
 }
 
@@ -144,43 +85,8 @@ fn fitting<'a>(state: &'a State, name: &str, parameter: &Parameter) -> Result<&'
     }
 }
 
-/// Takes the state of a variable, in memory of its own and on the variable's device: zeros at
-/// first.
-fn own<const N: usize>(kept: &mut Option<Kept<N>>, var: &Var) -> Result<[Tensor; N]> {
-    let mut tensors = kept.iter().flat_map(|kept| kept.tensors.iter());
-    if let Some(other) = tensors.find(|tensor| tensor.shape() != var.shape()) {
-        let (got, want) = (other.dims(), var.dims());
-        return Err(foreign(format!("{got:?} instead of {want:?}")));
-    }
-    let Some(Kept { tensors, .. }) = kept.take() else {
-        return each(&[(); N], |()| var.zeros_like().map(|zeros| zeros.detach()));
-    };
-    if !tensors.iter().all(|t| t.device().same_device(var.device())) {
-        return each(&tensors, |tensor| tensor.to_device(var.device()));
-    }
-    Arc::try_unwrap(tensors).or_else(|shared| each(&shared, Tensor::copy))
-}
-
-fn each<T, const N: usize>(
-    from: &[T; N],
-    make: impl Fn(&T) -> Result<Tensor>,
-) -> Result<[Tensor; N]> {
-    let made: Vec<Tensor> = from.iter().map(make).collect::<Result<_>>()?;
-    Ok(made
-        .try_into()
-        .unwrap_or_else(|_| unreachable!("as many as there were")))
-}
-
 fn missing(name: &str) -> candle_core::Error {
     foreign(format!("it has no {name}"))
-}
-
-fn foreign(what: String) -> candle_core::Error {
-    error::state(
-        "the state of the optimiser does not fit",
-        what,
-        "Load it into the same kind of optimiser, made for the same model",
-    )
 }
 
 /// Reads a scalar of an optimiser's state.

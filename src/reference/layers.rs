@@ -5,7 +5,7 @@ use crate::nn::*;
 use candle_core::{DType, Device, Result, Tensor, Var};
 
 /// Loads PyTorch's parameters into the layer, and compares its output, gradients and buffers.
-fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
+pub(super) fn compare(all: &Tensors, name: &str, mut layer: impl Layer) {
     let case = below(all, name);
     let device = case["x"].device();
     let near = tolerance(device);

@@ -2,102 +2,239 @@
 
 use super::{Tensors, assert_close, devices, numbers, read, tolerance};
 use crate::nn::Parameter;
-use crate::optim::{Adam, AdamW, Optimizer, Schedule, Sgd, clip_gradients};
-use candle_core::{Device, Result, Tensor};
+use crate::optim::*;
+use candle_core::{DType, Device, Result, Tensor};
 
 type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
 
-#[test]
-fn optimisers_agree_with_pytorch() -> Result<()> {
-    devices()
-        .iter()
-        .try_for_each(|device| compare(&read("optimizers", device), tolerance(device)))
+/// Creates the optimiser of each case that `make.py` writes.
+const CASES: [(&str, Make); 23] = [
+    ("sgd", |p| Box::new(Sgd::new(p, 0.1))),
+    ("sgd_clipped", |p| Box::new(Sgd::new(p, 0.1))),
+    ("sgd_decay", |p| {
+        Box::new(Sgd::new(p, 0.1).weight_decay(0.01))
+    }),
+    ("sgd_momentum", |p| {
+        Box::new(Sgd::new(p, 0.1).momentum(0.9).weight_decay(0.01))
+    }),
+    ("sgd_dampening", |p| {
+        Box::new(Sgd::new(p, 0.1).momentum(0.8).dampening(0.3))
+    }),
+    ("sgd_nesterov", |p| {
+        Box::new(Sgd::new(p, 0.1).momentum(0.9).nesterov(true))
+    }),
+    ("sgd_without", |p| {
+        Box::new(Sgd::new(p, 0.1).momentum(0.9).dampening(0.1))
+    }),
+    ("adam", |p| Box::new(Adam::new(p, 0.01))),
+    ("adam_settings", |p| {
+        Box::new(
+            Adam::new(p, 0.01)
+                .betas(0.8, 0.99)
+                .eps(1e-6)
+                .weight_decay(0.1),
+        )
+    }),
+    ("adam_without", |p| Box::new(Adam::new(p, 0.01))),
+    ("adamw", |p| Box::new(AdamW::new(p, 0.01))),
+    ("adamw_settings", |p| {
+        Box::new(
+            AdamW::new(p, 0.05)
+                .betas(0.7, 0.95)
+                .eps(1e-3)
+                .weight_decay(0.3),
+        )
+    }),
+    ("adamw_without", |p| Box::new(AdamW::new(p, 0.05))),
+    ("rmsprop", |p| Box::new(RMSprop::new(p, 0.01))),
+    ("rmsprop_settings", |p| {
+        Box::new(RMSprop::new(p, 0.05).alpha(0.9).eps(1e-4).weight_decay(0.1))
+    }),
+    ("rmsprop_momentum", |p| {
+        Box::new(RMSprop::new(p, 0.02).momentum(0.9))
+    }),
+    ("rmsprop_centered", |p| {
+        Box::new(RMSprop::new(p, 0.02).alpha(0.8).centered(true))
+    }),
+    ("rmsprop_all", |p| {
+        let all = RMSprop::new(p, 0.01).alpha(0.7).momentum(0.5);
+        Box::new(all.centered(true).weight_decay(0.2))
+    }),
+    ("adagrad", |p| Box::new(Adagrad::new(p, 0.01))),
+    ("adagrad_settings", |p| {
+        Box::new(
+            Adagrad::new(p, 0.1)
+                .lr_decay(0.05)
+                .weight_decay(0.1)
+                .eps(1e-4),
+        )
+    }),
+    ("adagrad_initial", |p| {
+        Box::new(
+            Adagrad::new(p, 0.1)
+                .initial_accumulator_value(0.5)
+                .lr_decay(0.2),
+        )
+    }),
+    ("adamw_matrices", |p| {
+        Box::new(AdamW::new(p, 0.05).weight_decay(0.3).decay_matrices_only())
+    }),
+    ("sgd_groups", |p| {
+        let second = Sgd::new(p[1..].to_vec(), 0.02).momentum(0.5);
+        Box::new(Sgd::new(p, 0.1).momentum(0.9).add_param_group(second))
+    }),
+];
+
+/// In which steps the second parameter of some cases has no gradient.
+const WITHOUT: [&str; 5] = [
+    "sgd_without",
+    "adam_without",
+    "adamw_without",
+    "rmsprop_all",
+    "adagrad_initial",
+];
+
+/// The matrix `(3, 2)` and the vector `(4,)` that lie side by side in a row.
+fn parts(row: &Tensor, dtype: DType) -> Result<[Tensor; 2]> {
+    let row = row.to_dtype(dtype)?;
+    Ok([row.narrow(0, 0, 6)?.reshape((3, 2))?, row.narrow(0, 6, 4)?])
 }
 
-fn compare(all: &Tensors, near: f64) -> Result<()> {
-    let cases: [(&str, Make); 11] = [
-        ("sgd", |p| Box::new(Sgd::new(p, 0.1))),
-        ("sgd_clipped", |p| Box::new(Sgd::new(p, 0.1))),
-        ("sgd_decay", |p| {
-            Box::new(Sgd::new(p, 0.1).weight_decay(0.01))
-        }),
-        ("sgd_momentum", |p| {
-            Box::new(Sgd::new(p, 0.1).momentum(0.9).weight_decay(0.01))
-        }),
-        ("sgd_nesterov", |p| {
-            Box::new(Sgd::new(p, 0.1).momentum(0.9).nesterov(true))
-        }),
-        ("adam", |p| Box::new(Adam::new(p, 0.01))),
-        ("adam_decay", |p| {
-            Box::new(
-                Adam::new(p, 0.01)
-                    .betas(0.8, 0.99)
-                    .eps(1e-6)
-                    .weight_decay(0.1),
-            )
-        }),
-        ("adamw", |p| Box::new(AdamW::new(p, 0.01))),
-        ("adamw_settings", |p| {
-            Box::new(
-                AdamW::new(p, 0.05)
-                    .betas(0.7, 0.95)
-                    .eps(1e-3)
-                    .weight_decay(0.3),
-            )
-        }),
-        ("adam_without", |p| Box::new(Adam::new(p, 0.01))),
-        ("sgd_momentum_without", |p| {
-            Box::new(Sgd::new(p, 0.1).momentum(0.9))
-        }),
-    ];
-    for (name, make) in cases {
-        let start = ["start.0", "start.1"].map(|key| Parameter::new(&all[key]));
-        let parameters: Vec<Parameter> = start.into_iter().collect::<Result<_>>()?;
-        let mut optimizer = make(parameters.clone());
-        for step in 0..5 {
-            // The gradient of sum(p · g) is g; in some steps the second parameter has none.
-            let count = match name.ends_with("_without") && [0, 1, 3].contains(&step) {
-                true => 1,
-                false => 2,
-            };
-            let products = parameters.iter().enumerate().take(count).map(|(i, p)| {
-                let gradient = &all[&format!("gradient.{step}.{i}")];
-                p.tensor()?.mul(gradient)?.sum_all()
-            });
-            let products: Vec<Tensor> = products.collect::<Result<_>>()?;
-            let mut gradients = Tensor::stack(&products, 0)?.sum_all()?.backward()?;
-            if name == "sgd_clipped" {
-                clip_gradients(&parameters, &mut gradients, 1.0)?;
-            }
-            optimizer.step(&gradients)?;
-            for (i, parameter) in parameters.iter().enumerate() {
-                let key = format!("{name}.{step}.{i}");
-                assert_close(&parameter.tensor()?, &all[&key], near, &key);
-            }
+#[test]
+fn optimisers_agree_with_pytorch() -> Result<()> {
+    for (name, make) in CASES {
+        compare(
+            &read("optimizers", &Device::Cpu),
+            name,
+            make,
+            DType::F64,
+            1e-12,
+        )?;
+        for device in devices() {
+            let near = tolerance(&device);
+            compare(&read("optimizers", &device), name, make, DType::F32, near)?;
+        }
+    }
+    let all = read("optimizers", &Device::Cpu);
+    assert_eq!(all.len(), CASES.len() + 2, "the file has other cases");
+    Ok(())
+}
+
+fn compare(all: &Tensors, name: &str, make: Make, dtype: DType, near: f64) -> Result<()> {
+    let start = parts(&all["start"], dtype)?;
+    let parameters = start
+        .iter()
+        .map(Parameter::new)
+        .collect::<Result<Vec<_>>>()?;
+    let mut optimizer = make(parameters.clone());
+    let base = optimizer.lrs();
+    let schedule = Schedule::Cosine {
+        total: 25,
+        min_lr: 0.01,
+    };
+    for step in 0..all["gradients"].dims()[0] {
+        if name == "sgd_groups" {
+            let lrs: Vec<f64> = base.iter().map(|lr| schedule.lr(*lr, step)).collect();
+            optimizer.set_lrs(&lrs);
+        }
+        let missing = WITHOUT.contains(&name) && [0, 1, 3].contains(&step);
+        let slopes = parts(&all["gradients"].get(step)?, dtype)?;
+        // The gradient of sum(p · g) is g.
+        let products = parameters
+            .iter()
+            .zip(&slopes)
+            .take(if missing { 1 } else { 2 });
+        let products = products.map(|(p, slope)| p.tensor()?.mul(slope)?.sum_all());
+        let products: Vec<Tensor> = products.collect::<Result<_>>()?;
+        let mut gradients = Tensor::stack(&products, 0)?.sum_all()?.backward()?;
+        match name {
+            "sgd_clipped" => clip_gradients(&parameters, &mut gradients, 1.0)?,
+            "adamw_without" => clip_gradients(&parameters, &mut gradients, 0.5)?,
+            _ => {}
+        }
+        optimizer.step(&gradients)?;
+        let want = parts(&all[name].get(step)?, DType::F64)?;
+        for (i, (parameter, want)) in parameters.iter().zip(&want).enumerate() {
+            let what = format!("{name}, step {step}, parameter {i}, {dtype:?}");
+            assert_close(&parameter.tensor()?, want, near, &what);
         }
     }
     Ok(())
 }
 
+fn schedules() -> Vec<(&'static str, Box<dyn LrSchedule>)> {
+    let min = |total, min_lr| Schedule::Cosine { total, min_lr };
+    let linear = OneCycle::new(25).max_lr(0.5).pct_start(0.45).linear();
+    let plateau = || ReduceOnPlateau::new("val_loss");
+    let larger = || ReduceOnPlateau::new("val_accuracy");
+    vec![
+        ("step", Box::new(Schedule::step(3, 0.5))),
+        ("step_long", Box::new(Schedule::step(10, 0.1))),
+        (
+            "multi_step",
+            Box::new(Schedule::multi_step(&[4, 9, 9, 20], 0.5)),
+        ),
+        (
+            "multi_step_first",
+            Box::new(Schedule::multi_step(&[1, 24], 0.1)),
+        ),
+        ("exponential", Box::new(Schedule::exponential(0.9))),
+        ("cosine", Box::new(Schedule::cosine(25))),
+        ("cosine_min", Box::new(min(24, 0.01))),
+        ("linear", Box::new(Schedule::linear(1.0, 0.1, 5))),
+        ("linear_up", Box::new(Schedule::linear(1.0 / 3.0, 1.0, 20))),
+        ("one_cycle", Box::new(OneCycle::new(25))),
+        ("one_cycle_short", Box::new(OneCycle::new(7).max_lr(0.5))),
+        (
+            "one_cycle_linear",
+            Box::new(linear.div_factor(10.0).final_div_factor(100.0)),
+        ),
+        (
+            "one_cycle_phases",
+            Box::new(OneCycle::new(25).pct_start(0.4).three_phase()),
+        ),
+        ("warmup_cosine", Box::new(Schedule::cosine(21).warmup(4))),
+        (
+            "warmup_step",
+            Box::new(Schedule::step(6, 0.3).warmup_from(1.0 / 3.0, 4)),
+        ),
+        ("plateau", Box::new(plateau())),
+        ("plateau_settings", {
+            let settings = plateau().factor(0.5).patience(2).threshold(0.05);
+            Box::new(settings.cooldown(2).min_lr(0.004))
+        }),
+        ("plateau_absolute", {
+            Box::new(
+                plateau()
+                    .factor(0.3)
+                    .patience(1)
+                    .absolute_threshold(0.01)
+                    .eps(1e-3),
+            )
+        }),
+        ("plateau_max", Box::new(larger().factor(0.5).patience(3))),
+        (
+            "plateau_max_absolute",
+            Box::new(larger().patience(0).absolute_threshold(0.02)),
+        ),
+    ]
+}
+
 #[test]
 fn schedules_agree_with_pytorch() {
     let all = read("schedules", &Device::Cpu);
-    let cosine_min = Schedule::Cosine {
-        total: 10,
-        min_lr: 0.01,
-    };
-    for (name, schedule) in [
-        ("step", Schedule::step(3, 0.5)),
-        ("exponential", Schedule::exponential(0.9)),
-        ("cosine", Schedule::cosine(10)),
-        ("cosine_min", cosine_min),
-        ("linear", Schedule::linear(1.0, 0.1, 5)),
-        ("warmup_cosine", Schedule::cosine(6).warmup(4)),
-    ] {
+    let loss = numbers(&all["metric"]);
+    let accuracy: Vec<f64> = loss.iter().map(|loss| 1.0 - loss).collect();
+    assert_eq!(all.len(), schedules().len() + 1, "the file has other cases");
+    for (name, schedule) in schedules() {
+        let values = match schedule.metric() {
+            Some("val_accuracy") => &accuracy,
+            _ => &loss,
+        };
         for (time, want) in numbers(&all[name]).into_iter().enumerate() {
-            let got = schedule.lr(0.1, time);
+            let got = schedule.lr_after(&values[..time], 0.1, time);
             assert!(
-                (got - want).abs() < 1e-9,
+                (got - want).abs() < 1e-14,
                 "{name} at {time}: {got} is not {want}"
             );
         }

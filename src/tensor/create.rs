@@ -2,7 +2,7 @@
 
 use crate::device::explain_gpu;
 use crate::error;
-use crate::tensor::moved;
+use crate::tensor::{check_size, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 
 /// Creates a tensor of these values: a number, or an array, slice or vector of up to four levels.
@@ -89,6 +89,9 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
 /// # Ok::<(), Error>(())
 /// ```
 pub fn arange<N: WithDType>(start: N, end: N, device: &Device) -> Result<Tensor> {
+    // The conversion saturates, so that an infinite range is refused as well.
+    let count = (end.to_f64() - start.to_f64()).ceil() as usize;
+    check_size("arange", &[count], size_of::<N>(), &Device::Cpu)?;
     with_default_dtype(Tensor::arange(start, end, &Device::Cpu)?, device)
 }
 
@@ -113,6 +116,7 @@ pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<T
             "Choose a number of steps above 0",
         ));
     };
+    check_size("linspace", &[steps], size_of::<f32>(), &Device::Cpu)?;
     let distance = (end - start) / last.max(1) as f64;
     let numbers = (0..steps).map(|i| match i {
         i if i == last && last > 0 => end as f32,
@@ -134,12 +138,14 @@ pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<T
 /// # Ok::<(), Error>(())
 /// ```
 pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
+    check_size("eye", &[n, n], size_of::<f32>(), device)?;
     Tensor::eye(n, DType::F32, device)
 }
 
 /// Creates a tensor of equal values. An error of a full device contains the sizes.
 fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
-    let bytes = shape.elem_count().saturating_mul(size_of::<f32>());
+    check_size("a tensor", shape.dims(), size_of::<f32>(), device)?;
+    let bytes = shape.elem_count() * size_of::<f32>();
     // The operating system provides memory that is already zero.
     let is_zero = value.to_bits() == 0;
     let made = match is_zero {

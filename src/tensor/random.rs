@@ -1,10 +1,11 @@
 //! Random values that a seed makes repeatable, on every machine and device.
 //!
-//! One ChaCha generator serves the whole program. Values are drawn on the CPU and then moved, so the
-//! tensors of a seed are the same on the CPU and on a GPU. Without a seed, they differ in each run.
+//! One ChaCha generator serves the whole program, all its threads; [`with_seed`] runs work with one of
+//! its own. Values are drawn on the CPU and then moved, so the tensors of a seed are the same on the CPU
+//! and on a GPU. Without a seed, they differ in each run.
 
 use crate::error;
-use crate::tensor::moved;
+use crate::tensor::{check_size, moved};
 use candle_core::{Device, Result, Shape, Tensor, WithDType};
 use rand::distr::{Distribution, StandardUniform, Uniform};
 use rand::seq::SliceRandom;
@@ -19,6 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Sets the seed of all random values: with the same seed, they are the same.
 ///
 /// It fixes all random values of Taper: those of this module and the initial weights of layers.
+/// Threads that draw at the same time share them out differently in each run; [`with_seed`] has values of its
+/// own on each thread.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -131,6 +134,7 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randperm(n: usize, device: &Device) -> Result<Tensor> {
+    check_size("randperm", &[n], size_of::<i64>(), &Device::Cpu)?;
     let order = permutation(n).into_iter().map(|i| i as i64).collect();
     Tensor::from_vec(order, n, device)
 }
@@ -152,9 +156,27 @@ pub(crate) fn draw_seed() -> u64 {
     with_generator(|rng| rng.next_u64())
 }
 
-/// Runs `work` with a generator of its own on this thread: the random values are the same wherever
-/// and whenever it runs, and other work's random values do not change.
-pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
+/// Runs `work` with a random generator of its own on this thread: its random values are the same
+/// wherever and whenever it runs, and those of other work do not change. So trainings on several threads
+/// have the same results in each run.
+///
+/// ```
+/// use taper::prelude::*;
+/// use std::thread;
+///
+/// let train = |seed| {
+///     with_seed(seed, || -> Result<f64> {
+///         let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10), Dropout::new(0.1)?], 0.1);
+///         let history = Trainer::new(1).fit(&mut model, &Digits::new())?;
+///         Ok(history.epochs[0].metrics["val_loss"])
+///     })
+/// };
+/// let [first, second] = [thread::spawn(move || train(1)), thread::spawn(move || train(2))];
+/// let losses = [first.join().unwrap()?, second.join().unwrap()?];
+/// assert_eq!(losses, [train(1)?, train(2)?]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
     /// Restores the previous generator when it is dropped, also after a panic.
     struct Restore(Option<ChaCha12Rng>);
     impl Drop for Restore {
@@ -166,18 +188,19 @@ pub(crate) fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Returns the state of the program's generator: the seed, the stream, and the position in it.
+/// Returns the state of the generator that this thread draws from: the seed, the stream, and the
+/// position in it.
 pub(crate) fn generator_state() -> ([u8; 32], u64, u128) {
-    let rng = generator();
-    (rng.get_seed(), rng.get_stream(), rng.get_word_pos())
+    with_generator(|rng| (rng.get_seed(), rng.get_stream(), rng.get_word_pos()))
 }
 
-/// Sets the program's generator to a state that [`generator_state`] returned.
+/// Sets the generator that this thread draws from to a state that [`generator_state`] returned.
 pub(crate) fn restore_generator(seed: [u8; 32], stream: u64, position: u128) {
-    let mut rng = ChaCha12Rng::from_seed(seed);
-    rng.set_stream(stream);
-    rng.set_word_pos(position);
-    *generator() = rng;
+    with_generator(|rng| {
+        *rng = ChaCha12Rng::from_seed(seed);
+        rng.set_stream(stream);
+        rng.set_word_pos(position);
+    });
 }
 
 thread_local! {
@@ -238,6 +261,12 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
 }
 
 fn draw<N: WithDType>(distribution: impl Distribution<N>, shape: Shape) -> Result<Tensor> {
+    check_size(
+        "a random tensor",
+        shape.dims(),
+        size_of::<N>(),
+        &Device::Cpu,
+    )?;
     let numbers = with_generator(|rng| sample(distribution, shape.elem_count(), rng));
     Tensor::from_vec(numbers, shape, &Device::Cpu)
 }

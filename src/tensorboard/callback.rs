@@ -2,7 +2,7 @@
 
 use super::SummaryWriter;
 use crate::error::Result;
-use crate::train::{Callback, EpochEnd, Flow, Interval};
+use crate::train::{Callback, EpochEnd, FitEnd, Flow, Interval};
 
 /// Logs the values of the [`History`](crate::train::History) by step: the metrics of each interval with
 /// the learning rate and the speed, and the validation metrics of each epoch.
@@ -41,7 +41,7 @@ impl Callback for SummaryWriter {
         Ok(Flow::Continue)
     }
 
-    fn on_fit_end(&mut self) -> Result<()> {
+    fn on_fit_end(&mut self, _: &FitEnd<'_>) -> Result<()> {
         self.flush()
     }
 }

@@ -2,16 +2,17 @@
 
 use crate::error;
 use crate::nn::same_device;
-use candle_core::{D, DType, Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 /// Returns the share of examples whose largest logit is that of the right class, on the device of
 /// the logits.
 ///
 /// # Shapes
-/// Logits `(batch, classes)`, classes `(batch,)`; the result is a scalar of `f32`.
+/// Logits `(batch, classes)`, classes `(batch,)`, or logits `(batch, classes, …)` and classes
+/// `(batch, …)`, one for each position; the result is a scalar of `f32`.
 ///
 /// # Errors
-/// If the shapes do not fit.
+/// If the shapes do not fit, the classes are floating-point numbers, or the batch is empty.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -21,13 +22,34 @@ use candle_core::{D, DType, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn accuracy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    if y_hat.dims().first() == Some(&0) {
+        return Err(error::argument(
+            "accuracy",
+            "at least one example",
+            "an empty batch",
+            "Skip empty batches",
+        ));
+    }
     let right = right(y_hat, y)?;
-    right / y.elem_count().max(1) as f64
+    right / y.elem_count() as f64
 }
 
 /// Counts the right predictions; the count stays on the device.
 fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let &[batch, _] = y_hat.dims() else {
+    check_classes(y_hat, y)?;
+    same_device("accuracy", y_hat, y)?;
+    if y.elem_count() == 0 {
+        return Tensor::zeros((), DType::F32, y_hat.device());
+    }
+    let chosen = y_hat.detach().argmax(1)?; // (batch, …)
+    // Compared as 64 bits: cut to 32, a class that is far too large may look right.
+    let equal = chosen.to_dtype(DType::I64)?.eq(&y.to_dtype(DType::I64)?)?;
+    equal.to_dtype(DType::F32)?.sum_all()
+}
+
+/// Refuses anything but logits `(batch, classes, …)` and class indices `(batch, …)`.
+fn check_classes(y_hat: &Tensor, y: &Tensor) -> Result<()> {
+    let &[batch, _, ref positions @ ..] = y_hat.dims() else {
         return Err(error::shape(
             "accuracy",
             "logits (batch, classes)",
@@ -35,18 +57,35 @@ fn right(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
             "Pass one row of logits for each example",
         ));
     };
-    if y.dims() != [batch] {
+    let expected = [&[batch][..], positions].concat();
+    if y.dims() != expected {
         return Err(error::shape(
             "accuracy",
-            format_args!("one class for each of {batch} examples"),
+            match positions {
+                [] => format!("one class for each of {batch} examples"),
+                _ => format!("one class for each position of the logits, {expected:?}"),
+            },
             y.dims(),
-            format_args!("Pass classes of shape ({batch},)"),
+            format_args!("Pass classes of shape {}", shape_text(&expected)),
         ));
     }
-    same_device("accuracy", y_hat, y)?;
-    let chosen = y_hat.detach().argmax(D::Minus1)?; // (batch,)
-    let equal = chosen.eq(&y.to_dtype(DType::U32)?)?;
-    equal.to_dtype(DType::F32)?.sum_all()
+    if y.dtype().is_float() {
+        return Err(error::dtype(
+            "accuracy",
+            "class indices",
+            y.dtype(),
+            "Convert them: y.to_dtype(DType::I64)?",
+        ));
+    }
+    Ok(())
+}
+
+/// Writes a shape as a tuple.
+fn shape_text(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        shape => format!("{shape:?}").replace('[', "(").replace(']', ")"),
+    }
 }
 
 /// Counts right predictions over many batches, and over lists from several devices, as MXNet's
@@ -161,5 +200,34 @@ impl Accuracy {
     /// ```
     pub fn reset(&mut self) {
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{tensor, zeros};
+    use candle_core::Device;
+
+    #[test]
+    fn classes_that_cannot_be_are_not_right() {
+        let scores = tensor(&[[1.0, 0.0]], &Device::Cpu).unwrap();
+        let share = |class: i64| {
+            let share = accuracy(&scores, &tensor(&[class], &Device::Cpu).unwrap());
+            share.unwrap().to_scalar::<f32>().unwrap()
+        };
+        assert_eq!([share(0), share(1 << 32), share(-1)], [1.0, 0.0, 0.0]);
+        let message = accuracy(&scores, &zeros(1, &Device::Cpu).unwrap()).unwrap_err();
+        assert!(
+            message
+                .to_string()
+                .contains("expected class indices, found f32")
+        );
+        let none = tensor(Vec::<i64>::new(), &Device::Cpu).unwrap();
+        let message = accuracy(&zeros((0, 2), &Device::Cpu).unwrap(), &none).unwrap_err();
+        assert!(
+            message.to_string().contains("found an empty batch"),
+            "{message}"
+        );
     }
 }

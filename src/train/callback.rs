@@ -1,10 +1,12 @@
 //! Callbacks: what runs between the steps and epochs of a training.
 
 use super::{Epoch, History, Interval};
-use crate::error;
+use crate::data::{AnyBatch, BatchData};
 use crate::nn::Parameters;
 use crate::optim::Optimizer;
-use candle_core::Result;
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor};
+use std::any::Any;
 
 /// Runs while a model trains: writes logs, saves checkpoints, stops the training early.
 ///
@@ -31,6 +33,45 @@ use candle_core::Result;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Callback: Send {
+    /// Runs in each step, when the gradients are computed, and before they are clipped and the optimiser
+    /// uses them. With [`Flow::Stop`] this step is the last one; the validation follows it. A step of
+    /// several batches has the mean of their gradients, and the last of these batches with its loss.
+    ///
+    /// # Errors
+    /// As for [`on_interval`](Callback::on_interval).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// /// Trains the bias alone, and stops after some steps.
+    /// struct BiasOnly { steps: usize }
+    ///
+    /// impl Callback for BiasOnly {
+    ///     fn on_step(&mut self, step: &mut Step<'_>) -> Result<Flow> {
+    ///         for (name, parameter) in step.model.named_parameters() {
+    ///             if name.ends_with("weight") {
+    ///                 step.gradients.remove(&parameter.tensor()?);
+    ///             }
+    ///         }
+    ///         assert_eq!(step.batch::<Batch>().map(Batch::len), Some(64));
+    ///         Ok(if step.step == self.steps { Flow::Stop } else { Flow::Continue })
+    ///     }
+    /// }
+    ///
+    /// let mut model = Classifier::new(seq![Flatten, Linear::new(64, 10)?], 0.1);
+    /// let weight = model.net.parameter("1.weight")?.tensor()?.copy()?;
+    /// let mut trainer = Trainer::new(10).callback(BiasOnly { steps: 5 });
+    /// let history = trainer.fit(&mut model, &Digits::new().batch_size(64))?;
+    /// assert_eq!(history.intervals[0].step, 5);
+    /// let change = (model.net.parameter("1.weight")?.tensor()? - weight)?.abs()?.sum_all()?;
+    /// assert_eq!(change.to_scalar::<f32>()?, 0.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn on_step(&mut self, step: &mut Step<'_>) -> Result<Flow> {
+        let _ = step;
+        Ok(Flow::Continue)
+    }
+
     /// Runs after each interval, when its metrics have been fetched from the device.
     ///
     /// # Errors
@@ -84,7 +125,8 @@ pub trait Callback: Send {
         Ok(Flow::Continue)
     }
 
-    /// Runs when training has ended: after its last epoch, or by an error or an interrupt.
+    /// Runs when training has ended: after its last epoch, or by an error or an interrupt. The model may
+    /// be changed.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval). If training itself failed, its error is returned
@@ -93,21 +135,27 @@ pub trait Callback: Send {
     /// ```
     /// use taper::prelude::*;
     ///
-    /// struct Farewell(String);
+    /// /// Sets the parameters of a finished model to 0.
+    /// struct Forget;
     ///
-    /// impl Callback for Farewell {
-    ///     fn on_fit_end(&mut self) -> Result<()> {
-    ///         self.0 = "Training is over.".to_owned();
+    /// impl Callback for Forget {
+    ///     fn on_fit_end(&mut self, end: &FitEnd<'_>) -> Result<()> {
+    ///         assert!(end.completed);
+    ///         for parameter in end.model.parameters() {
+    ///             parameter.set(&parameter.tensor()?.zeros_like()?)?;
+    ///         }
     ///         Ok(())
     ///     }
     /// }
     ///
-    /// let mut farewell = Farewell(String::new());
-    /// farewell.on_fit_end()?;
-    /// assert_eq!(farewell.0, "Training is over.");
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// Trainer::new(1).callback(Forget).fit(&mut model, &Digits::new())?;
+    /// let bias = model.net.parameter("1.bias")?.tensor()?;
+    /// assert_eq!(bias.to_vec1::<f32>()?, [0.0; 10]);
     /// # Ok::<(), Error>(())
     /// ```
-    fn on_fit_end(&mut self) -> Result<()> {
+    fn on_fit_end(&mut self, end: &FitEnd<'_>) -> Result<()> {
+        let _ = end;
         Ok(())
     }
 }
@@ -119,10 +167,10 @@ impl<F: FnMut(&Interval) + Send> Callback for F {
     }
 }
 
-/// Whether training continues after an epoch.
+/// Whether training continues after a step or an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Continues with the next epoch.
+    /// Continues with the next step or epoch.
     Continue,
     /// Stops the training and keeps the model as it is.
     Stop,
@@ -142,77 +190,37 @@ pub struct EpochEnd<'a> {
     pub optimizer: &'a dyn Optimizer,
 }
 
-/// Stops when a metric has not improved for some epochs. From d2l's chapter *Generalization in
-/// Deep Learning*.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-/// let mut trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 1).min_delta(0.5));
-/// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct EarlyStopping {
-    name: String,
-    patience: usize,
-    min_delta: f64,
-    larger_is_better: bool,
+/// What a callback sees, and may change, in a step.
+pub struct Step<'a> {
+    /// The number of this step, counted from 1 since training began.
+    pub step: usize,
+    /// The number of the epoch, counted from 1.
+    pub epoch: usize,
+    /// The loss of the batch: `()`.
+    pub loss: &'a Tensor,
+    /// The model, on the first device.
+    pub model: &'a dyn Parameters,
+    /// The gradients of its parameters; what is changed here, the optimiser uses.
+    pub gradients: &'a mut GradStore,
+    pub(super) batch: &'a dyn AnyBatch,
 }
 
-impl EarlyStopping {
-    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
-    /// name ends in `accuracy` must increase.
+impl Step<'_> {
+    /// Returns the batch; `None` if the batches of this training have another type.
     ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let stop = EarlyStopping::new("val_accuracy", 5);
-    /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
-    /// ```
-    pub fn new(name: &str, patience: usize) -> Self {
-        Self {
-            name: name.to_owned(),
-            patience,
-            min_delta: 0.0,
-            larger_is_better: name.ends_with("accuracy"),
-        }
-    }
-
-    /// Sets how much a metric must improve in order to count as better.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let stop = EarlyStopping::new("val_loss", 5).min_delta(0.001);
-    /// assert!(format!("{stop:?}").contains("min_delta: 0.001"));
-    /// ```
-    pub fn min_delta(mut self, min_delta: f64) -> Self {
-        self.min_delta = min_delta;
-        self
+    /// [`Callback::on_step`] has an example.
+    pub fn batch<B: BatchData>(&self) -> Option<&B> {
+        (self.batch as &dyn Any).downcast_ref()
     }
 }
 
-impl Callback for EarlyStopping {
-    // All state is in the history, so a resumed training stops at the same epoch as an uninterrupted
-    // one.
-    fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
-        if end.epoch.metric(&self.name).is_none() {
-            return Err(error::name("metric", &self.name, end.epoch.metrics.keys()));
-        }
-        let sign = if self.larger_is_better { 1.0 } else { -1.0 };
-        let (mut best, mut waited) = (f64::NEG_INFINITY, 0);
-        for value in end.history.values(&self.name) {
-            let value = value * sign;
-            match value - best > self.min_delta {
-                true => (best, waited) = (value, 0),
-                false => waited += 1,
-            }
-        }
-        match waited >= self.patience.max(1) {
-            true => Ok(Flow::Stop),
-            false => Ok(Flow::Continue),
-        }
-    }
+/// What a callback sees at the end of a training.
+pub struct FitEnd<'a> {
+    /// The model, on the first device, in evaluation mode.
+    pub model: &'a dyn Parameters,
+    /// The metrics of the training.
+    pub history: &'a History,
+    /// Whether the training came to its end or was stopped by a callback, not by an error or an
+    /// interrupt.
+    pub completed: bool,
 }

@@ -10,6 +10,9 @@ use candle_core::{Result, Tensor};
 /// Makes a [`Module`] of a network that returns a logit for each class: its loss is the cross-entropy,
 /// and it plots the accuracy as well. From d2l's chapter *The Base Classification Model*.
 ///
+/// The logits are `(batch, classes)` with a class for each example, or `(batch, classes, …)` with a
+/// class for each position, a pixel or a word for instance.
+///
 /// Rust has no subclasses, so this wraps the network: any layer, `seq![…]` or your own struct.
 /// It adds nothing to the names of the parameters.
 ///

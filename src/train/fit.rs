@@ -1,19 +1,31 @@
 //! Training a model: [`Trainer::fit`] and its loop.
 
-use super::module::Model;
-use super::parallel::{self, Gradients};
-use super::recorder::{Fetched, Metric, Recorder, collect};
-use super::{Epoch, EpochEnd, Flow, History, Interval, Module, Trainer, checkpoint};
-use crate::data::{Batch, DataLoader, DataModule};
-use crate::device::explain_gpu;
+mod accumulated;
+mod lr_find;
+mod prepare;
+mod schedule;
+mod speed;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use lr_find::LrFinder;
+
+use super::evaluate::{Pass, evaluated};
+use super::model::{AnyModel, Steps, steps};
+use super::parallel;
+use super::recorder::{Fetched, Recorder};
+use super::{Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint};
+use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
 use crate::error;
-use crate::nn::ParametersExt;
 use crate::notebook::{check_interrupt, progress};
-use crate::optim::{Optimizer, clip_gradients};
+use crate::optim::Optimizer;
 use crate::plot::ProgressBoard;
-use crate::tensor::with_seed;
+use accumulated::Accumulated;
 use candle_core::Result;
-use std::time::{Duration, Instant};
+use prepare::{refuse_empty, settle};
+use speed::{Speed, per_second};
+use std::time::Instant;
 
 impl Trainer {
     /// Trains the model, and leaves it as `model.eval()` does, on the first device.
@@ -40,23 +52,53 @@ impl Trainer {
     /// assert_eq!(history.epochs.len(), 3);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn fit<M: Module>(&mut self, model: &mut M, data: &impl DataModule) -> Result<History> {
-        self.fit_model(model, data)
+    pub fn fit<M, B, Y>(&mut self, model: &mut M, data: &impl DataModule<B>) -> Result<History>
+    where
+        M: Module<B, Y>,
+        B: BatchData,
+        Y: BatchData,
+    {
+        let loaders = || -> Result<Loaders> {
+            Ok(Loaders {
+                train: data.train_dataloader()?.into_any(),
+                validate: data.val_dataloader()?.map(DataLoader::into_any),
+            })
+        };
+        self.fit_model(steps::<M, B, Y>(), model, &loaders)
     }
 
-    fn fit_model(&mut self, model: &mut dyn Model, data: &dyn DataModule) -> Result<History> {
+    fn fit_model(
+        &mut self,
+        steps: &'static dyn Steps,
+        model: &mut dyn AnyModel,
+        loaders: &dyn Fn() -> Result<Loaders>,
+    ) -> Result<History> {
         self.history = History::default();
         self.board = ProgressBoard::new()
             .xlabel("epoch")
             .xlim(0, self.max_epochs as f64);
-        let done = Fit::new(self, model, data).and_then(|mut fit| fit.run());
+        let done = match loaders() {
+            Ok(loaders) => Fit::new(self, steps, model, loaders).and_then(|mut fit| fit.run()),
+            Err(error) => Err(error),
+        };
         model.set_training(false);
+        let end = FitEnd {
+            model: &*model,
+            history: &self.history,
+            completed: done.is_ok(),
+        };
         let mut told = Ok(());
         for callback in &mut self.callbacks {
-            told = told.and(callback.on_fit_end());
+            told = told.and(callback.on_fit_end(&end));
         }
         done.and(told).map(|()| self.history.clone())
     }
+}
+
+/// The loaders of a [`DataModule`].
+struct Loaders {
+    train: AnyLoader,
+    validate: Option<AnyLoader>,
 }
 
 /// The loss that a step was made for, whatever the model plots.
@@ -65,68 +107,43 @@ const STEP_LOSS: &str = "step_loss";
 /// A training in progress.
 pub(super) struct Fit<'a> {
     trainer: &'a mut Trainer,
-    model: &'a mut dyn Model,
+    steps: &'static dyn Steps,
+    model: &'a mut dyn AnyModel,
     /// The replicas on the other devices.
-    others: Vec<Box<dyn Model>>,
-    train: DataLoader,
-    validate: Option<DataLoader>,
+    others: Vec<Box<dyn AnyModel>>,
+    train: AnyLoader,
+    validate: Option<AnyLoader>,
     optimizer: Box<dyn Optimizer>,
-    base_lr: f64,
+    /// The learning rates with which the parameter groups began.
+    base_lrs: Vec<f64>,
+    accumulated: Accumulated,
     /// The number of completed epochs and steps.
     epoch: usize,
     step: usize,
     /// The number of completed batches of this epoch.
     batch: usize,
+    /// Whether a callback has stopped the training in a step.
+    flow: Flow,
     recorder: Recorder,
     /// The metrics of this epoch that were fetched, and the speed of training.
     fetched: Fetched,
     speed: Speed,
 }
 
-/// The examples and the time of an epoch and of the current interval. The time includes waiting for
-/// the data, but not drawing and callbacks.
-struct Speed {
-    epoch: (usize, Duration),
-    interval: usize,
-    began: Instant,
-}
-
-impl Speed {
-    fn start() -> Self {
-        Self {
-            epoch: (0, Duration::ZERO),
-            interval: 0,
-            began: Instant::now(),
-        }
-    }
-
-    /// Ends an interval and returns its examples per second.
-    fn end_interval(&mut self) -> f64 {
-        let (samples, time) = (std::mem::take(&mut self.interval), self.began.elapsed());
-        self.epoch.0 += samples;
-        self.epoch.1 += time;
-        per_second(samples, time)
-    }
-}
-
-fn per_second(samples: usize, time: Duration) -> f64 {
-    samples as f64 / time.as_secs_f64().max(1e-9)
-}
-
 impl<'a> Fit<'a> {
-    pub(super) fn new(
+    fn new(
         trainer: &'a mut Trainer,
-        model: &'a mut dyn Model,
-        data: &dyn DataModule,
+        steps: &'static dyn Steps,
+        model: &'a mut dyn AnyModel,
+        Loaders { train, validate }: Loaders,
     ) -> Result<Self> {
-        let (train, validate) = (data.train_dataloader()?, data.val_dataloader()?);
         refuse_empty("training", &train)?;
         validate
             .iter()
             .try_for_each(|loader| refuse_empty("validation", loader))?;
         trainer.prepare(model)?;
-        let mut optimizer = model.optimizer();
-        let base_lr = optimizer.lr();
+        let mut optimizer = steps.optimizer(model);
+        let base_lrs = optimizer.lrs();
         let (mut epoch, mut step) = (0, 0);
         if let Some(path) = &trainer.resume_from {
             let device = &trainer.in_use[0];
@@ -135,27 +152,30 @@ impl<'a> Fit<'a> {
             (epoch, step) = (resumed.epoch, resumed.step);
             trainer.continue_history(resumed.history);
         }
-        settle(trainer, model, &train)?;
+        settle(trainer, steps, model, &train)?;
         // With several devices, the batches are split before they are moved.
         let (train, validate) = match &trainer.in_use[..] {
             [device] => (
-                train.to_device(device),
-                validate.map(|loader| loader.to_device(device)),
+                train.moved_to(device),
+                validate.map(|loader| loader.moved_to(device)),
             ),
             _ => (train, validate),
         };
         let others = parallel::replicate(model, &trainer.in_use)?;
         Ok(Self {
             trainer,
+            steps,
             model,
             others,
             train,
             validate,
             optimizer,
-            base_lr,
+            base_lrs,
+            accumulated: Accumulated::default(),
             epoch,
             step,
             batch: 0,
+            flow: Flow::Continue,
             recorder: Recorder::default(),
             fetched: Fetched::default(),
             speed: Speed::start(),
@@ -181,7 +201,7 @@ impl<'a> Fit<'a> {
             self.train_epoch(&mut bar)?;
             self.epoch += 1;
             let epoch = self.validated(began)?;
-            if self.end_epoch(epoch)? == Flow::Stop {
+            if self.end_epoch(epoch)? == Flow::Stop || self.flow == Flow::Stop {
                 break;
             }
         }
@@ -197,57 +217,20 @@ impl<'a> Fit<'a> {
         self.batch = 0;
         let batches = self.train.num_batches();
         let interval = self.trainer.log_every.unwrap_or(batches.div_ceil(2)).max(1);
-        for batch in &self.train {
+        for batch in self.train.batches() {
             check_interrupt()?;
-            self.train_batch(&batch?)?;
+            self.train_batch(&*batch?)?;
             bar.next();
-            if self.batch.is_multiple_of(interval) || self.batch == batches {
+            let last = self.batch == batches || self.flow == Flow::Stop;
+            if self.batch.is_multiple_of(interval) || last {
                 self.end_interval()?;
                 self.speed.began = Instant::now();
             }
+            if last {
+                break;
+            }
         }
         Ok(())
-    }
-
-    fn train_batch(&mut self, batch: &Batch) -> Result<()> {
-        self.schedule();
-        let device = self.trainer.in_use[0].clone();
-        explain_gpu(self.step_on(batch), &device, None)
-    }
-
-    fn step_on(&mut self, batch: &Batch) -> Result<()> {
-        let parts = self.trainer.prepare_batch(batch)?;
-        let (
-            Gradients {
-                loss,
-                mut gradients,
-            },
-            mut metrics,
-        ) = parallel::backward(self.model, &self.others, &parts)?;
-        if self.trainer.clip > 0.0 {
-            clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
-        }
-        self.optimizer.step(&gradients)?;
-        parallel::broadcast(self.model, &self.others)?;
-        metrics.push(Metric {
-            name: STEP_LOSS.to_owned(),
-            value: loss,
-            weight: batch.len() as f64,
-        });
-        self.recorder.add(metrics);
-        self.speed.interval += batch.len();
-        self.step += 1;
-        self.batch += 1;
-        Ok(())
-    }
-
-    fn schedule(&mut self) {
-        let time = match self.trainer.schedule_by_step {
-            true => self.step,
-            false => self.epoch,
-        };
-        self.optimizer
-            .set_lr(self.trainer.schedule.lr(self.base_lr, time));
     }
 
     /// Fetches the metrics from the device, stores and draws them, and returns an error if a loss is not
@@ -270,7 +253,15 @@ impl<'a> Fit<'a> {
         self.trainer.history.intervals.push(interval);
         self.fetched.extend(fetched);
         if let Some((position, loss)) = wrong {
-            let step = self.step - steps + position + 1;
+            // The batches of this epoch up to that loss, and the steps before the epoch.
+            let batch = self.batch - steps + position + 1;
+            let accumulate = self.trainer.accumulate;
+            let before = self.step
+                - match self.batch == self.train.num_batches() {
+                    true => self.batch.div_ceil(accumulate),
+                    false => self.batch / accumulate,
+                };
+            let step = before + batch.div_ceil(accumulate);
             return Err(error::loss(
                 loss,
                 step,
@@ -300,13 +291,14 @@ impl<'a> Fit<'a> {
         let mut metrics = means(&self.fetched);
         if let Some(loader) = &self.validate {
             self.model.set_training(false);
-            for batch in loader {
-                check_interrupt()?;
-                let batch = batch?.to_device(&self.trainer.in_use[0])?;
-                let ((), plotted) = collect(batch.len(), || self.model.validate(&batch))?;
-                self.recorder.add(plotted);
-            }
-            metrics.extend(self.recorder.fetch()?.means());
+            let device = &self.trainer.in_use[0];
+            metrics.extend(evaluated(
+                Pass::Validation,
+                self.steps,
+                self.model,
+                loader,
+                device,
+            )?);
         }
         let (samples, time) = self.speed.epoch;
         let epoch = Epoch {
@@ -346,35 +338,6 @@ impl<'a> Fit<'a> {
     }
 }
 
-fn refuse_empty(name: &str, loader: &DataLoader) -> Result<()> {
-    match loader.dataset().is_empty() {
-        false => Ok(()),
-        true => Err(error::state(
-            "Trainer",
-            format_args!("the {name} set is empty"),
-            "Add examples; without a validation set, val_dataloader returns None",
-        )),
-    }
-}
-
-/// Initialises lazy parameters with one example, so that the model can be copied. It does not change
-/// the random values of the batches.
-fn settle(trainer: &Trainer, model: &dyn Model, train: &DataLoader) -> Result<()> {
-    if model
-        .parameters()
-        .iter()
-        .all(|parameter| parameter.is_initialized())
-    {
-        return Ok(());
-    }
-    let Some(batch) = with_seed(0, || train.into_iter().next()) else {
-        return Ok(());
-    };
-    let first = batch?.x.narrow(0, 0, 1)?.to_device(&trainer.in_use[0])?;
-    model.set_training(false);
-    model.forward(&first).map(drop)
-}
-
 /// Returns the means of the plotted metrics; the loss of the steps if the model plots none.
 fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
     let mut means = fetched.means();
@@ -383,6 +346,3 @@ fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
     }
     means
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,10 @@
 //! A model that can be trained.
 
 use super::recorder;
-use crate::data::Batch;
+use crate::data::{Batch, BatchData};
 use crate::nn::{Layer, ParametersExt};
 use crate::optim::{Optimizer, Sgd};
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 
 /// A model with a loss, which a [`Trainer`](super::Trainer) can train.
 ///
@@ -38,7 +38,63 @@ use candle_core::{Device, Result, Tensor};
 /// assert_eq!(model.training_step(&batch)?.dims(), [0; 0]);
 /// # Ok::<(), Error>(())
 /// ```
-pub trait Module: Layer + 'static {
+///
+/// # Other batches
+///
+/// A model of sequences, pairs or masks is a module for its own type of batches, a
+/// [`BatchData`]: `forward` takes its input, `loss` its target. With two items, `(x, y)`, these are
+/// the items; otherwise both are the whole batch. A model of several outputs returns a tuple, and names
+/// it: `impl Module<Batch, (Tensor, Tensor)>`. Data set and loader are for the same type,
+/// and a trainer takes all as it takes the simple ones.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(BatchData)]
+/// struct Masked { x: Tensor, mask: Tensor, y: Tensor } // each (batch, length)
+///
+/// struct Sums; // sequences, and a mask of the elements that count
+///
+/// impl Dataset<Masked> for Sums {
+///     fn len(&self) -> usize { 256 }
+///
+///     fn get(&self, indices: &[usize]) -> Result<Masked> {
+///         let shape = (indices.len(), 4);
+///         let (x, mask) = (randn(shape, &cpu())?, rand(shape, &cpu())?.gt(0.5)?.to_dtype(DType::F32)?);
+///         Ok(Masked { y: (&x * &mask)?.sum_keepdim(1)?, x, mask })
+///     }
+/// }
+///
+/// #[derive(Parameters)]
+/// struct Model { output: Linear }
+///
+/// impl Layer<Masked> for Model {
+///     fn forward(&self, batch: &Masked) -> Result<Tensor> {
+///         self.output.forward(&(&batch.x * &batch.mask)?) // (batch, 1)
+///     }
+/// }
+///
+/// impl Module<Masked> for Model {
+///     fn loss(&self, y_hat: &Tensor, batch: &Masked) -> Result<Tensor> {
+///         mse_loss(y_hat, &batch.y)
+///     }
+/// }
+///
+/// manual_seed(0);
+/// let mut model = Model { output: Linear::new(4, 1)? };
+/// let history = Trainer::new(10).fit(&mut model, &DataLoader::new(Sums))?;
+/// assert!(history.last("train_loss") < Some(0.01));
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a model for batches of type `{B}`",
+    label = "has no `Module` for these batches",
+    note = "a model and the data that it is trained on have the same type of batches",
+    note = "`Classifier::new(net, lr)` makes a `Module` of a network that takes and returns one tensor"
+)]
+pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
+    Layer<B::Input, Y> + 'static
+{
     /// Returns how far the predictions are from the targets: a scalar, the mean over the batch.
     ///
     /// # Errors
@@ -52,7 +108,7 @@ pub trait Module: Layer + 'static {
     /// assert!((loss.to_scalar::<f32>()? - 3f32.ln()).abs() < 1e-6);
     /// # Ok::<(), Error>(())
     /// ```
-    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor>;
+    fn loss(&self, y_hat: &Y, y: &B::Target) -> Result<Tensor>;
 
     /// Returns the loss of a training batch, from which the gradients are computed.
     ///
@@ -68,9 +124,9 @@ pub trait Module: Layer + 'static {
     /// assert!(gradients.get(&model.parameters()[0].tensor()?).is_some());
     /// # Ok::<(), Error>(())
     /// ```
-    fn training_step(&self, batch: &Batch) -> Result<Tensor> {
-        let y_hat = self.forward(&batch.x)?;
-        let loss = self.loss(&y_hat, &batch.y)?;
+    fn training_step(&self, batch: &B) -> Result<Tensor> {
+        let y_hat = self.forward(batch.input())?;
+        let loss = self.loss(&y_hat, batch.target())?;
         self.plot("loss", &loss, true);
         Ok(loss)
     }
@@ -88,9 +144,9 @@ pub trait Module: Layer + 'static {
     /// assert!(model.validation_step(&batch).is_ok()); // a Classifier plots the accuracy as well
     /// # Ok::<(), Error>(())
     /// ```
-    fn validation_step(&self, batch: &Batch) -> Result<()> {
-        let y_hat = self.forward(&batch.x)?;
-        self.plot("loss", &self.loss(&y_hat, &batch.y)?, false);
+    fn validation_step(&self, batch: &B) -> Result<()> {
+        let y_hat = self.forward(batch.input())?;
+        self.plot("loss", &self.loss(&y_hat, batch.target())?, false);
         Ok(())
     }
 
@@ -137,35 +193,5 @@ pub trait Module: Layer + 'static {
     /// ```
     fn plot(&self, key: &str, value: &Tensor, train: bool) {
         recorder::plot(key, value, train);
-    }
-}
-
-/// A [`Module`] as a trait object. The training loop uses it, so that the loop is compiled once, in
-/// this crate, and not in each cell that trains a model.
-pub(super) trait Model: Layer {
-    fn step(&self, batch: &Batch) -> Result<Tensor>;
-
-    fn validate(&self, batch: &Batch) -> Result<()>;
-
-    fn optimizer(&self) -> Box<dyn Optimizer>;
-
-    fn copied_to(&self, device: &Device) -> Result<Box<dyn Model>>;
-}
-
-impl<M: Module> Model for M {
-    fn step(&self, batch: &Batch) -> Result<Tensor> {
-        self.training_step(batch)
-    }
-
-    fn validate(&self, batch: &Batch) -> Result<()> {
-        self.validation_step(batch)
-    }
-
-    fn optimizer(&self) -> Box<dyn Optimizer> {
-        self.configure_optimizers()
-    }
-
-    fn copied_to(&self, device: &Device) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.replicate(device)?))
     }
 }

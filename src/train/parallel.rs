@@ -5,4 +5,5 @@ mod split;
 
 pub use data_parallel::{DataParallel, Gradients};
 pub(super) use data_parallel::{backward, broadcast, replicate};
-pub use split::{Split, split_and_load};
+pub(super) use split::split;
+pub use split::split_and_load;

@@ -1,6 +1,8 @@
 //! Whole trainings on small data.
 
+mod batches;
 mod errors;
+mod evaluation;
 
 use super::*;
 use crate::data::{Batch, DataLoader, DataModule, TensorDataset};

@@ -1,13 +1,13 @@
 //! The settings of a training, and its results.
 
-use super::module::Model;
-use super::{Callback, History, Module, split_and_load};
-use crate::data::Batch;
+use super::model::{AnyModel, device_of};
+use super::{Callback, History, split_and_load};
+use crate::data::BatchData;
 use crate::device::{DeviceExt, gpu, num_gpus};
 use crate::error;
-use crate::nn::{Parameter, ParametersExt};
+use crate::nn::Parameters;
 use crate::notebook::Show;
-use crate::optim::Schedule;
+use crate::optim::{LrSchedule, Schedule};
 use crate::plot::ProgressBoard;
 use candle_core::{Device, Result};
 use std::fmt;
@@ -43,7 +43,8 @@ pub struct Trainer {
     chosen: Vec<Device>,
     pub(super) in_use: Vec<Device>,
     pub(super) clip: f64,
-    pub(super) schedule: Schedule,
+    pub(super) accumulate: usize,
+    pub(super) schedule: Box<dyn LrSchedule>,
     pub(super) schedule_by_step: bool,
     pub(super) log_every: Option<usize>,
     pub(super) callbacks: Vec<Box<dyn Callback>>,
@@ -69,7 +70,8 @@ impl Trainer {
             chosen: vec![],
             in_use: vec![],
             clip: 0.0,
-            schedule: Schedule::Constant,
+            accumulate: 1,
+            schedule: Box::new(Schedule::Constant),
             schedule_by_step: false,
             log_every: None,
             callbacks: vec![],
@@ -126,6 +128,24 @@ impl Trainer {
         self
     }
 
+    /// Makes one step for every `batches` batches, with the mean gradient of their examples, as if they
+    /// were one batch; at the end of an epoch also for fewer. Dropout and batch normalisation still see
+    /// each batch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(1).accumulate_grad_batches(4);
+    /// let history = trainer.fit(&mut model, &Digits::new())?; // of 23 batches
+    /// assert_eq!(history.intervals.last().unwrap().step, 6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn accumulate_grad_batches(mut self, batches: usize) -> Self {
+        self.accumulate = batches.max(1);
+        self
+    }
+
     /// Sets the learning rate of each epoch by a schedule.
     ///
     /// ```
@@ -134,11 +154,11 @@ impl Trainer {
     /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
     /// let mut trainer = Trainer::new(3).schedule(Schedule::cosine(10).warmup(1));
     /// let history = trainer.fit(&mut model, &Digits::new())?;
-    /// assert_eq!((history.epochs[0].lr, history.epochs[1].lr), (0.0, 0.1));
+    /// assert_eq!((history.epochs[0].lr, history.epochs[1].lr), (0.05, 0.1));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
+    pub fn schedule(mut self, schedule: impl LrSchedule + 'static) -> Self {
+        self.schedule = Box::new(schedule);
         self.schedule_by_step = false;
         self
     }
@@ -149,13 +169,13 @@ impl Trainer {
     /// use taper::prelude::*;
     ///
     /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
-    /// let mut trainer = Trainer::new(1).log_every(1).schedule_steps(Schedule::cosine(100).warmup(2));
+    /// let mut trainer = Trainer::new(1).log_every(1).schedule_steps(Schedule::cosine(100).warmup(1));
     /// let history = trainer.fit(&mut model, &Digits::new())?;
-    /// assert_eq!((history.intervals[1].lr, history.intervals[2].lr), (0.05, 0.1));
+    /// assert_eq!((history.intervals[0].lr, history.intervals[1].lr), (0.05, 0.1));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn schedule_steps(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
+    pub fn schedule_steps(mut self, schedule: impl LrSchedule + 'static) -> Self {
+        self.schedule = Box::new(schedule);
         self.schedule_by_step = true;
         self
     }
@@ -240,19 +260,16 @@ impl Trainer {
     /// assert!(trainer.show_text().ends_with("on cpu"));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn prepare_model<M: Module>(&mut self, model: &mut M) -> Result<()> {
+    pub fn prepare_model<M>(&mut self, model: &mut M) -> Result<()>
+    where
+        M: Parameters + Send + Sync + 'static,
+    {
         self.prepare(model)
     }
 
-    pub(super) fn prepare(&mut self, model: &mut dyn Model) -> Result<()> {
+    pub(super) fn prepare(&mut self, model: &mut dyn AnyModel) -> Result<()> {
         self.in_use = match (&self.chosen[..], self.gpus) {
-            ([], 0) => {
-                let own = model
-                    .parameters()
-                    .iter()
-                    .find_map(Parameter::planned_device);
-                vec![own.unwrap_or(Device::Cpu)]
-            }
+            ([], 0) => vec![device_of(model)],
             ([], n) if n > num_gpus() => {
                 let have = num_gpus();
                 return Err(error::gpu(
@@ -281,7 +298,7 @@ impl Trainer {
     /// assert_eq!(trainer.prepare_batch(&batch)?.len(), 2);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn prepare_batch(&self, batch: &Batch) -> Result<Vec<Batch>> {
+    pub fn prepare_batch<B: BatchData>(&self, batch: &B) -> Result<Vec<B>> {
         if self.in_use.is_empty() {
             return Err(error::state(
                 "prepare_batch",

@@ -3,12 +3,13 @@
 use super::{read, root};
 use std::collections::BTreeSet;
 
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 7] = [
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "book/COVERAGE.md",
+    "book/src/from-pytorch.md",
     "book/src/how-taper-works.md",
 ];
 

@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod documents;
+mod from_pytorch;
 mod versions;
 
 use std::path::{Path, PathBuf};

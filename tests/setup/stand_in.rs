@@ -19,7 +19,10 @@ fn write_home(home: &Path) {
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     fs::create_dir_all(home.join("src")).expect("a folder");
     fs::create_dir_all(home.join("macros/src")).expect("a folder");
-    fs::copy(clone.join("Cargo.lock"), home.join("Cargo.lock")).expect("the lock file is copied");
+    fs::create_dir_all(home.join("src/notebook")).expect("a folder");
+    for file in ["Cargo.lock", "src/notebook/variables.rs"] {
+        fs::copy(clone.join(file), home.join(file)).expect("the file is copied");
+    }
     for (file, text) in [
         ("Cargo.toml", MANIFEST),
         ("src/lib.rs", LIBRARY),
@@ -68,6 +71,16 @@ extern "C" fn taper_begin_cell() {}
 #[unsafe(no_mangle)]
 extern "C" fn taper_flush() {
     let _ = std::io::stdout().flush();
+}
+
+pub mod notebook {
+    pub mod variables;
+
+    pub mod failure {
+        pub fn failed<T: std::fmt::Display>(error: &T) {
+            eprintln!("{error}");
+        }
+    }
 }
 
 pub mod prelude {

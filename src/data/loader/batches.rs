@@ -1,10 +1,11 @@
 //! One loop through a loader.
 
 use super::plan::Plan;
-use crate::data::Batch;
+use crate::data::{AnyBatch, Batch, BatchData, typed};
 use crate::error;
 use crate::notebook::check_interrupt;
 use candle_core::Result;
+use std::marker::PhantomData;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
@@ -24,15 +25,52 @@ use std::thread::JoinHandle;
 /// assert_eq!(batch.len(), 4);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Batches {
+pub struct Batches<B = Batch> {
+    any: AnyBatches,
+    of: PhantomData<fn() -> B>,
+}
+
+impl<B> Batches<B> {
+    pub(super) fn new(any: AnyBatches) -> Self {
+        Batches {
+            any,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<B: BatchData> Iterator for Batches<B> {
+    type Item = Result<B>;
+
+    fn next(&mut self) -> Option<Result<B>> {
+        self.any.next().map(|batch| batch.map(typed))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.any.size_hint()
+    }
+}
+
+impl<B: BatchData> ExactSizeIterator for Batches<B> {}
+
+impl<B> std::fmt::Debug for Batches<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Batches({} to come)", self.any.left)
+    }
+}
+
+type Source = Box<dyn Iterator<Item = Result<Box<dyn AnyBatch>>> + Send>;
+
+/// [`Batches`] of a type that is not known.
+pub(crate) struct AnyBatches {
     /// `None` after the last batch. It is boxed so that a loop in a cell does not compile its type.
-    source: Option<Box<dyn Iterator<Item = Result<Batch>> + Send>>,
+    source: Option<Source>,
     left: usize,
 }
 
-impl Batches {
+impl AnyBatches {
     pub(super) fn new(plan: Result<Plan>, prefetch: usize) -> Self {
-        let (left, source): (_, Box<dyn Iterator<Item = _> + Send>) = match plan {
+        let (left, source): (_, Source) = match plan {
             Err(error) => (1, Box::new(std::iter::once(Err(error)))),
             Ok(plan) if prefetch == 0 => {
                 let left = plan.num_batches;
@@ -44,17 +82,17 @@ impl Batches {
                 (left, Box::new((0..left).map(move |_| ahead.receive())))
             }
         };
-        Batches {
+        AnyBatches {
             source: Some(source),
             left,
         }
     }
 }
 
-impl Iterator for Batches {
-    type Item = Result<Batch>;
+impl Iterator for AnyBatches {
+    type Item = Result<Box<dyn AnyBatch>>;
 
-    fn next(&mut self) -> Option<Result<Batch>> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
             self.source = None;
         }
@@ -76,18 +114,10 @@ impl Iterator for Batches {
     }
 }
 
-impl ExactSizeIterator for Batches {}
-
-impl std::fmt::Debug for Batches {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Batches({} to come)", self.left)
-    }
-}
-
 /// A thread that prepares batches ahead, as many as its channel holds.
 struct Ahead {
     /// Set to `None` to close the channel, which stops the thread.
-    batches: Option<Receiver<Result<Batch>>>,
+    batches: Option<Receiver<Result<Box<dyn AnyBatch>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -110,7 +140,7 @@ impl Ahead {
         }
     }
 
-    fn receive(&self) -> Result<Batch> {
+    fn receive(&self) -> Result<Box<dyn AnyBatch>> {
         let received = self
             .batches
             .as_ref()

@@ -7,6 +7,7 @@ use crate::image::RgbImage;
 use crate::notebook::Show;
 use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl ImageFolder {
         };
         for (class, folder) in folders.iter().enumerate() {
             let before = found.files.len();
-            found.add_images(folder, class as u32)?;
+            found.add_images(folder, class as u32, &mut HashSet::new())?;
             if found.files.len() == before {
                 return Err(error::file(
                     "find images in",
@@ -93,10 +94,20 @@ impl ImageFolder {
         Ok(found)
     }
 
-    fn add_images(&mut self, folder: &Path, class: u32) -> Result<()> {
+    /// Adds the images of a folder, once also if symbolic links lead to it again.
+    fn add_images(
+        &mut self,
+        folder: &Path,
+        class: u32,
+        visited: &mut HashSet<PathBuf>,
+    ) -> Result<()> {
+        let place = folder.canonicalize();
+        if !visited.insert(place.unwrap_or_else(|_| folder.to_owned())) {
+            return Ok(());
+        }
         for path in entries(folder)? {
             if path.is_dir() {
-                self.add_images(&path, class)?;
+                self.add_images(&path, class, visited)?;
             } else if is_image(&path) {
                 self.files.push((path, class));
             }
@@ -172,6 +183,10 @@ impl ImageFolder {
     pub fn image(&self, index: usize) -> Result<Tensor> {
         check_indices(&[index], self.files.len())?;
         let (path, _) = &self.files[index];
+        // Reading a pipe would wait indefinitely.
+        if !path.is_file() {
+            return Err(unreadable(path, &"it is not a file"));
+        }
         let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
         let pixels = RgbImage::decode(&bytes).map_err(|error| unreadable(path, &error))?;
         pixels.to_tensor()
@@ -246,11 +261,13 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Returns whether a path is that of an image. Pipes and devices are none, whatever their names.
 fn is_image(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
     ["png", "jpg", "jpeg"]
         .iter()
         .any(|known| ending.eq_ignore_ascii_case(known))
+        && path.is_file()
 }
 
 fn unreadable(path: &Path, reason: &dyn fmt::Display) -> candle_core::Error {

@@ -2,8 +2,8 @@
 
 use super::{ImageBytes, Transform};
 use crate::error;
-use crate::tensor::random_unit;
-use candle_core::{Result, Tensor};
+use crate::tensor::{check_size, random_unit};
+use candle_core::{Device, Result, Tensor};
 
 /// Makes an image smaller or larger. Input and output are `(height, width, 3)` of `u8`.
 ///
@@ -62,7 +62,8 @@ impl Resize {
 
     /// Returns the size of an image that had this height and width.
     fn target(&self, height: usize, width: usize) -> (usize, usize) {
-        let scaled = |long: usize, short: usize, size: usize| (long * size / short).max(1);
+        let scaled =
+            |long: usize, short: usize, size: usize| (long.saturating_mul(size) / short).max(1);
         match self.size {
             TargetSize::Exact(height, width) => (height, width),
             TargetSize::ShortSide(size) if height < width => (size, scaled(width, height, size)),
@@ -87,6 +88,9 @@ impl Transform for Resize {
         if (new_height, new_width) == (height, width) {
             return Ok(input.clone());
         }
+        // Two copies in `f32` are made on the way.
+        let largest = [new_height.max(height), new_width.max(width), channels];
+        check_size("Resize", &largest, 2 * size_of::<f32>(), &Device::Cpu)?;
         let samples: Vec<f32> = image.bytes.iter().copied().map(f32::from).collect();
         // First along the rows, whose elements are pixels, then along the columns, whose elements are rows.
         let wide = resample(&samples, height, width, channels, new_width);
@@ -185,9 +189,14 @@ impl Transform for CenterCrop {
                 format_args!("Put Resize::new({size}) before it"),
             ));
         }
-        let rows = image.narrow(0, (height - size) / 2, size)?;
-        rows.narrow(1, (width - size) / 2, size)?.contiguous()
+        let rows = image.narrow(0, half(height - size), size)?;
+        rows.narrow(1, half(width - size), size)?.contiguous()
     }
+}
+
+/// Returns half of a margin, rounded to the even number if it is odd, as torchvision does.
+fn half(margin: usize) -> usize {
+    margin / 2 + usize::from(margin % 4 == 3)
 }
 
 /// Mirrors an image left to right, with a probability of 0.5 by default. Input and output are

@@ -60,7 +60,44 @@ fn the_centre_is_cropped() {
     assert_eq!(nothing.to_string(), message);
     let middle = CenterCrop::new(2).apply(&ramp(5, 6)).unwrap();
     assert_eq!(channel(&middle, 0), [[20, 30]; 2]);
-    assert_eq!(channel(&middle, 1), [[10, 10], [20, 20]]);
+    assert_eq!(channel(&middle, 1), [[20, 20], [30, 30]]);
+}
+
+/// torchvision rounds half of the margin to the even number: 0, 2, 2 and 4 of 1, 3, 5 and 7.
+#[test]
+fn an_odd_margin_is_halved_as_torchvision_does() {
+    for (margin, first) in [
+        (0, 0),
+        (1, 0),
+        (2, 1),
+        (3, 2),
+        (4, 2),
+        (5, 2),
+        (6, 3),
+        (7, 4),
+    ] {
+        let crop = CenterCrop::new(1).apply(&ramp(1 + margin, 1 + margin));
+        let crop = crop.unwrap();
+        let want = [[10 * first as u8]];
+        assert_eq!(
+            (channel(&crop, 0), channel(&crop, 1)),
+            (vec![want[0].to_vec()], vec![want[0].to_vec()]),
+            "{margin}"
+        );
+    }
+}
+
+#[test]
+fn a_size_that_no_memory_holds_is_an_error() {
+    for resize in [
+        Resize::exact(1 << 40, 1 << 40),
+        Resize::exact(usize::MAX, 1),
+        Resize::new(usize::MAX),
+        Resize::new(1 << 40),
+    ] {
+        let message = resize.apply(&ramp(2, 3)).unwrap_err().to_string();
+        assert!(message.contains("fits into the memory"), "{message}");
+    }
 }
 
 #[test]

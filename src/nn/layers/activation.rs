@@ -3,7 +3,7 @@
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
 use crate::ops;
-use candle_core::{Result, Tensor};
+use candle_core::{D, Result, Tensor};
 
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident, $function:expr) => {
@@ -104,7 +104,7 @@ activation!(
     /// # Ok::<(), Error>(())
     /// ```
     Softmax,
-    |x: &Tensor| ops::softmax(&check::name(&Softmax), x)
+    |x: &Tensor| ops::softmax_as(&check::name(&Softmax), x, D::Minus1)
 );
 
 #[cfg(test)]

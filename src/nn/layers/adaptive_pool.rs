@@ -2,14 +2,14 @@
 
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
-use crate::ops;
+use crate::ops::{self, Pair};
 use candle_core::{Result, Tensor};
 
 /// Averages over patches that cover the image, so that the output has the given size whatever the
 /// size of the input. Neighbouring patches overlap where the sizes do not divide evenly.
 ///
 /// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`.
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair.
 ///
 /// From d2l's chapter *Network in Network (NiN)*, where it returns one value for each channel.
 ///
@@ -24,11 +24,11 @@ use candle_core::{Result, Tensor};
 #[derive(Clone, Copy, Parameters)]
 #[describe(output_size = self.size)]
 pub struct AdaptiveAvgPool2d {
-    size: usize,
+    size: Pair,
 }
 
 impl AdaptiveAvgPool2d {
-    /// Creates a layer whose output has this height and width.
+    /// Creates a layer whose output has this height and width: `3`, or `(2, 3)`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -37,7 +37,8 @@ impl AdaptiveAvgPool2d {
     /// assert_eq!(y.dims(), [1, 2, 3, 3]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn new(size: usize) -> Self {
+    pub fn new(size: impl Into<Pair>) -> Self {
+        let size = size.into();
         Self { size }
     }
 }
@@ -45,6 +46,6 @@ impl AdaptiveAvgPool2d {
 impl Layer for AdaptiveAvgPool2d {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let name = check::name(self);
-        seen(self, ops::adaptive_avg_pool2d(&name, input, self.size)?)
+        seen(self, ops::adaptive_avg_pool2d_as(&name, input, self.size)?)
     }
 }

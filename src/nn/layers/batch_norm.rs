@@ -21,6 +21,8 @@ struct Norm {
     running_var: Buffer,
     num_batches_tracked: Buffer,
     mode: Mode,
+    eps: f64,
+    momentum: f64,
 }
 
 impl Norm {
@@ -34,6 +36,8 @@ impl Norm {
             running_var: Buffer::lazy_as(features),
             num_batches_tracked: Buffer::lazy_as(count),
             mode: Mode::new(),
+            eps: EPS,
+            momentum: MOMENTUM,
         }
     }
 
@@ -55,21 +59,23 @@ impl Norm {
         };
         let statistics = running.as_ref().map(|(mean, var)| (mean, var));
         let BatchNormOutput { y, mean, var } =
-            ops::batch_norm(&check::name(layer), x, &weight, &bias, statistics, EPS)?;
+            ops::batch_norm(&check::name(layer), x, &weight, &bias, statistics, self.eps)?;
         if running.is_none() {
             self.track(&mean, &var, x.elem_count() / weight.elem_count())?;
         }
         Ok(y)
     }
 
-    /// Moves the running statistics a tenth of the way to those of this batch.
+    /// Moves the running statistics towards those of this batch, by the share `momentum` of the way.
     fn track(&self, mean: &Tensor, var: &Tensor, values: usize) -> Result<()> {
         let unbiased = (var * (values as f64 / (values - 1) as f64))?;
         for (running, new) in [
             (&self.running_mean, mean.clone()),
             (&self.running_var, unbiased),
         ] {
-            running.set(&((running.tensor()? * (1.0 - MOMENTUM))? + (new * MOMENTUM)?)?)?;
+            let old = running.tensor()?;
+            let new = new.to_dtype(old.dtype())?;
+            running.set(&((old * (1.0 - self.momentum))? + (new * self.momentum)?)?)?;
         }
         let count = self.num_batches_tracked.tensor()?;
         self.num_batches_tracked
@@ -110,6 +116,35 @@ macro_rules! batch_norm {
                 Self { norm }
             }
 
+            /// Sets the value that is added to the variance; 1e-5 by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let norm = ", stringify!($name), "::new(8)?.eps(1e-3);")]
+            /// assert_eq!(norm.num_parameters(), 16);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn eps(mut self, eps: f64) -> Self {
+                self.norm.eps = eps;
+                self
+            }
+
+            /// Sets the share of the way by which each training batch moves the running statistics towards
+            /// its own; 0.1 by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let norm = ", stringify!($name), "::new(8)?.momentum(0.01);")]
+            /// assert_eq!(norm.num_parameters(), 16);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn momentum(mut self, momentum: f64) -> Self {
+                self.norm.momentum = momentum;
+                self
+            }
+
             pub(super) fn init(&self, features: usize, device: &Device) -> Result<()> {
                 check::positive(stringify!($name), &[($unit, features)])?;
                 self.norm.init(features, device)
@@ -142,7 +177,7 @@ batch_norm!(
     /// learned scale and shift.
     ///
     /// In evaluation mode it uses running statistics instead of the batch's; every training batch moves
-    /// them a tenth of the way towards its own. From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
+    /// them a tenth of the way towards its own, or by the [`momentum`](Self::momentum). From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
     ///
     /// # Shapes
     /// `(batch, features)` or `(batch, features, length)`, which stays.
@@ -221,6 +256,30 @@ macro_rules! lazy_norm {
             pub fn new() -> Self {
                 let layer = $inner::lazy();
                 Self { layer }
+            }
+
+            #[doc = concat!("Sets the value that is added to the variance; see [`", stringify!($inner), "::eps`].")]
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().eps(1e-3).num_parameters(), 0);")]
+            /// ```
+            pub fn eps(mut self, eps: f64) -> Self {
+                self.layer = self.layer.eps(eps);
+                self
+            }
+
+            #[doc = concat!("Sets the momentum of the running statistics; see [`", stringify!($inner), "::momentum`].")]
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($lazy), "::new().momentum(0.01).num_parameters(), 0);")]
+            /// ```
+            pub fn momentum(mut self, momentum: f64) -> Self {
+                self.layer = self.layer.momentum(momentum);
+                self
             }
         }
 

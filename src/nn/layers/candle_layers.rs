@@ -5,7 +5,8 @@
 //! before them do not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
 //!
 //! They do not implement [`Layer`](crate::nn::Layer): that trait and Candle's `Module` both come with
-//! the prelude, and `layer.forward(&x)` would be ambiguous.
+//! the prelude, and `layer.forward(&x)` would be ambiguous. [`seq!`](crate::seq) takes them all the same:
+//! see [`IntoLayer`](crate::nn::IntoLayer).
 
 use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
 use candle_core::{Result, Tensor, Var};

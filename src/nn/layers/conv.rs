@@ -4,7 +4,7 @@ use crate::nn::layers::lazy::lazy_layer;
 use crate::nn::spec::Spec;
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameter, Parameters, check};
-use crate::ops::{self, Conv2dSpec};
+use crate::ops::{self, Conv2dSpec, Pair};
 use crate::tensor::uniform;
 use candle_core::{Device, Result, Tensor};
 
@@ -34,8 +34,8 @@ use candle_core::{Device, Result, Tensor};
     self.out_channels,
     kernel_size = self.kernel,
     stride = self.spec.stride,
-    padding = unusual(self.spec.padding, 0),
-    dilation = unusual(self.spec.dilation, 1),
+    padding = unusual(self.spec.padding, 0.into()),
+    dilation = unusual(self.spec.dilation, 1.into()),
     groups = unusual(self.spec.groups, 1),
     bias = unusual(self.bias.is_some(), true)
 )]
@@ -43,13 +43,13 @@ pub struct Conv2d {
     weight: Parameter,
     bias: Option<Parameter>,
     out_channels: usize,
-    kernel: usize,
+    kernel: Pair,
     #[parameters(skip)]
     spec: Conv2dSpec,
 }
 
 impl Conv2d {
-    /// Creates a layer with random weights, on the CPU: stride 1, no padding, square kernel.
+    /// Creates a layer with random weights, on the CPU: stride 1, no padding. The kernel is `3` or `(3, 5)`.
     ///
     /// # Errors
     /// If one of the sizes is 0.
@@ -60,7 +60,7 @@ impl Conv2d {
     /// assert_eq!(Conv2d::new(3, 16, 3)?.num_parameters(), 16 * 3 * 3 * 3 + 16);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn new(in_channels: usize, out_channels: usize, kernel: usize) -> Result<Self> {
+    pub fn new(in_channels: usize, out_channels: usize, kernel: impl Into<Pair>) -> Result<Self> {
         let layer = Self::lazy(out_channels, kernel);
         layer.init(in_channels, &Device::Cpu)?;
         Ok(layer)
@@ -75,8 +75,8 @@ impl Conv2d {
     /// assert_eq!(layer.forward(&zeros((1, 1, 9, 7), &cpu())?)?.dims(), [1, 1, 4, 3]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn stride(mut self, stride: usize) -> Self {
-        self.spec.stride = stride;
+    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
+        self.spec.stride = stride.into();
         self
     }
 
@@ -89,8 +89,8 @@ impl Conv2d {
     /// assert_eq!(layer.forward(&zeros((1, 1, 8, 8), &cpu())?)?.dims(), [1, 1, 8, 8]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn padding(mut self, padding: usize) -> Self {
-        self.spec.padding = padding;
+    pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
+        self.spec.padding = padding.into();
         self
     }
 
@@ -103,8 +103,8 @@ impl Conv2d {
     /// assert_eq!(layer.forward(&zeros((1, 1, 8, 8), &cpu())?)?.dims(), [1, 1, 4, 4]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn dilation(mut self, dilation: usize) -> Self {
-        self.spec.dilation = dilation;
+    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
+        self.spec.dilation = dilation.into();
         self
     }
 
@@ -146,19 +146,16 @@ impl Conv2d {
     }
 
     /// Creates a layer whose parameters wait for [`init`](Self::init).
-    pub(super) fn lazy(out_channels: usize, kernel: usize) -> Self {
-        let sizes = [Some(out_channels), None, Some(kernel), Some(kernel)];
+    pub(super) fn lazy(out_channels: usize, kernel: impl Into<Pair>) -> Self {
+        let kernel = kernel.into();
+        let [rows, columns] = kernel.both().map(Some);
+        let sizes = [Some(out_channels), None, rows, columns];
         Self {
             weight: Parameter::lazy_as(Spec::f32(&sizes)),
             bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
             out_channels,
             kernel,
-            spec: Conv2dSpec {
-                stride: 1,
-                padding: 0,
-                dilation: 1,
-                groups: 1,
-            },
+            spec: Conv2dSpec::new(),
         }
     }
 
@@ -170,7 +167,7 @@ impl Conv2d {
             &[
                 ("in_channels", in_channels),
                 ("out_channels", out_channels),
-                ("kernel", kernel),
+                ("kernel", kernel.least()),
                 ("groups", groups),
             ],
         )?;
@@ -183,8 +180,9 @@ impl Conv2d {
             ));
         }
         let inputs = in_channels / groups;
-        let bound = 1.0 / ((inputs * kernel * kernel) as f64).sqrt();
-        let shape = (out_channels, inputs, kernel, kernel);
+        let [rows, columns] = kernel.both();
+        let bound = 1.0 / (inputs as f64 * rows as f64 * columns as f64).sqrt();
+        let shape = (out_channels, inputs, rows, columns);
         self.weight
             .init(device, |device| uniform(-bound, bound, shape, device))?;
         let bias = |device: &Device| uniform(-bound, bound, out_channels, device);
@@ -209,13 +207,13 @@ impl Layer for Conv2d {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let weight = self.weight.tensor()?; // (out, in / groups, kernel, kernel)
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let y = ops::conv2d(&check::name(self), input, &weight, bias.as_ref(), self.spec)?;
+        let y = ops::conv2d_as(&check::name(self), input, &weight, bias.as_ref(), self.spec)?;
         seen(self, y) // (batch, out, height', width')
     }
 }
 
 /// Returns a setting that is worth a mention, because it is not the usual one.
-fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
+pub(super) fn unusual<T: PartialEq>(value: T, usual: T) -> Option<T> {
     (value != usual).then_some(value)
 }
 
@@ -237,7 +235,7 @@ pub struct LazyConv2d {
 }
 
 impl LazyConv2d {
-    /// Creates a layer with this many output channels and a square kernel of this size.
+    /// Creates a layer with this many output channels and a kernel of this size, `3` or `(3, 5)`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -245,7 +243,7 @@ impl LazyConv2d {
     /// let net = seq![LazyConv2d::new(6, 5), ReLU, LazyConv2d::new(16, 5)];
     /// assert_eq!(net.num_parameters(), 0); // until the first input
     /// ```
-    pub fn new(out_channels: usize, kernel: usize) -> Self {
+    pub fn new(out_channels: usize, kernel: impl Into<Pair>) -> Self {
         let layer = Conv2d::lazy(out_channels, kernel);
         Self { layer }
     }
@@ -257,8 +255,8 @@ impl LazyConv2d {
     ///
     /// assert_eq!(LazyConv2d::new(6, 5).stride(2).describe(), "LazyConv2d(6, kernel_size=5, stride=2)");
     /// ```
-    pub fn stride(mut self, stride: usize) -> Self {
-        self.layer.spec_mut().stride = stride;
+    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
+        self.layer.spec_mut().stride = stride.into();
         self
     }
 
@@ -269,8 +267,8 @@ impl LazyConv2d {
     ///
     /// let layer = LazyConv2d::new(6, 5).padding(2);
     /// ```
-    pub fn padding(mut self, padding: usize) -> Self {
-        self.layer.spec_mut().padding = padding;
+    pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
+        self.layer.spec_mut().padding = padding.into();
         self
     }
 
@@ -281,8 +279,8 @@ impl LazyConv2d {
     ///
     /// let layer = LazyConv2d::new(6, 5).dilation(2);
     /// ```
-    pub fn dilation(mut self, dilation: usize) -> Self {
-        self.layer.spec_mut().dilation = dilation;
+    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
+        self.layer.spec_mut().dilation = dilation.into();
         self
     }
 

@@ -1,8 +1,7 @@
 //! Dropout.
 
-use crate::error::explain;
 use crate::nn::summary::seen;
-use crate::nn::{Layer, Mode, Parameters};
+use crate::nn::{Layer, Mode, Parameters, check};
 use crate::ops;
 use candle_core::{Result, Tensor};
 
@@ -43,12 +42,7 @@ impl Dropout {
     /// assert!(Dropout::new(50.0).is_err());
     /// ```
     pub fn new(p: f64) -> Result<Self> {
-        if !(0.0..=1.0).contains(&p) {
-            return Err(explain(
-                format!("Dropout: {p} is not a probability"),
-                "Choose p from 0 (drops nothing) to 1 (drops everything)",
-            ));
-        }
+        check::probability("Dropout", "p", p)?;
         let mode = Mode::new();
         Ok(Self { p, mode })
     }

@@ -50,10 +50,26 @@ impl LayerNorm {
     }
 }
 
+impl LayerNorm {
+    /// Sets the value that is added to the variance; 1e-5 by default.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let norm = LayerNorm::new(2)?.eps(0.0);
+    /// assert_eq!(norm.forward(&tensor(&[1.0, 3.0], &cpu())?)?.to_vec1::<f32>()?, [-1.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.eps = eps;
+        self
+    }
+}
+
 impl Layer for LayerNorm {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let (weight, bias) = (self.weight.tensor()?, self.bias.tensor()?);
-        let y = ops::layer_norm(&check::name(self), input, &weight, &bias, self.eps)?;
+        let y = ops::layer_norm_as(&check::name(self), input, &weight, &bias, self.eps)?;
         seen(self, y)
     }
 }

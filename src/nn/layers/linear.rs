@@ -122,7 +122,7 @@ impl Layer for Linear {
         let weight = self.weight.tensor()?; // (out, in)
         self.check(input, &weight)?;
         let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
-        let output = ops::linear(&check::name(self), input, &weight, bias.as_ref())?;
+        let output = ops::linear_as(&check::name(self), input, &weight, bias.as_ref())?;
         seen(self, output) // (…, out)
     }
 }
@@ -162,6 +162,21 @@ impl LazyLinear {
             linear: Linear::lazy(out_features),
             out_features,
         }
+    }
+
+    /// Removes the bias.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LazyLinear::new(2).without_bias();
+    /// layer.forward(&ones((1, 3), &cpu())?)?;
+    /// assert_eq!(layer.num_parameters(), 6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn without_bias(mut self) -> Self {
+        self.linear.bias = None;
+        self
     }
 }
 

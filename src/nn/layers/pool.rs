@@ -1,8 +1,8 @@
-//! Pooling over square patches.
+//! Pooling over patches.
 
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};
-use crate::ops::{self, Pool2dSpec};
+use crate::ops::{self, Pair, Pool2dSpec};
 use candle_core::{Result, Tensor};
 
 macro_rules! pooling {
@@ -20,7 +20,8 @@ macro_rules! pooling {
         }
 
         impl $name {
-            /// Creates a layer with a square kernel and equal stride, so that patches do not overlap.
+            /// Creates a layer with a kernel of this size, `2` or `(2, 3)`, and an equal stride, so that
+            /// patches do not overlap.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -29,7 +30,7 @@ macro_rules! pooling {
             /// assert_eq!(layer.forward(&zeros((1, 1, 5, 8), &cpu())?)?.dims(), [1, 1, 2, 4]);
             /// # Ok::<(), Error>(())
             /// ```
-            pub fn new(kernel: usize) -> Self {
+            pub fn new(kernel: impl Into<Pair>) -> Self {
                 let spec = Pool2dSpec::new(kernel);
                 Self { spec }
             }
@@ -43,8 +44,8 @@ macro_rules! pooling {
             /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())?)?.dims(), [1, 1, 3, 3]);
             /// # Ok::<(), Error>(())
             /// ```
-            pub fn stride(mut self, stride: usize) -> Self {
-                self.spec.stride = stride;
+            pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
+                self.spec = self.spec.stride(stride);
                 self
             }
 
@@ -57,8 +58,8 @@ macro_rules! pooling {
             /// assert_eq!(layer.forward(&zeros((1, 1, 5, 5), &cpu())?)?.dims(), [1, 1, 5, 5]);
             /// # Ok::<(), Error>(())
             /// ```
-            pub fn padding(mut self, padding: usize) -> Self {
-                self.spec.padding = padding;
+            pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
+                self.spec = self.spec.padding(padding);
                 self
             }
         }
@@ -89,7 +90,7 @@ pooling!(
     /// # Ok::<(), Error>(())
     /// ```
     MaxPool2d,
-    ops::max_pool2d
+    ops::max_pool2d_as
 );
 
 pooling!(
@@ -106,7 +107,7 @@ pooling!(
     /// # Ok::<(), Error>(())
     /// ```
     AvgPool2d,
-    ops::avg_pool2d
+    ops::avg_pool2d_as
 );
 
 #[cfg(test)]

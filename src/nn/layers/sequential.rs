@@ -1,13 +1,13 @@
 //! Layers one after the other.
 
 use crate::nn::summary::watched;
-use crate::nn::{Layer, Parameters};
+use crate::nn::{IntoLayer, Layer, Parameters};
 use candle_core::{Result, Tensor};
 use std::ops::{Index, IndexMut};
 
 /// Layers one after the other: each takes the output of the one before it.
 ///
-/// [`seq!`](crate::seq) creates one. `net[0]` is the first layer.
+/// [`seq!`](crate::seq) creates one, also of [Candle's own layers](IntoLayer). `net[0]` is the first layer.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -67,8 +67,8 @@ impl Sequential {
     /// }
     /// assert_eq!(net.len(), 6);
     /// ```
-    pub fn push(&mut self, layer: impl Layer + 'static) {
-        self.layers.push(Box::new(layer));
+    pub fn push(&mut self, layer: impl IntoLayer) {
+        self.layers.push(layer.into_layer());
     }
 
     /// Returns the number of layers.

@@ -212,7 +212,10 @@ fn a_panic_while_drawing_ends_nothing() {
     );
     assert_eq!(
         summaries(&records),
-        [("display", "this display could not be drawn")]
+        [
+            ("thread_panic", ""),
+            ("display", "this display could not be drawn")
+        ]
     );
 }
 

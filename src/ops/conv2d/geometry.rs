@@ -1,34 +1,142 @@
 //! The sizes and settings of a two-dimensional convolution.
 
+use crate::error;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
+use crate::ops::pair::Pair;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
 
-/// The settings of a two-dimensional convolution, the same for both dimensions.
+/// The settings of a two-dimensional convolution: stride 1, no padding, dilation 1 and one group, unless
+/// they are set.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (x, weight) = (ones((1, 1, 5, 7), &cpu())?, ones((1, 1, 3, 3), &cpu())?);
+/// let y = conv2d(&x, &weight, None, Conv2dSpec::new().stride((1, 2)).padding((0, 1)))?;
+/// assert_eq!(y.dims(), [1, 1, 3, 4]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Conv2dSpec {
-    pub(crate) stride: usize,
-    pub(crate) padding: usize,
-    pub(crate) dilation: usize,
+pub struct Conv2dSpec {
+    pub(crate) stride: Pair,
+    pub(crate) padding: Pair,
+    pub(crate) dilation: Pair,
     pub(crate) groups: usize,
 }
 
+impl Default for Conv2dSpec {
+    fn default() -> Self {
+        Conv2dSpec {
+            stride: 1.into(),
+            padding: 0.into(),
+            dilation: 1.into(),
+            groups: 1,
+        }
+    }
+}
+
 impl Conv2dSpec {
-    /// Checks the settings, and that `x` are images that are large enough for `weight`.
-    pub(super) fn check(&self, caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
-        let (_, channels, height, width) = check::images(caller, x)?;
-        let (_, in_channels, rows, columns) = weight.dims4()?;
-        let expected = in_channels * self.groups;
+    /// Creates the usual settings.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (ones((1, 1, 3, 3), &cpu())?, ones((1, 1, 3, 3), &cpu())?);
+    /// let y = conv2d(&x, &weight, None, Conv2dSpec::new())?; // (1, 1, 1, 1)
+    /// assert_eq!(y.sum_all()?.to_scalar::<f32>()?, 9.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the stride, by which the kernel moves from one output to the next.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (ones((1, 1, 5, 5), &cpu())?, ones((1, 1, 3, 3), &cpu())?);
+    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().stride(2))?.dims(), [1, 1, 2, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
+        self.stride = stride.into();
+        self
+    }
+
+    /// Sets the number of zeros on each side.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (ones((1, 1, 5, 5), &cpu())?, ones((1, 1, 3, 3), &cpu())?);
+    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().padding(1))?.dims(), [1, 1, 5, 5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
+        self.padding = padding.into();
+        self
+    }
+
+    /// Sets the distance between neighbouring elements of the kernel.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (ones((1, 1, 5, 5), &cpu())?, ones((1, 1, 3, 3), &cpu())?);
+    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().dilation(2))?.dims(), [1, 1, 1, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn dilation(mut self, dilation: impl Into<Pair>) -> Self {
+        self.dilation = dilation.into();
+        self
+    }
+
+    /// Sets the number of groups of channels that are convolved separately.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, weight) = (ones((1, 4, 5, 5), &cpu())?, ones((4, 1, 3, 3), &cpu())?);
+    /// assert_eq!(conv2d(&x, &weight, None, Conv2dSpec::new().groups(4))?.dims(), [1, 4, 3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn groups(mut self, groups: usize) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// Checks the settings, and that `x` are images that are large enough for `weight`. Returns the
+    /// settings to compute with: stride and dilation are at most what the images need.
+    pub(super) fn check(&self, caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<Self> {
+        let (batch, channels, height, width) = check::images(caller, x)?;
+        let (out_channels, in_channels, rows, columns) = check::images(caller, weight)?;
+        let settings = [
+            ("stride", self.stride.least()),
+            ("dilation", self.dilation.least()),
+            ("groups", self.groups),
+            ("kernel", rows.min(columns)),
+        ];
+        check::positive(caller, &settings)?;
+        let expected = in_channels.saturating_mul(self.groups);
         if channels != expected {
             let expected = format!("Its second dimension, the channels, must be {expected}");
             return Err(check::wrong_shape(caller, x, expected));
         }
+        if !out_channels.is_multiple_of(self.groups) {
+            return Err(error::argument(
+                caller,
+                format_args!("a number of groups that divides {out_channels} output channels"),
+                self.groups,
+                "Choose a number of groups that divides both numbers of channels",
+            ));
+        }
         check::same_place(caller, x, weight)?;
-        let settings = [("stride", self.stride), ("dilation", self.dilation)];
-        check::positive(caller, &settings)?;
-        let least = |kernel| self.extent(kernel).saturating_sub(2 * self.padding);
-        let (least_height, least_width) = (least(rows), least(columns));
+        let (extent, padding) = (self.extent([rows, columns]), self.padding.both());
+        let [least_height, least_width] =
+            [0, 1].map(|i| extent[i].saturating_sub(padding[i].saturating_mul(2)));
         if height < least_height || width < least_width {
             let least = match least_height == least_width {
                 true => format!("height and width must be at least {least_height}"),
@@ -37,17 +145,33 @@ impl Conv2dSpec {
             let expected = format!("Its {least}; or give the layer more padding");
             return Err(check::wrong_shape(caller, x, expected));
         }
-        Ok(())
+        let padded =
+            [0, 1].map(|i| [height, width][i].saturating_add(padding[i].saturating_mul(2)));
+        check::output(caller, &[channels.max(1), padded[0], padded[1]], x)?;
+        let spec = Conv2dSpec {
+            stride: [0, 1]
+                .map(|i| self.stride.both()[i].min(padded[i].max(1)))
+                .into(),
+            dilation: [0, 1]
+                .map(|i| self.dilation.both()[i].min(padded[i].max(1)))
+                .into(),
+            ..*self
+        };
+        let [out_height, out_width] = spec.output_size([height, width], [rows, columns]);
+        check::output(caller, &[batch, out_channels, out_height, out_width], x)?;
+        Ok(spec)
     }
 
     /// Returns the pixels from the first element of a dilated kernel to its last.
-    pub(super) fn extent(&self, kernel: usize) -> usize {
-        self.dilation * (kernel - 1) + 1
+    pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
+        let dilation = self.dilation.both();
+        [0, 1].map(|i| dilation[i].saturating_mul(kernel[i] - 1).saturating_add(1))
     }
 
-    /// Returns the output's height or width for an input and a kernel of this size.
-    pub(super) fn output_size(&self, size: usize, kernel: usize) -> usize {
-        (size + 2 * self.padding - self.extent(kernel)) / self.stride + 1
+    /// Returns the output's height and width for an input and a kernel of these sizes.
+    pub(super) fn output_size(&self, size: [usize; 2], kernel: [usize; 2]) -> [usize; 2] {
+        let (extent, padding) = (self.extent(kernel), self.padding.both());
+        [0, 1].map(|i| (size[i] + 2 * padding[i] - extent[i]) / self.stride.both()[i] + 1)
     }
 }
 
@@ -74,10 +198,10 @@ pub(super) struct Geometry {
     pub(super) from: Size,
     pub(super) to: Size,
     pub(super) kernel: [usize; 2],
-    pub(super) dilation: usize,
-    pub(super) stride: usize,
+    pub(super) dilation: [usize; 2],
+    pub(super) stride: [usize; 2],
     /// The distance between neighbours of the input, with zeros in between; 1 in the forward pass.
-    pub(super) input_dilation: usize,
+    pub(super) input_dilation: [usize; 2],
     /// Rows and columns of zeros before the first; negative if rows or columns are skipped.
     pub(super) padding: [isize; 2],
 }
@@ -85,15 +209,18 @@ pub(super) struct Geometry {
 impl Geometry {
     /// Returns the convolution of `x` with `weight`, for inputs that [`Conv2dSpec::check`] accepts.
     pub(super) fn forward(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Self> {
-        let (batch, _, height, width) = x.dims4()?;
-        let (out_channels, in_channels, rows, columns) = weight.dims4()?;
-        let Conv2dSpec {
-            stride,
-            padding,
-            dilation,
-            groups,
-        } = spec;
-        Ok(Geometry {
+        Ok(Self::of(x.dims4()?.into(), weight.dims4()?, spec))
+    }
+
+    /// Returns the convolution of images of the shape `from` with a weight of this shape.
+    pub(super) fn of(
+        [batch, _, height, width]: [usize; 4],
+        (out_channels, in_channels, rows, columns): (usize, usize, usize, usize),
+        spec: Conv2dSpec,
+    ) -> Self {
+        let [out_height, out_width] = spec.output_size([height, width], [rows, columns]);
+        let groups = spec.groups;
+        Geometry {
             batch,
             groups,
             from: Size {
@@ -103,25 +230,25 @@ impl Geometry {
             },
             to: Size {
                 channels: out_channels / groups,
-                height: spec.output_size(height, rows),
-                width: spec.output_size(width, columns),
+                height: out_height,
+                width: out_width,
             },
             kernel: [rows, columns],
-            dilation,
-            stride,
-            input_dilation: 1,
-            padding: [padding as isize; 2],
-        })
+            dilation: spec.dilation.both(),
+            stride: spec.stride.both(),
+            input_dilation: [1, 1],
+            padding: spec.padding.both().map(|padding| padding as isize),
+        }
     }
 
     /// Returns the convolution that maps the output's gradient to the input's, with the weights
     /// [`rotated`](Self::rotated).
     pub(super) fn backward(&self) -> Self {
-        let reach = |i: usize| (self.dilation * (self.kernel[i] - 1)) as isize;
+        let reach = |i: usize| (self.dilation[i] * (self.kernel[i] - 1)) as isize;
         Geometry {
             from: self.to,
             to: self.from,
-            stride: 1,
+            stride: [1, 1],
             input_dilation: self.stride,
             padding: [0, 1].map(|i| reach(i) - self.padding[i]),
             ..*self

@@ -27,7 +27,7 @@ pub(super) struct RowLayout {
     /// The input rows of one phase.
     rows: usize,
     channels: usize,
-    stride: usize,
+    stride: [usize; 2],
     /// Whether the kernel reads the rows, or columns, of a phase.
     used: [Vec<bool>; 2],
 }
@@ -50,16 +50,16 @@ impl RowLayout {
             stride,
             ..
         } = geometry;
-        let halo = [0, 1].map(|i| (kernel[i] - 1) * dilation / stride);
+        let halo = [0, 1].map(|i| (kernel[i] - 1) * dilation[i] / stride[i]);
         let pitch = to.width + halo[1];
-        let line = from.channels * stride * stride * pitch;
+        let line = from.channels * stride[0] * stride[1] * pitch;
         let fitting = (CACHE_ELEMENTS / line).saturating_sub(halo[0]).max(4);
         let fair = (to.height * geometry.batch * geometry.groups).div_ceil(PARTS);
         let most = fitting.min(fair.max(4)).min(to.height);
         let chunk_rows = to.height.div_ceil(to.height.div_ceil(most));
-        let used = kernel.map(|kernel| {
-            let reads = |phase: usize| (0..kernel).any(|k| k * dilation % stride == phase);
-            (0..*stride).map(reads).collect()
+        let used = [0, 1].map(|i| {
+            let reads = |phase: usize| (0..kernel[i]).any(|k| k * dilation[i] % stride[i] == phase);
+            (0..stride[i]).map(reads).collect()
         });
         let mut layout = RowLayout {
             offsets: Vec::new(),
@@ -73,12 +73,12 @@ impl RowLayout {
             used,
         };
         for channel in 0..from.channels {
-            for row in (0..kernel[0]).map(|k| k * dilation) {
-                for column in (0..kernel[1]).map(|k| k * dilation) {
-                    let start = layout.start(channel, row % stride, column % stride);
+            for row in (0..kernel[0]).map(|k| k * dilation[0]) {
+                for column in (0..kernel[1]).map(|k| k * dilation[1]) {
+                    let start = layout.start(channel, row % stride[0], column % stride[1]);
                     layout
                         .offsets
-                        .push(start + row / stride * pitch + column / stride);
+                        .push(start + row / stride[0] * pitch + column / stride[1]);
                 }
             }
         }
@@ -87,7 +87,7 @@ impl RowLayout {
 
     /// Returns the index of the first row of a channel and a phase of rows and columns.
     fn start(&self, channel: usize, row_phase: usize, column_phase: usize) -> usize {
-        let part = (channel * self.stride + row_phase) * self.stride + column_phase;
+        let part = (channel * self.stride[0] + row_phase) * self.stride[1] + column_phase;
         part * self.rows * self.pitch
     }
 
@@ -115,14 +115,14 @@ impl RowLayout {
     ) {
         let Size { height, width, .. } = geometry.from;
         for (channel, x) in x.chunks_exact(height * width).enumerate() {
-            for row_phase in (0..self.stride).filter(|phase| self.used[0][*phase]) {
-                for column_phase in (0..self.stride).filter(|phase| self.used[1][*phase]) {
+            for row_phase in (0..self.stride[0]).filter(|phase| self.used[0][*phase]) {
+                for column_phase in (0..self.stride[1]).filter(|phase| self.used[1][*phase]) {
                     let start = self.start(channel, row_phase, column_phase);
                     for i in 0..self.rows {
-                        let line =
-                            ((first + i) * self.stride + row_phase) as isize - geometry.padding[0];
+                        let line = ((first + i) * self.stride[0] + row_phase) as isize
+                            - geometry.padding[0];
                         let row = &mut scratch[start + i * self.pitch..][..self.pitch];
-                        match source(line, geometry.input_dilation, height) {
+                        match source(line, geometry.input_dilation[0], height) {
                             Some(line) => self.fill_row(
                                 geometry,
                                 &x[line * width..][..width],
@@ -138,10 +138,11 @@ impl RowLayout {
     }
 
     fn fill_row<T: Element>(&self, geometry: &Geometry, x: &[T], phase: usize, row: &mut [T]) {
-        let (stride, padding) = (self.stride, geometry.padding[1]);
-        if geometry.input_dilation > 1 {
+        let (stride, padding) = (self.stride[1], geometry.padding[1]);
+        let input_dilation = geometry.input_dilation[1];
+        if input_dilation > 1 {
             for (q, value) in row.iter_mut().enumerate() {
-                let column = source(q as isize - padding, geometry.input_dilation, x.len());
+                let column = source(q as isize - padding, input_dilation, x.len());
                 *value = column.map_or(T::ZERO, |column| x[column]);
             }
             return;

@@ -9,7 +9,8 @@ mod matrix_product;
 mod method;
 
 use super::geometry::Geometry;
-use crate::ops::engine::simd::Element;
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
 use crate::ops::engine::threads::map_tasks;
 use correlation::Correlation;
 use matrix_product::MatrixProduct;
@@ -26,10 +27,78 @@ pub(super) fn weight_gradient<T: Element>(
     x: &[T],
     gradient: &[T],
 ) -> (Vec<T>, Vec<T>) {
+    if !(all_finite(x) && all_finite(gradient)) {
+        return direct(geometry, x, gradient);
+    }
     match MatrixProduct::suits::<T>(geometry) {
         true => sum_parts(&MatrixProduct::new::<T>(geometry), geometry, x, gradient),
         false => sum_parts(&Correlation::new::<T>(geometry), geometry, x, gradient),
     }
+}
+
+/// The values of one task.
+const TASK: usize = 1 << 16;
+
+fn all_finite<T: Element>(values: &[T]) -> bool {
+    let part = |i: usize| &values[i * TASK..((i + 1) * TASK).min(values.len())];
+    let parts = map_tasks(values.len().div_ceil(TASK), |i| finite(part(i)));
+    parts.into_iter().all(|finite| finite)
+}
+
+multiversion! {
+    fn finite<T: Element>(values: &[T]) -> bool {
+        // A product with 0 is 0 unless a value is infinite or NaN.
+        let [zero] = sum_terms(values, |value| [value * T::ZERO]);
+        !zero.is_nan()
+    }
+}
+
+/// Returns the gradients by their definition. The methods multiply zeros between the rows with pixels that
+/// a weight never meets: one of these that is not finite would turn the sum into NaN.
+fn direct<T: Element>(geometry: &Geometry, x: &[T], gradient: &[T]) -> (Vec<T>, Vec<T>) {
+    let (from, to, [rows, columns]) = (geometry.from, geometry.to, geometry.kernel);
+    let kernel = rows * columns;
+    let planes = |channel: usize, image: usize| {
+        let (group, output) = (channel / to.channels, channel % to.channels);
+        let plane = image * geometry.groups + group;
+        let g = &gradient[plane * to.elements()..][..to.elements()];
+        (
+            &x[plane * from.elements()..][..from.elements()],
+            &g[output * to.height * to.width..][..to.height * to.width],
+        )
+    };
+    let channels = geometry.groups * to.channels;
+    let bias = map_tasks(channels, |channel| {
+        sum_all((0..geometry.batch).flat_map(|image| planes(channel, image).1.iter().copied()))
+    });
+    let weights = map_tasks(channels * from.channels * kernel, |weight| {
+        let (channel, rest) = (
+            weight / (from.channels * kernel),
+            weight % (from.channels * kernel),
+        );
+        let (input, tap) = (rest / kernel, rest % kernel);
+        let mut sums = Pairwise::new();
+        for image in 0..geometry.batch {
+            let (x, g) = planes(channel, image);
+            let x = &x[input * from.height * from.width..][..from.height * from.width];
+            for (position, g) in g.iter().enumerate() {
+                let at = [position / to.width, position % to.width];
+                let tap = [tap / columns, tap % columns];
+                let [row, column] = [0, 1].map(|i| {
+                    let place = at[i] * geometry.stride[i] + tap[i] * geometry.dilation[i];
+                    place.checked_sub(geometry.padding[i] as usize)
+                });
+                if let (Some(row), Some(column)) = (row, column)
+                    && row < from.height
+                    && column < from.width
+                {
+                    sums.add(x[row * from.width + column] * *g);
+                }
+            }
+        }
+        sums.sum()
+    });
+    (weights, bias)
 }
 
 fn sum_parts<T: Element>(
@@ -60,12 +129,7 @@ fn sum_parts<T: Element>(
     });
     let (mut weights, mut bias) = (Vec::new(), Vec::new());
     for parts in parts.chunks_exact(count) {
-        let mut sums = parts[0].clone();
-        for part in &parts[1..] {
-            sums.iter_mut()
-                .zip(part)
-                .for_each(|(sum, part)| *sum += *part);
-        }
+        let sums = add_pairwise(parts.iter().cloned()).unwrap_or_default();
         let (of_weights, of_bias) = sums.split_at(sums.len() - geometry.to.channels);
         method.unpack(of_weights, &mut weights);
         bias.extend_from_slice(of_bias);

@@ -19,6 +19,7 @@
 use super::memory::keep_freed_memory;
 use super::simd::Element;
 use crate::error::explain;
+use crate::tensor::is_grad_enabled;
 use candle_core::{CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
 use candle_core::{TensorId, bail};
 use std::collections::HashMap;
@@ -50,7 +51,7 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
 ) -> Result<Tensor> {
     keep_freed_memory();
     let shape = shape.into();
-    if !inputs.iter().any(|input| input.track_op()) {
+    if !is_grad_enabled() || !inputs.iter().any(|input| input.track_op()) {
         return Tensor::from_vec(values, shape, &Device::Cpu);
     }
     let input = |i: usize| inputs.get(i).copied().unwrap_or(inputs[0]);

@@ -8,6 +8,7 @@ mod element;
 
 pub(in crate::ops) use element::Element;
 
+use crate::error;
 use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.
@@ -26,35 +27,43 @@ impl Level {
     /// Returns the best level of this processor, or a lower level if `TAPER_SIMD` names it:
     /// `baseline` or `avx2`. The level is determined once per process.
     pub(in crate::ops) fn get() -> Level {
-        static LEVEL: LazyLock<Level> = LazyLock::new(|| {
-            let wanted = std::env::var("TAPER_SIMD").unwrap_or_default();
-            let most = Level::of_processor();
-            let known = Level::all().into_iter();
-            let named = known.filter(|level| format!("{level:?}").eq_ignore_ascii_case(&wanted));
-            named.min().map_or(most, |level| level.min(most))
-        });
-        *LEVEL
+        SETTING.as_ref().copied().unwrap_or(Level::Baseline)
     }
 
-    /// Returns all levels of this processor, the lowest first.
-    pub(in crate::ops) fn all() -> Vec<Level> {
+    /// Returns the level that a setting names, at most the processor's; an empty setting names the best.
+    fn of_setting(setting: &str) -> Result<Level, String> {
         let most = Level::of_processor();
-        let all = [
-            Level::Baseline,
+        match setting.to_ascii_lowercase().as_str() {
+            "" => Ok(most),
+            "baseline" => Ok(Level::Baseline),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2,
+            "avx2" => Ok(most.min(Level::Avx2)),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512,
-        ];
-        all.into_iter().filter(|level| *level <= most).collect()
+            "avx512" => Ok(most.min(Level::Avx512)),
+            _ => Err(setting.to_owned()),
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
     fn of_processor() -> Level {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        match (avx2, is_x86_feature_detected!("avx512f")) {
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
+        Level::of_features(
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            [
+                is_x86_feature_detected!("avx512f"),
+                is_x86_feature_detected!("avx512dq"),
+                is_x86_feature_detected!("avx512vl"),
+                is_x86_feature_detected!("avx512bw"),
+            ],
+        )
+    }
+
+    /// Returns the level of a processor with these features: a level needs all for which
+    /// [`multiversion!`] compiles its functions.
+    #[cfg(target_arch = "x86_64")]
+    fn of_features(avx2_and_fma: bool, avx512: [bool; 4]) -> Level {
+        match (avx2_and_fma, avx512) {
+            (true, [true, true, true, true]) => Level::Avx512,
+            (true, _) => Level::Avx2,
             _ => Level::Baseline,
         }
     }
@@ -63,6 +72,26 @@ impl Level {
     fn of_processor() -> Level {
         Level::Baseline
     }
+}
+
+static SETTING: LazyLock<Result<Level, String>> =
+    LazyLock::new(|| Level::of_setting(&std::env::var("TAPER_SIMD").unwrap_or_default()));
+
+/// Returns an error if `TAPER_SIMD` names no level.
+pub(in crate::ops) fn check_setting() -> candle_core::Result<()> {
+    SETTING
+        .as_ref()
+        .map(|_| ())
+        .map_err(|found| unknown_setting(found))
+}
+
+fn unknown_setting(found: &str) -> candle_core::Error {
+    error::argument(
+        "TAPER_SIMD",
+        "`baseline`, `avx2` or `avx512`",
+        format_args!("{found:?}"),
+        "Unset the variable to use the best instructions of the processor, then restart",
+    )
 }
 
 /// Compiles a function for each instruction set; a call uses the best that the processor has. The
@@ -224,4 +253,37 @@ fn pairwise_sum<T: Element, const N: usize>(mut values: [T; N]) -> T {
         half /= 2;
     }
     values[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_setting_is_refused() {
+        for known in ["", "baseline", "AVX2", "avx512"] {
+            let level = Level::of_setting(known);
+            assert!(
+                level.is_ok() || cfg!(not(target_arch = "x86_64")),
+                "{known}"
+            );
+        }
+        let found = Level::of_setting("typo").unwrap_err();
+        assert_eq!(
+            unknown_setting(&found).to_string(),
+            "TAPER_SIMD: expected `baseline`, `avx2` or `avx512`, found \"typo\"\n\
+             Unset the variable to use the best instructions of the processor, then restart"
+        );
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn avx512_needs_every_feature_of_its_functions() {
+        assert_eq!(Level::of_features(true, [true; 4]), Level::Avx512);
+        for missing in 0..4 {
+            let features = std::array::from_fn(|i| i != missing);
+            assert_eq!(Level::of_features(true, features), Level::Avx2);
+        }
+        assert_eq!(Level::of_features(false, [true; 4]), Level::Baseline);
+    }
 }

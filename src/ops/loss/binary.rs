@@ -1,7 +1,22 @@
 //! Binary cross-entropy.
 
-use super::targets::same_shape;
+use super::elementwise::{ElementLoss, as_type_of, elementwise_loss};
+use crate::ops::engine::simd::Element;
 use candle_core::{Result, Tensor};
+
+elementwise_loss!(
+    /// Binary cross-entropy of logits; [`bce_with_logits`] with a choice of the reduction.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (y_hat, y) = (zeros(2, &cpu())?, ones(2, &cpu())?);
+    /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
+    /// assert!((loss.to_scalar::<f32>()? - 2.0 * 2f32.ln()).abs() < 1e-6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    BCEWithLogitsLoss {} => |_: &BCEWithLogitsLoss| Ok::<_, candle_core::Error>(Binary)
+);
 
 /// Returns the mean binary cross-entropy of logits: [`cross_entropy`](crate::nn::cross_entropy) for two
 /// classes, with one logit for each example. Targets are 1 or 0, or a probability.
@@ -10,7 +25,7 @@ use candle_core::{Result, Tensor};
 /// Any, the same for both; the loss is a scalar `()`.
 ///
 /// # Errors
-/// If the shapes, types or devices differ.
+/// If the shapes, types or devices differ, the types are integers, or the batch is empty.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,19 +35,53 @@ use candle_core::{Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn bce_with_logits(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    same_shape("bce_with_logits", y_hat, y)?;
-    let x = y_hat.detach();
-    let positive = x.ge(0.0)?.to_dtype(x.dtype())?;
-    let tail = x.abs()?.neg()?.exp()?; // does not overflow for large logits
-    // max(x, 0) - x y + log(1 + exp(-|x|)). The first two terms are computed as one product: their
-    // difference loses digits for large logits.
-    let off = (&positive - y)?;
-    let loss = ((&x * &off)? + log1p(&tail)?)?;
-    // The gradient, sigmoid(x) - y, is computed here: the gradients of the terms are wrong at 0, where
-    // they are not differentiable, and lose digits for large logits.
-    let side = ((positive * 2.0)? - 1.0)?;
-    let gradient = (off.detach() - (side * (&tail / (&tail + 1.0)?)?)?)?;
-    (loss + ((y_hat - x)? * gradient)?)?.mean_all()
+    BCEWithLogitsLoss::new().forward(y_hat, y)
+}
+
+/// `max(x, 0) - x·y + log(1 + exp(-|x|))`, with the first two terms as one product: their difference loses
+/// digits for large logits, and is NaN for infinite ones.
+#[derive(Clone, Copy)]
+struct Binary;
+
+impl ElementLoss for Binary {
+    const NAME: &'static str = "bce_with_logits";
+
+    #[inline(always)]
+    fn value<T: Element>(self, x: T, y: T) -> T {
+        let off = if x < T::ZERO { -y } else { T::ONE - y };
+        let tail = (-x.abs()).exp().ln_1p();
+        if off == T::ZERO { tail } else { x * off + tail }
+    }
+
+    /// The derivative in the logit is `sigmoid(x) - y`, from the smaller of `sigmoid(x)` and its complement.
+    #[inline(always)]
+    fn derivatives<T: Element>(self, x: T, y: T) -> [T; 2] {
+        let tail = (-x.abs()).exp();
+        let small = tail / (T::ONE + tail);
+        let slope = if x < T::ZERO {
+            small - y
+        } else {
+            (T::ONE - y) - small
+        };
+        [slope, -x]
+    }
+
+    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let x = y_hat.detach();
+        let positive = as_type_of(&x.ge(0.0)?, &x)?;
+        let tail = x.abs()?.neg()?.exp()?; // does not overflow for large logits
+        let off = (&positive - y)?;
+        let product = off.eq(0.0)?.where_cond(&off, &(&x * &off)?)?;
+        let loss = (product + log1p(&tail)?)?;
+        // The gradient is computed here: the gradients of the terms are wrong at 0, where they are not
+        // differentiable, and lose digits for large logits.
+        let side = ((positive * 2.0)? - 1.0)?;
+        let gradient = (off.detach() - (side * (&tail / (&tail + 1.0)?)?)?)?;
+        // An infinite logit minus itself would be NaN.
+        let finite = x.abs()?.lt(f64::INFINITY)?;
+        let change = finite.where_cond(&(y_hat - &x)?, &x.zeros_like()?)?;
+        loss + (change * gradient)?
+    }
 }
 
 /// Returns `log(1 + x)` for `x` from 0 to 1, exact also where `1 + x` rounds to 1. From Goldberg, 1991.
@@ -47,7 +96,10 @@ fn log1p(x: &Tensor) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::tensor;
+    use crate::ops::loss::Reduction;
+    use crate::ops::loss::elementwise::loss;
+    use crate::ops::testing::compare;
+    use crate::tensor::{rand, randn, tensor};
     use candle_core::{Device, Var};
 
     const CPU: Device = Device::Cpu;
@@ -79,5 +131,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn infinite_logits_have_infinite_losses() {
+        let x = Var::new(&[f32::INFINITY, f32::NEG_INFINITY], &CPU).unwrap();
+        let (none, right) = (tensor(&[0.0, 1.0], &CPU), tensor(&[1.0, 0.0], &CPU));
+        for (y, want) in [(none.unwrap(), f32::INFINITY), (right.unwrap(), 0.0)] {
+            for losses in [
+                loss(Binary, &x, &y, Reduction::None).unwrap(),
+                Binary.with_candle(&x, &y).unwrap(),
+            ] {
+                assert_eq!(losses.to_vec1::<f32>().unwrap(), [want, want]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("bce_with_logits", 20, |case| {
+            let shape = (case.between(1, 60), case.between(1, 60));
+            let inputs = vec![
+                case.input(randn(shape, &CPU).and_then(|x| x * 4.0)),
+                case.input(rand(shape, &CPU)),
+            ];
+            let kernel = |x: &[Tensor]| loss(Binary, &x[0], &x[1], Reduction::None);
+            let candle = |x: &[Tensor]| Binary.with_candle(&x[0], &x[1]);
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 }

@@ -1,23 +1,23 @@
-//! Cross-entropy of logits: softmax, logarithm and mean in one kernel.
+//! Cross-entropy of logits, and the negative log-likelihood of log-probabilities.
 
+use super::reduction::{Reduction, empty, sum};
+use super::rows::{Rows, losses_of_rows};
 use super::targets::same_device;
-use crate::error::explain;
-use crate::ops::engine::autograd::{Backward, has_kernel, record};
-use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::{CpuView, dispatch_dtype};
-use crate::ops::lookup::{check_indices, or_nan};
-use crate::ops::softmax::{log_softmax, softmax_in_place};
-use candle_core::{DType, Result, Tensor};
+use crate::error::{self, explain};
+use crate::ops::check;
+use crate::ops::lookup::check_indices;
+use crate::ops::softmax::log_softmax;
+use candle_core::{D, DType, Result, Tensor};
 
 /// Returns the mean cross-entropy of logits: of `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
-/// Regression*.
+/// Regression*. [`CrossEntropyLoss`] has further settings.
 ///
 /// # Shapes
-/// Logits `(batch, classes)`, class indices `(batch,)`; the loss is a scalar `()`.
+/// Logits `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
 ///
 /// # Errors
-/// If the shapes do not fit, the devices differ, or a class index is out of range. On a GPU reading the
-/// indices would make every step wait: there the loss is NaN if one is out of range.
+/// If the shapes do not fit, the devices differ, the batch is empty, or a class index is out of range. On a
+/// GPU reading the indices would make every step wait: there the loss is NaN if one is out of range.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -28,184 +28,333 @@ use candle_core::{DType, Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let (dims, labels) = (y_hat.dims(), y.dims());
-    let [batch, classes @ 1..=usize::MAX] = *dims else {
-        return Err(explain(
-            format!("cross_entropy cannot take logits of shape {dims:?}"),
-            "Expected a row of logits for each example: (batch, classes)",
-        ));
-    };
-    if labels != [batch] {
-        return Err(explain(
-            format!(
-                "cross_entropy: logits of shape {dims:?} do not fit classes of shape {labels:?}"
-            ),
-            format!("Expected a class index for each example: ({batch},)"),
-        ));
-    }
-    if y.dtype().is_float() {
-        return Err(explain(
-            format!(
-                "cross_entropy takes class indices, but the targets are {}",
-                y.dtype().as_str()
-            ),
-            "Convert them: y.to_dtype(DType::I64)?",
-        ));
-    }
-    same_device("cross_entropy", y_hat, y)?;
-    let remedy = "give the model more outputs";
-    check_indices(&"cross_entropy", "class", y, classes, remedy)?;
-    match has_kernel(&[y_hat]) && y_hat.elem_count() > 0 {
-        true => {
-            let classes = y.to_dtype(DType::U32)?.to_vec1::<u32>()?;
-            dispatch_dtype!(y_hat, forward(y_hat, classes))
+    CrossEntropyLoss::new().forward(y_hat, y)
+}
+
+/// Returns the mean negative log-likelihood of log-probabilities, as from
+/// [`log_softmax`](crate::ops::log_softmax): of `-log_p[y]`. [`NLLLoss`] has further settings.
+///
+/// # Shapes
+/// Log-probabilities `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
+///
+/// # Errors
+/// As for [`cross_entropy`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let logits = randn((4, 3), &cpu())?; // (4, 3)
+/// let y = tensor(&[0, 2, 1, 1], &cpu())?;
+/// let loss = nll_loss(&log_softmax(&logits, 1)?, &y)?.to_scalar::<f32>()?;
+/// assert!((loss - cross_entropy(&logits, &y)?.to_scalar::<f32>()?).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn nll_loss(log_p: &Tensor, y: &Tensor) -> Result<Tensor> {
+    NLLLoss::new().forward(log_p, y)
+}
+
+macro_rules! class_loss {
+    ($(#[$doc:meta])* $name:ident, $function:literal, $forward:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $name {
+            settings: Settings,
         }
-        false => cross_entropy_with_candle(y_hat, y),
-    }
-}
 
-fn cross_entropy_with_candle(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let classes = y_hat.dim(1)?;
-    let target = |y: &Tensor| {
-        let y = y.unsqueeze(1)?.contiguous()?; // (batch, 1)
-        log_softmax(y_hat)?.gather(&y, 1)?.squeeze(1) // (batch,)
-    };
-    let target = match y.device().is_cpu() {
-        true => target(&y.to_dtype(DType::U32)?)?,
-        false => or_nan(y, classes, target)?,
-    };
-    target.mean_all()?.neg()
-}
+        impl $name {
+            /// Creates the loss with the usual settings: the mean over the batch.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let loss = ", stringify!($name), "::new();")]
+            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu())?, &tensor(&[0, 2], &cpu())?)?.rank(), 0);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new() -> Self {
+                Self::default()
+            }
 
-fn forward<T: Element>(logits: &Tensor, classes: Vec<u32>) -> Result<Tensor> {
-    let contiguous = logits.contiguous()?;
-    let count = logits.dim(1)?;
-    let mut probabilities = CpuView::of(&contiguous)?.as_slice::<T>()?.to_vec();
-    let mut losses = Vec::with_capacity(classes.len());
-    for (row, class) in probabilities.chunks_exact_mut(count).zip(&classes) {
-        losses.push(loss_of_row(row, *class as usize));
-    }
-    let loss = losses.iter().copied().sum::<T>() / T::of(classes.len() as f64);
-    record(&[logits], vec![loss], (), || Back {
-        probabilities,
-        classes,
-    })
-}
+            /// Sets how the losses of the examples become the loss of the batch.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
+            /// assert_eq!(loss.forward(&zeros((2, 3), &cpu())?, &tensor(&[0, 2], &cpu())?)?.dims(), [2]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn reduction(mut self, reduction: Reduction) -> Self {
+                self.settings.reduction = reduction;
+                self
+            }
 
-multiversion! {
-    /// Replaces logits by probabilities; returns the loss.
-    fn loss_of_row<T: Element>(row: &mut [T], class: usize) -> T {
-        let target = row[class];
-        let (largest, sum) = softmax_in_place(row);
-        sum.ln() - (target - largest)
-    }
-}
+            /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. The mean is
+            /// divided by the sum of the weights of the targets.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let loss = ", stringify!($name), "::new().weight(&tensor(&[1.0, 3.0], &cpu())?);")]
+            /// let loss = loss.reduction(Reduction::Sum);
+            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu())?; // (2, 2)
+            /// let loss = loss.forward(&log_p, &tensor(&[0, 1], &cpu())?)?.to_scalar::<f32>()?;
+            /// assert!((loss - 4.0 * 2f32.ln()).abs() < 1e-5);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn weight(mut self, weight: &Tensor) -> Self {
+                self.settings.weight = Some(weight.detach());
+                self
+            }
 
-struct Back<T> {
-    probabilities: Vec<T>,
-    classes: Vec<u32>,
-}
+            /// Sets a target whose examples are left out, such as that of padding.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let loss = ", stringify!($name), "::new().ignore_index(-100);")]
+            /// let log_p = full((2, 2), 0.5f64.ln(), &cpu())?; // (2, 2)
+            /// let loss = loss.forward(&log_p, &tensor(&[0, -100], &cpu())?)?.to_scalar::<f32>()?;
+            /// assert!((loss - 2f32.ln()).abs() < 1e-6);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn ignore_index(mut self, index: i64) -> Self {
+                self.settings.ignore_index = Some(index);
+                self
+            }
 
-impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
-        let batch = self.classes.len();
-        let count = self.probabilities.len() / batch;
-        let scale = T::of(gradient.to_dtype(DType::F64)?.to_scalar::<f64>()? / batch as f64);
-        let mut of_logits: Vec<T> = self.probabilities.iter().map(|p| *p * scale).collect();
-        for (row, class) in of_logits.chunks_exact_mut(count).zip(&self.classes) {
-            row[*class as usize] += -scale;
+            /// Returns the loss.
+            ///
+            /// # Errors
+            #[doc = concat!("As for [`", $function, "`], and if a setting does not fit.")]
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let loss = ", stringify!($name), "::new();")]
+            /// assert!(loss.forward(&zeros((2, 3), &cpu())?, &tensor(&[0, 3], &cpu())?).is_err());
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+                ($forward)(&self.settings, y_hat, y)
+            }
         }
-        let of_logits = Tensor::from_vec(of_logits, (batch, count), gradient.device())?;
-        Ok([Some(of_logits), None, None])
+    };
+}
+
+class_loss!(
+    /// The cross-entropy of logits, [`cross_entropy`], with settings.
+    ///
+    /// Targets are class indices `(batch, …)`, or probabilities with the shape of the logits.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let logits = zeros((2, 4), &cpu())?; // (2, 4)
+    /// let loss = CrossEntropyLoss::new().label_smoothing(0.1).reduction(Reduction::Sum);
+    /// let loss = loss.forward(&logits, &tensor(&[3, 0], &cpu())?)?;
+    /// assert!((loss.to_scalar::<f32>()? - 2.0 * 4f32.ln()).abs() < 1e-5);
+    /// # Ok::<(), Error>(())
+    /// ```
+    CrossEntropyLoss, "cross_entropy", forward
+);
+
+class_loss!(
+    /// The negative log-likelihood of log-probabilities, [`nll_loss`], with settings.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let log_p = tensor(&[[-0.5, -1.0]], &cpu())?; // (1, 2)
+    /// let loss = NLLLoss::new().forward(&log_p, &tensor(&[1], &cpu())?)?;
+    /// assert_eq!(loss.to_scalar::<f32>()?, 1.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    NLLLoss, "nll_loss", |settings: &Settings, log_p: &Tensor, y: &Tensor| {
+        settings.of_log_probabilities("nll_loss", log_p, y)
+    }
+);
+
+impl CrossEntropyLoss {
+    /// Sets the share of each target that is spread evenly over all classes, from 0 to 1. From Szegedy et
+    /// al., 2016.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = CrossEntropyLoss::new().label_smoothing(2.0);
+    /// assert!(loss.forward(&zeros((1, 2), &cpu())?, &tensor(&[0], &cpu())?).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn label_smoothing(mut self, smoothing: f64) -> Self {
+        self.settings.label_smoothing = smoothing;
+        self
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    reduction: Reduction,
+    weight: Option<Tensor>,
+    ignore_index: Option<i64>,
+    label_smoothing: f64,
+}
+
+fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    check::floating(&"cross_entropy", y_hat)?;
+    if check::is_half(y_hat) {
+        return check::in_single([y_hat], |[single]| forward(settings, &single, y));
+    }
+    if !(0.0..=1.0).contains(&settings.label_smoothing) {
+        return Err(error::argument(
+            "cross_entropy",
+            "a label smoothing from 0 to 1",
+            settings.label_smoothing,
+            "Use a small share; 0.1 is common",
+        ));
+    }
+    settings.check_rows("cross_entropy", "logits", y_hat)?;
+    match y.dtype().is_float() && y.dims() == y_hat.dims() {
+        true => settings.of_probabilities(&log_softmax(y_hat, 1)?, y),
+        false => {
+            settings.check("cross_entropy", "logits", y_hat, y)?;
+            settings.of_log_probabilities("cross_entropy", &log_softmax(y_hat, 1)?, y)
+        }
+    }
+}
+
+impl Settings {
+    /// Checks that there is a row of classes for each example.
+    fn check_rows(&self, caller: &str, what: &str, y_hat: &Tensor) -> Result<()> {
+        let dims = y_hat.dims();
+        if dims.len() < 2 || dims[1] == 0 {
+            return Err(explain(
+                format!("{caller} cannot take {what} of shape {dims:?}"),
+                format!("Expected a row of {what} for each example: (batch, classes)"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that targets and settings fit the logits or log-probabilities.
+    fn check(&self, caller: &str, what: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
+        let (dims, labels) = (y_hat.dims(), y.dims());
+        self.check_rows(caller, what, y_hat)?;
+        let (batch, classes, places) = (dims[0], dims[1], &dims[2..]);
+        if labels != [&[batch], places].concat() {
+            let expected = match places {
+                [] => format!("({batch},)"),
+                _ => format!("{:?}", [&[batch], places].concat()),
+            };
+            return Err(explain(
+                format!(
+                    "{caller}: {what} of shape {dims:?} do not fit classes of shape {labels:?}"
+                ),
+                format!("Expected a class index for each example: {expected}"),
+            ));
+        }
+        if y.dtype().is_float() {
+            let found = y.dtype().as_str();
+            return Err(explain(
+                format!("{caller} takes class indices, but the targets are {found}"),
+                "Convert them: y.to_dtype(DType::I64)?",
+            ));
+        }
+        same_device(caller, y_hat, y)?;
+        let Some(weight) = &self.weight else {
+            return Ok(());
+        };
+        if weight.dims() != [classes] {
+            return Err(error::shape(
+                caller,
+                format_args!("a weight for each of {classes} classes"),
+                weight.dims(),
+                format_args!("Give it the shape ({classes},)"),
+            ));
+        }
+        same_device(caller, y_hat, weight)
+    }
+
+    fn of_log_probabilities(&self, caller: &str, log_p: &Tensor, y: &Tensor) -> Result<Tensor> {
+        check::floating(&caller, log_p)?;
+        self.check(caller, "log-probabilities", log_p, y)?;
+        if check::is_half(log_p) {
+            return check::in_single([log_p], |[single]| {
+                self.of_log_probabilities(caller, &single, y)
+            });
+        }
+        let classes = log_p.dim(1)?;
+        let rows = log_p.transpose(1, log_p.rank() - 1)?;
+        // (batch, …, classes), in the order of the targets
+        let rows = match log_p.rank() {
+            2 | 3 => rows,
+            rank => {
+                let order: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
+                log_p.permute(order)?
+            }
+        };
+        let rows = rows.contiguous()?.reshape(((), classes))?;
+        let y = y.flatten_all()?;
+        if y.elem_count() > 0 {
+            self.check_classes(caller, &y, classes)?;
+        }
+        let weight = self.weight.as_ref();
+        let (losses, weights) = losses_of_rows(Rows {
+            log_p: &rows,
+            y: &y,
+            weight: weight.map(|w| w.to_dtype(log_p.dtype())).transpose()?,
+            ignored: self.ignore_index,
+            smoothing: self.label_smoothing,
+        })?;
+        let mut shape = log_p.dims().to_vec();
+        shape.remove(1);
+        match self.reduction {
+            Reduction::None => losses.reshape(shape),
+            Reduction::Sum => sum(&losses),
+            _ if losses.elem_count() == 0 => Err(empty(caller)),
+            Reduction::BatchMean => sum(&losses)? / shape[0] as f64,
+            Reduction::Mean => match weights {
+                Some(weights) => sum(&losses)? / sum(&weights)?,
+                None => sum(&losses)? / losses.elem_count() as f64,
+            },
+        }
+    }
+
+    /// Checks the classes that are not left out.
+    fn check_classes(&self, caller: &str, y: &Tensor, classes: usize) -> Result<()> {
+        let checked = match self.ignore_index {
+            Some(ignored) => {
+                let kept = y.to_dtype(DType::I64)?;
+                let kept = kept.ne(ignored)?.where_cond(&kept, &kept.zeros_like()?)?;
+                std::borrow::Cow::Owned(kept)
+            }
+            None => std::borrow::Cow::Borrowed(y),
+        };
+        let remedy = "give the model more outputs";
+        check_indices(&caller, "class", &checked, classes, remedy)
+    }
+
+    /// Returns the loss for targets that are probabilities.
+    fn of_probabilities(&self, log_p: &Tensor, y: &Tensor) -> Result<Tensor> {
+        same_device("cross_entropy", log_p, y)?;
+        let (classes, smoothing) = (log_p.dim(1)?, self.label_smoothing);
+        let y = y.to_dtype(log_p.dtype())?;
+        let y = y.affine(1.0 - smoothing, smoothing / classes as f64)?;
+        let mut terms = (log_p * y)?;
+        if let Some(weight) = &self.weight {
+            let mut shape = vec![1; log_p.rank()];
+            shape[1] = classes;
+            let weight = weight.to_dtype(log_p.dtype())?.reshape(shape)?;
+            terms = terms.broadcast_mul(&weight)?;
+        }
+        let losses = terms.transpose(1, D::Minus1)?.sum(D::Minus1)?.neg()?;
+        let losses = match losses.rank() > 1 {
+            true => losses.transpose(1, D::Minus1)?.contiguous()?,
+            false => losses,
+        };
+        super::reduction::reduce("cross_entropy", &losses, self.reduction)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ops::testing::{Operation, compare};
-    use crate::tensor::{randn, tensor, zeros};
-    use candle_core::{Device, Var};
-
-    const CPU: Device = Device::Cpu;
-
-    #[test]
-    fn wrong_inputs_are_explained() {
-        let logits = zeros((2, 3), &CPU).unwrap();
-        let message = |y: Tensor| cross_entropy(&logits, &y).unwrap_err().to_string();
-        assert_eq!(
-            message(tensor(&[0, 3], &CPU).unwrap()),
-            "cross_entropy: class 3 is out of range: there are 3, from 0 to 2\n\
-             Use class indices from 0 to 2, or give the model more outputs"
-        );
-        assert!(message(tensor(&[-1, 0], &CPU).unwrap()).contains("class -1 is out of range"));
-        assert!(
-            message(zeros(2, &CPU).unwrap()).contains("class indices, but the targets are f32")
-        );
-        assert!(message(tensor(&[0], &CPU).unwrap()).ends_with("for each example: (2,)"));
-        let flat = cross_entropy(&zeros(3, &CPU).unwrap(), &tensor(&[0], &CPU).unwrap());
-        assert!(flat.unwrap_err().to_string().contains("(batch, classes)"));
-        let none = cross_entropy(&zeros((1, 0), &CPU).unwrap(), &tensor(&[0], &CPU).unwrap());
-        assert!(none.unwrap_err().to_string().contains("shape [1, 0]\n"));
-    }
-
-    /// What a GPU computes, where indices are not checked.
-    #[test]
-    fn without_a_check_a_class_out_of_range_gives_nan() {
-        let logits = Var::from_tensor(&randn((3, 4), &CPU).unwrap()).unwrap();
-        let loss = |classes: &[i64]| {
-            let target = |y: &Tensor| {
-                log_softmax(&logits)?
-                    .gather(&y.unsqueeze(1)?, 1)?
-                    .squeeze(1)
-            };
-            or_nan(&tensor(classes, &CPU)?, 4, target)?
-                .mean_all()?
-                .neg()
-        };
-        let good = loss(&[0, 3, 2]).unwrap();
-        let expected = cross_entropy(&logits, &tensor(&[0, 3, 2], &CPU).unwrap()).unwrap();
-        let number = |loss: &Tensor| loss.to_scalar::<f32>().unwrap();
-        assert!((number(&good) - number(&expected)).abs() < 1e-6);
-        let gradient = |loss: &Tensor| {
-            let gradients = loss.backward().unwrap();
-            let gradient = gradients.get(&logits).unwrap().flatten_all();
-            gradient.unwrap().to_vec1::<f32>().unwrap()
-        };
-        for (a, b) in gradient(&good).into_iter().zip(gradient(&expected)) {
-            assert!((a - b).abs() < 1e-6);
-        }
-        for wrong in [
-            [0, 4, 2],
-            [-1, 0, 0],
-            [i64::MAX, 0, 0],
-            [u32::MAX.into(), 0, 0],
-        ] {
-            assert!(number(&loss(&wrong).unwrap()).is_nan(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn the_kernel_agrees_with_candle() {
-        type Loss = fn(&Tensor, &Tensor) -> Result<Tensor>;
-        compare("cross_entropy", 40, |case| {
-            let (batch, classes) = (case.between(1, 70), case.between(1, 40));
-            let targets: Vec<i64> = (0..batch)
-                .map(|_| case.between(0, classes - 1) as i64)
-                .collect();
-            let targets = Tensor::from_vec(targets, batch, &CPU).unwrap();
-            let logits = randn((batch, classes), &CPU).and_then(|x| x * 5.0);
-            let inputs = vec![case.input(logits)];
-            let of = |loss: Loss| -> Operation {
-                let targets = targets.clone();
-                Box::new(move |x| loss(&x[0], &targets))
-            };
-            Some((inputs, of(cross_entropy), of(cross_entropy_with_candle)))
-        });
-    }
-}
+mod tests;

@@ -1,8 +1,71 @@
 //! Losses for predictions of continuous values.
 
-use super::targets::same_shape;
-use crate::error::explain;
+use super::elementwise::{ElementLoss, elementwise_loss};
+use crate::error;
+use crate::ops::engine::simd::Element;
 use candle_core::{Result, Tensor};
+
+elementwise_loss!(
+    /// The squared differences; [`mse_loss`] with a choice of the reduction.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu())?, tensor(&[1.0, 4.0], &cpu())?);
+    /// let loss = MSELoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
+    /// assert_eq!(loss.to_scalar::<f32>()?, 4.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    MSELoss {} => |_: &MSELoss| Ok::<_, candle_core::Error>(Square)
+);
+
+elementwise_loss!(
+    /// The absolute differences; [`l1_loss`] with a choice of the reduction.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (y_hat, y) = (tensor(&[1.0, 2.0], &cpu())?, tensor(&[1.0, 4.0], &cpu())?);
+    /// let loss = L1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
+    /// assert_eq!(loss.to_scalar::<f32>()?, 2.0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    L1Loss {} => |_: &L1Loss| Ok::<_, candle_core::Error>(Absolute)
+);
+
+elementwise_loss!(
+    /// The Huber loss; [`huber_loss`] with a choice of the reduction.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu())?, tensor(&[0.5, 3.0], &cpu())?);
+    /// let loss = HuberLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
+    /// assert_eq!(loss.to_scalar::<f32>()?, 0.125 + 2.5);
+    /// # Ok::<(), Error>(())
+    /// ```
+    HuberLoss {
+        /// Sets the difference from which on the loss is linear; 1 by default.
+        delta: f64 = 1.0
+    } => |loss: &HuberLoss| Huber::new(loss.delta)
+);
+
+elementwise_loss!(
+    /// The smooth absolute differences; [`smooth_l1_loss`] with a choice of the reduction.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (y_hat, y) = (tensor(&[0.0, 0.0], &cpu())?, tensor(&[0.5, 3.0], &cpu())?);
+    /// let loss = SmoothL1Loss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
+    /// assert_eq!(loss.to_scalar::<f32>()?, 0.125 + 2.5);
+    /// # Ok::<(), Error>(())
+    /// ```
+    SmoothL1Loss {
+        /// Sets the difference from which on the loss is linear; 1 by default.
+        beta: f64 = 1.0
+    } => |loss: &SmoothL1Loss| SmoothL1::new(loss.beta)
+);
 
 /// Returns the mean of the squared differences. From d2l's chapter *Linear Regression*, without its ½.
 ///
@@ -10,7 +73,7 @@ use candle_core::{Result, Tensor};
 /// Any, the same for both; the loss is a scalar `()`.
 ///
 /// # Errors
-/// If the shapes, types or devices differ.
+/// If the shapes, types or devices differ, the types are integers, or the batch is empty.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -20,7 +83,7 @@ use candle_core::{Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    difference("mse_loss", y_hat, y)?.sqr()?.mean_all()
+    MSELoss::new().forward(y_hat, y)
 }
 
 /// Returns the mean of the absolute differences.
@@ -29,7 +92,7 @@ pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// Any, the same for both; the loss is a scalar `()`.
 ///
 /// # Errors
-/// If the shapes, types or devices differ.
+/// As for [`mse_loss`].
 ///
 /// ```
 /// use taper::prelude::*;
@@ -39,7 +102,7 @@ pub fn mse_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    absolute(&difference("l1_loss", y_hat, y)?)?.mean_all()
+    L1Loss::new().forward(y_hat, y)
 }
 
 /// Returns the mean of the Huber loss: half the squared difference where the difference is below `delta`,
@@ -49,7 +112,7 @@ pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// Any, the same for both; the loss is a scalar `()`.
 ///
 /// # Errors
-/// If the shapes, types or devices differ, or `delta` is not positive.
+/// As for [`mse_loss`], and if `delta` is not positive.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -59,17 +122,180 @@ pub fn l1_loss(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn huber_loss(y_hat: &Tensor, y: &Tensor, delta: f64) -> Result<Tensor> {
-    if delta.is_nan() || delta <= 0.0 {
-        return Err(explain(
-            format!("huber_loss: delta is {delta}"),
-            "Use a positive value; 1.0 is common",
-        ));
+    HuberLoss::new().delta(delta).forward(y_hat, y)
+}
+
+/// Returns the mean of the smooth absolute differences: the Huber loss divided by `beta`, so that its slope
+/// is 1 beyond `beta`. For `beta` 0 it is [`l1_loss`]. From Girshick, 2015.
+///
+/// # Shapes
+/// Any, the same for both; the loss is a scalar `()`.
+///
+/// # Errors
+/// As for [`mse_loss`], and if `beta` is negative.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let loss = smooth_l1_loss(&tensor(&[0.0, 0.0], &cpu())?, &tensor(&[1.0, 3.0], &cpu())?, 2.0)?;
+/// assert_eq!(loss.to_scalar::<f32>()?, (0.25 + 2.0) / 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn smooth_l1_loss(y_hat: &Tensor, y: &Tensor, beta: f64) -> Result<Tensor> {
+    SmoothL1Loss::new().beta(beta).forward(y_hat, y)
+}
+
+#[derive(Clone, Copy)]
+struct Square;
+
+impl ElementLoss for Square {
+    const NAME: &'static str = "mse_loss";
+
+    #[inline(always)]
+    fn value<T: Element>(self, y_hat: T, y: T) -> T {
+        (y_hat - y) * (y_hat - y)
     }
-    let difference = difference("huber_loss", y_hat, y)?;
-    let distance = absolute(&difference)?;
-    let square = (difference.sqr()? * 0.5)?;
-    let line = ((&distance - 0.5 * delta)? * delta)?;
-    distance.lt(delta)?.where_cond(&square, &line)?.mean_all()
+
+    #[inline(always)]
+    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
+        let slope = (y_hat - y) * T::of(2.0);
+        [slope, -slope]
+    }
+
+    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        (y_hat - y)?.sqr()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Absolute;
+
+impl ElementLoss for Absolute {
+    const NAME: &'static str = "l1_loss";
+
+    #[inline(always)]
+    fn value<T: Element>(self, y_hat: T, y: T) -> T {
+        (y_hat - y).abs()
+    }
+
+    #[inline(always)]
+    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
+        let difference = y_hat - y;
+        // NaN stays NaN, and 0 stays 0.
+        let negative = if difference < T::ZERO {
+            -T::ONE
+        } else {
+            difference
+        };
+        let slope = if difference > T::ZERO {
+            T::ONE
+        } else {
+            negative
+        };
+        [slope, -slope]
+    }
+
+    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        absolute(&(y_hat - y)?)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Huber(f64);
+
+impl Huber {
+    fn new(delta: f64) -> Result<Self> {
+        match delta > 0.0 {
+            true => Ok(Huber(delta)),
+            false => Err(error::argument(
+                "huber_loss",
+                "a delta above 0",
+                delta,
+                "Use a positive value; 1.0 is common",
+            )),
+        }
+    }
+}
+
+impl ElementLoss for Huber {
+    const NAME: &'static str = "huber_loss";
+
+    #[inline(always)]
+    fn value<T: Element>(self, y_hat: T, y: T) -> T {
+        let (distance, delta) = ((y_hat - y).abs(), T::of(self.0));
+        let line = (distance - delta * T::of(0.5)) * delta;
+        let square = distance * distance * T::of(0.5);
+        if distance < delta { square } else { line }
+    }
+
+    #[inline(always)]
+    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
+        let slope = clamp(y_hat - y, T::of(self.0));
+        [slope, -slope]
+    }
+
+    /// With the difference split into the part below `delta` and the rest, neither of which has an infinite
+    /// square.
+    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let distance = absolute(&(y_hat - y)?)?;
+        let near = distance.minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
+        let rest = (distance - &near)?;
+        (near.sqr()? * 0.5)? + (rest * self.0)?
+    }
+}
+
+#[derive(Clone, Copy)]
+struct SmoothL1(f64);
+
+impl SmoothL1 {
+    fn new(beta: f64) -> Result<Self> {
+        match beta >= 0.0 {
+            true => Ok(SmoothL1(beta)),
+            false => Err(error::argument(
+                "smooth_l1_loss",
+                "a beta of at least 0",
+                beta,
+                "Use a value that is not negative; 1.0 is common",
+            )),
+        }
+    }
+}
+
+impl ElementLoss for SmoothL1 {
+    const NAME: &'static str = "smooth_l1_loss";
+
+    #[inline(always)]
+    fn value<T: Element>(self, y_hat: T, y: T) -> T {
+        let (distance, beta) = ((y_hat - y).abs(), T::of(self.0));
+        let line = distance - beta * T::of(0.5);
+        let square = distance * distance * T::of(0.5) / beta;
+        if distance < beta { square } else { line }
+    }
+
+    #[inline(always)]
+    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2] {
+        match self.0 == 0.0 {
+            true => Absolute.derivatives(y_hat, y),
+            false => {
+                let slope = clamp(y_hat - y, T::of(self.0)) / T::of(self.0);
+                [slope, -slope]
+            }
+        }
+    }
+
+    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        match self.0 == 0.0 {
+            true => Absolute.with_candle(y_hat, y),
+            false => Huber(self.0).with_candle(y_hat, y)? / self.0,
+        }
+    }
+}
+
+/// Returns the value, at most `bound` from 0; NaN stays NaN.
+#[inline(always)]
+fn clamp<T: Element>(value: T, bound: T) -> T {
+    let value = if value > bound { bound } else { value };
+    if value < -bound { -bound } else { value }
 }
 
 /// Returns `|x|`, with the gradient 0 at 0, where Candle's own has 1.
@@ -77,20 +303,5 @@ fn absolute(x: &Tensor) -> Result<Tensor> {
     x * x.detach().sign()?
 }
 
-fn difference(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
-    same_shape(loss, y_hat, y)?;
-    y_hat - y
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tensor::zeros;
-    use candle_core::Device;
-
-    #[test]
-    fn a_delta_of_zero_is_an_error() {
-        let x = zeros(2, &Device::Cpu).unwrap();
-        assert!(huber_loss(&x, &x, 0.0).is_err());
-    }
-}
+mod tests;

@@ -39,7 +39,7 @@ pub(super) fn avg_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
 }
 
 fn avg_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T]) {
-    let padding = plane.spec.padding;
+    let padding = plane.spec.padding.width;
     let mut sums = vec![T::ZERO; plane.padded_width()];
     for (row, y) in y.chunks_exact_mut(plane.out_width).enumerate() {
         let sums_inside = &mut sums[padding..padding + plane.width];
@@ -61,7 +61,7 @@ multiversion! {
 
 multiversion! {
     fn means_of_columns<T: Element>(spec: Pool2dSpec, sums: &[T], y: &mut [T]) {
-        match spec.stride {
+        match spec.stride.width {
             1 => means_of_columns_by::<T, 1>(spec, sums, y),
             2 => means_of_columns_by::<T, 2>(spec, sums, y),
             _ => means_of_columns_by::<T, 0>(spec, sums, y),
@@ -71,11 +71,15 @@ multiversion! {
 
 #[inline(always)]
 fn means_of_columns_by<T: Element, const STRIDE: usize>(spec: Pool2dSpec, sums: &[T], y: &mut [T]) {
-    let stride = if STRIDE == 0 { spec.stride } else { STRIDE };
-    let scale = T::ONE / T::of((spec.kernel * spec.kernel) as f64);
+    let stride = if STRIDE == 0 {
+        spec.stride.width
+    } else {
+        STRIDE
+    };
+    let scale = T::ONE / T::of(spec.kernel.product() as f64);
     let span = (y.len() - 1) * stride + 1;
     y.fill(T::ZERO);
-    for k in 0..spec.kernel {
+    for k in 0..spec.kernel.width {
         let sums = &sums[k..][..span];
         for (i, y) in y.iter_mut().enumerate() {
             *y += sums[i * stride];
@@ -121,12 +125,10 @@ impl<T: Element> Backward for Back<T> {
 
 /// Adds to each element of a patch its share of the patch's gradient.
 fn spread_gradient<T: Element>(plane: Plane, gradient: &[T], out: &mut [T]) {
-    let Pool2dSpec {
-        kernel,
-        stride,
-        padding,
-    } = plane.spec;
-    let scale = T::ONE / T::of((kernel * kernel) as f64);
+    let spec = plane.spec;
+    let (kernel, stride) = (spec.kernel.width, spec.stride.width);
+    let padding = spec.padding.width;
+    let scale = T::ONE / T::of(spec.kernel.product() as f64);
     let mut line = vec![T::ZERO; plane.padded_width()];
     for (row, gradient) in gradient.chunks_exact(plane.out_width).enumerate() {
         line.fill(T::ZERO);

@@ -1,6 +1,7 @@
 //! Pooling with Candle's operations.
 
 use super::plane::Pool2dSpec;
+use crate::ops::pair::Pair;
 use candle_core::{D, Device, Result, Tensor};
 
 pub(super) fn max_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
@@ -13,32 +14,28 @@ pub(super) fn avg_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     patches(x, spec, 0.0)?.mean(D::Minus1)
 }
 
-/// Returns the elements of each patch: `(batch, channels, out_height, out_width, kernel²)`. The padding
+/// Returns the elements of each patch: `(batch, channels, out_height, out_width, elements)`. The padding
 /// has the value `filler`.
 fn patches(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Tensor> {
-    let Pool2dSpec {
-        kernel,
-        stride,
-        padding,
-    } = spec;
     let (n, c, h, w) = x.dims4()?;
-    let (out_h, out_w) = (spec.output_size(h), spec.output_size(w));
-    let (h, w) = (h + 2 * padding, w + 2 * padding);
-    let x = padded(x, padding, filler)?;
-    if stride == kernel {
+    let [out_h, out_w] = spec.output_size([h, w]);
+    let (h, w) = (h + 2 * spec.padding.height, w + 2 * spec.padding.width);
+    let x = padded(x, spec.padding, filler)?;
+    let (rows, columns) = (spec.kernel.height, spec.kernel.width);
+    if spec.stride == spec.kernel {
         // Patches that do not overlap need no copies of their elements.
         let x = x
-            .narrow(2, 0, out_h * kernel)?
-            .narrow(3, 0, out_w * kernel)?;
+            .narrow(2, 0, out_h * rows)?
+            .narrow(3, 0, out_w * columns)?;
         let x = x
             .contiguous()?
-            .reshape(&[n, c, out_h, kernel, out_w, kernel][..])?;
+            .reshape(&[n, c, out_h, rows, out_w, columns][..])?;
         let x = x.permute(vec![0, 1, 2, 4, 3, 5])?.contiguous()?;
-        return x.reshape((n, c, out_h, out_w, kernel * kernel));
+        return x.reshape((n, c, out_h, out_w, rows * columns));
     }
     let indices = patch_indices(spec, w, (out_h, out_w), x.device())?;
     let x = x.reshape((n * c, h * w))?.index_select(&indices, 1)?;
-    x.reshape((n, c, out_h, out_w, kernel * kernel))
+    x.reshape((n, c, out_h, out_w, rows * columns))
 }
 
 /// Returns the indices of the elements of each patch in a flat image of this width.
@@ -48,11 +45,12 @@ fn patch_indices(
     (out_h, out_w): (usize, usize),
     device: &Device,
 ) -> Result<Tensor> {
-    let mut indices = Vec::with_capacity(out_h * out_w * kernel * kernel);
-    for top in (0..out_h).map(|i| i * stride) {
-        for left in (0..out_w).map(|i| i * stride) {
-            for row in top..top + kernel {
-                indices.extend((left..left + kernel).map(|column| (row * width + column) as u32));
+    let mut indices = Vec::with_capacity(out_h * out_w * kernel.product());
+    for top in (0..out_h).map(|i| i * stride.height) {
+        for left in (0..out_w).map(|i| i * stride.width) {
+            for row in top..top + kernel.height {
+                let columns = left..left + kernel.width;
+                indices.extend(columns.map(|column| (row * width + column) as u32));
             }
         }
     }
@@ -60,12 +58,12 @@ fn patch_indices(
     Tensor::from_vec(indices, count, device)
 }
 
-fn padded(x: &Tensor, padding: usize, filler: f64) -> Result<Tensor> {
-    if padding == 0 {
-        return Ok(x.clone());
-    }
+fn padded(x: &Tensor, padding: Pair, filler: f64) -> Result<Tensor> {
     let mut x = x.clone();
-    for dim in [2, 3] {
+    for (dim, padding) in [(2, padding.height), (3, padding.width)] {
+        if padding == 0 {
+            continue;
+        }
         let mut shape = x.dims().to_vec();
         shape[dim] = padding;
         let edge = (Tensor::zeros(shape, x.dtype(), x.device())? + filler)?;

@@ -47,7 +47,7 @@ pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
 }
 
 fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut [u32]) {
-    let padding = plane.spec.padding;
+    let padding = plane.spec.padding.width;
     let mut max = vec![T::of(f64::NEG_INFINITY); plane.padded_width()];
     let mut argmax = vec![u32::MAX; plane.padded_width()];
     let lines = y.chunks_exact_mut(plane.out_width);
@@ -91,7 +91,7 @@ multiversion! {
 
 multiversion! {
     fn max_of_columns<T: Element>(spec: Pool2dSpec, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
-        match spec.stride {
+        match spec.stride.width {
             1 => max_of_columns_by::<T, 1>(spec, max, argmax, y, indices),
             2 => max_of_columns_by::<T, 2>(spec, max, argmax, y, indices),
             _ => max_of_columns_by::<T, 0>(spec, max, argmax, y, indices),
@@ -109,10 +109,14 @@ fn max_of_columns_by<T: Element, const STRIDE: usize>(
     y: &mut [T],
     indices: &mut [u32],
 ) {
-    let stride = if STRIDE == 0 { spec.stride } else { STRIDE };
+    let stride = if STRIDE == 0 {
+        spec.stride.width
+    } else {
+        STRIDE
+    };
     let count = y.len();
     let span = (count - 1) * stride + 1;
-    for k in 0..spec.kernel {
+    for k in 0..spec.kernel.width {
         let (max, argmax) = (&max[k..][..span], &argmax[k..][..span]);
         if k == 0 {
             for i in 0..count {

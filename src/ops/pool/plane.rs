@@ -3,55 +3,126 @@
 use crate::error::explain;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
+use crate::ops::pair::Pair;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The settings of two-dimensional pooling, for a square kernel.
+/// The settings of two-dimensional pooling.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let settings = Pool2dSpec::new((2, 3)).stride(1).padding((1, 0));
+/// let y = max_pool2d(&zeros((1, 1, 4, 5), &cpu())?, settings)?;
+/// assert_eq!(y.dims(), [1, 1, 5, 3]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pool2dSpec {
-    pub(crate) kernel: usize,
-    pub(crate) stride: usize,
-    pub(crate) padding: usize,
+pub struct Pool2dSpec {
+    pub(crate) kernel: Pair,
+    pub(crate) stride: Pair,
+    pub(crate) padding: Pair,
 }
 
 impl Pool2dSpec {
-    /// Returns the settings for patches that do not overlap.
-    pub(crate) fn new(kernel: usize) -> Self {
+    /// Creates the settings for patches of this size that do not overlap.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu())?, Pool2dSpec::new(2))?;
+    /// assert_eq!(y.dims(), [1, 1, 2, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(kernel: impl Into<Pair>) -> Self {
+        let kernel = kernel.into();
         Pool2dSpec {
             kernel,
             stride: kernel,
-            padding: 0,
+            padding: 0.into(),
         }
     }
 
-    /// Checks the settings, and that `x` are images that are large enough for them.
-    pub(super) fn check(&self, caller: &dyn Display, x: &Tensor) -> Result<()> {
+    /// Sets the stride, by which the kernel moves from one output to the next.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu())?, Pool2dSpec::new(2).stride((1, 2)))?;
+    /// assert_eq!(y.dims(), [1, 1, 3, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stride(mut self, stride: impl Into<Pair>) -> Self {
+        self.stride = stride.into();
+        self
+    }
+
+    /// Sets the padding on each side; at most half of the kernel.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = avg_pool2d(&ones((1, 1, 4, 4), &cpu())?, Pool2dSpec::new(2).padding(1))?;
+    /// assert_eq!(y.dims(), [1, 1, 3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn padding(mut self, padding: impl Into<Pair>) -> Self {
+        self.padding = padding.into();
+        self
+    }
+
+    /// Checks the settings, and that `x` are images that are large enough for them. Returns the settings
+    /// to compute with: the stride is at most what the images need.
+    pub(super) fn check(&self, caller: &dyn Display, x: &Tensor) -> Result<Self> {
         let Pool2dSpec {
             kernel,
             stride,
             padding,
         } = *self;
-        check::positive(caller, &[("kernel", kernel), ("stride", stride)])?;
-        if padding > kernel / 2 {
+        check::positive(
+            caller,
+            &[("kernel", kernel.least()), ("stride", stride.least())],
+        )?;
+        let most = kernel.map(|kernel| kernel / 2);
+        if padding.height > most.height || padding.width > most.width {
             return Err(explain(
                 format!("{caller}: the padding is more than half of the kernel"),
-                format!("Use a padding of at most {}", kernel / 2),
+                format!("Use a padding of at most {most}"),
             ));
         }
-        let (_, _, height, width) = check::images(caller, x)?;
-        let least = (kernel - 2 * padding).max(1);
-        if height.min(width) < least {
-            let expected = format!("Its height and width must be at least {least}");
+        let (batch, channels, height, width) = check::images(caller, x)?;
+        let least: Pair = [0, 1]
+            .map(|i| (kernel.both()[i] - 2 * padding.both()[i]).max(1))
+            .into();
+        if height < least.height || width < least.width {
+            let expected = match least.height == least.width {
+                true => format!("Its height and width must be at least {least}"),
+                false => {
+                    let Pair { height, width } = least;
+                    format!("Its height must be at least {height}, its width {width}")
+                }
+            };
             return Err(check::wrong_shape(caller, x, expected));
         }
-        Ok(())
+        let padded = [0, 1].map(|i| [height, width][i].saturating_add(2 * padding.both()[i]));
+        check::output(
+            caller,
+            &[batch.max(1), channels.max(1), padded[0], padded[1]],
+            x,
+        )?;
+        Ok(Pool2dSpec {
+            stride: [0, 1].map(|i| stride.both()[i].min(padded[i])).into(),
+            ..*self
+        })
     }
 
-    /// Returns the output's height or width for an input of this size.
-    pub(super) fn output_size(&self, size: usize) -> usize {
-        (size + 2 * self.padding - self.kernel) / self.stride + 1
+    /// Returns the output's height and width for an input of this size.
+    pub(super) fn output_size(&self, size: [usize; 2]) -> [usize; 2] {
+        let (kernel, stride) = (self.kernel.both(), self.stride.both());
+        let padding = self.padding.both();
+        [0, 1].map(|i| (size[i] + 2 * padding[i] - kernel[i]) / stride[i] + 1)
     }
 }
 
@@ -68,12 +139,13 @@ pub(super) struct Plane {
 impl Plane {
     pub(super) fn new(x: &Tensor, spec: Pool2dSpec) -> Result<Self> {
         let (_, _, height, width) = x.dims4()?;
+        let [out_height, out_width] = spec.output_size([height, width]);
         Ok(Plane {
             spec,
             height,
             width,
-            out_height: spec.output_size(height),
-            out_width: spec.output_size(width),
+            out_height,
+            out_width,
         })
     }
 
@@ -87,13 +159,14 @@ impl Plane {
 
     /// Returns the input's rows that an output row covers, without padding.
     pub(super) fn rows(&self, out_row: usize) -> Range<usize> {
-        let first = out_row * self.spec.stride;
-        let end = (first + self.spec.kernel).saturating_sub(self.spec.padding);
-        first.saturating_sub(self.spec.padding)..end.min(self.height)
+        let padding = self.spec.padding.height;
+        let first = out_row * self.spec.stride.height;
+        let end = (first + self.spec.kernel.height).saturating_sub(padding);
+        first.saturating_sub(padding)..end.min(self.height)
     }
 
     pub(super) fn padded_width(&self) -> usize {
-        self.width + 2 * self.spec.padding
+        self.width + 2 * self.spec.padding.width
     }
 
     pub(super) fn output_shape(&self, x: &Tensor) -> Result<(usize, usize, usize, usize)> {

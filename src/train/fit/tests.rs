@@ -1,11 +1,13 @@
 use super::*;
-use crate::data::{Dataset, Shapes, TensorDataset};
+use crate::data::{Batch, Dataset, Shapes, TensorDataset};
 use crate::nn::Linear;
+use crate::nn::ParametersExt;
 use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
 use crate::train::{Classifier, EarlyStopping};
 use candle_core::{DType, Device, Tensor};
+use std::time::Duration;
 
 #[cfg(unix)]
 #[test]

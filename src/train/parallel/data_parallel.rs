@@ -1,13 +1,13 @@
 //! A training step on several devices at the same time.
 
-use super::split::{no_devices, split_and_load};
-use crate::data::Batch;
+use super::split::{no_devices, split};
+use crate::data::{AnyBatch, BatchData};
 use crate::device::explain_gpu;
 use crate::error::{self, Problem};
-use crate::nn::{Parameter, ParametersExt, state_of};
+use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
 use crate::tensor::{draw_seed, with_seed};
 use crate::train::Module;
-use crate::train::module::Model;
+use crate::train::model::{AnyModel, Steps, steps};
 use crate::train::recorder::{self, Metric};
 use candle_core::backprop::GradStore;
 use candle_core::{Device, Error, Result, Tensor};
@@ -17,8 +17,10 @@ use std::thread;
 ///
 /// Each device computes loss and gradients of its part of the batch, on a thread of its own; the
 /// gradients are summed on the first. After the optimiser's step, [`broadcast`](Self::broadcast)
-/// copies the new weights to all. The result is that of one device with the whole batch, except that
-/// batch normalisation sees the parts. A device may occur in the list more than once.
+/// copies the new weights to all. The result is that of one device with the whole batch, up to the
+/// rounding of sums, except that batch normalisation sees the parts and that dropout draws other values
+/// for each part; the loss must be a mean over the examples. A device may occur in the list more than
+/// once.
 ///
 /// From d2l's chapter *Training on Multiple GPUs*.
 ///
@@ -39,7 +41,7 @@ use std::thread;
 /// ```
 pub struct DataParallel<M> {
     model: M,
-    others: Vec<Box<dyn Model>>,
+    others: Vec<Box<dyn AnyModel>>,
     devices: Vec<Device>,
 }
 
@@ -69,7 +71,7 @@ impl<M> DataParallel<M> {
     /// ```
     pub fn new(mut model: M, devices: &[Device]) -> Result<Self>
     where
-        M: Module,
+        M: Parameters + Send + Sync + 'static,
     {
         if let Some(lazy) = model.parameters().iter().find(|p| !p.is_initialized()) {
             lazy.tensor()?;
@@ -99,12 +101,12 @@ impl<M> DataParallel<M> {
     /// assert_eq!(loss.dims(), [0; 0]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn backward(&self, batch: &Batch) -> Result<Gradients>
+    pub fn backward<B: BatchData, Y: BatchData>(&self, batch: &B) -> Result<Gradients>
     where
-        M: Module,
+        M: Module<B, Y>,
     {
-        let parts = split_and_load(batch, &self.devices)?;
-        let done = backward(&self.model, &self.others, &parts);
+        let parts = split(batch, &self.devices)?;
+        let done = backward(steps::<M, B, Y>(), &self.model, &self.others, &parts);
         let (gradients, _) = explain_gpu(done, &self.devices[0], None)?;
         Ok(gradients)
     }
@@ -125,7 +127,7 @@ impl<M> DataParallel<M> {
     /// ```
     pub fn broadcast(&mut self) -> Result<()>
     where
-        M: Module,
+        M: Parameters + Send + Sync + 'static,
     {
         broadcast(&self.model, &self.others)
     }
@@ -146,7 +148,7 @@ impl<M> DataParallel<M> {
     /// ```
     pub fn train(&self)
     where
-        M: Module,
+        M: Parameters + Send + Sync + 'static,
     {
         self.set_training(true);
     }
@@ -166,14 +168,14 @@ impl<M> DataParallel<M> {
     /// ```
     pub fn eval(&self)
     where
-        M: Module,
+        M: Parameters + Send + Sync + 'static,
     {
         self.set_training(false);
     }
 
     fn set_training(&self, training: bool)
     where
-        M: Module,
+        M: Parameters + Send + Sync + 'static,
     {
         self.model.set_training(training);
         self.others.iter().for_each(|o| o.set_training(training));
@@ -208,9 +210,9 @@ impl<M> DataParallel<M> {
 
 /// Moves the model to the first device and returns replicas for the others.
 pub(in crate::train) fn replicate(
-    model: &mut dyn Model,
+    model: &mut dyn AnyModel,
     devices: &[Device],
-) -> Result<Vec<Box<dyn Model>>> {
+) -> Result<Vec<Box<dyn AnyModel>>> {
     let [first, others @ ..] = devices else {
         return Err(no_devices("DataParallel"));
     };
@@ -232,9 +234,10 @@ struct Part {
 /// Returns the loss and the gradients of a batch that is split into parts, and the metrics that the
 /// models plotted. The first part is for `model`, the next ones are for `others`.
 pub(in crate::train) fn backward(
-    model: &dyn Model,
-    others: &[Box<dyn Model>],
-    parts: &[Batch],
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    others: &[Box<dyn AnyModel>],
+    parts: &[Box<dyn AnyBatch>],
 ) -> Result<(Gradients, Vec<Metric>)> {
     let Some((first, rest)) = parts.split_first() else {
         return Err(error::argument(
@@ -244,22 +247,27 @@ pub(in crate::train) fn backward(
             "Pass a batch with examples",
         ));
     };
-    let examples: usize = parts.iter().map(Batch::len).sum();
-    let share = |part: &Batch| part.len() as f64 / examples.max(1) as f64;
+    let lens: Vec<usize> = parts
+        .iter()
+        .map(|part| part.examples())
+        .collect::<Result<_>>()?;
+    let examples: usize = lens.iter().sum();
     // A seed for each part: dropout does not depend on the order in which the threads run, and the next
     // random values of the data do not depend on the number of devices.
     let seed = draw_seed();
-    let seeded = |i: usize, model: &dyn Model, part: &Batch| {
+    let seeded = |i: usize, model: &dyn AnyModel, part: &dyn AnyBatch| {
         with_seed(seed.wrapping_add(i as u64), || {
-            one_part(model, part, share(part)).map_err(|error| of_part(error, part, examples))
+            let (len, share) = (lens[i], lens[i] as f64 / examples.max(1) as f64);
+            let step = recorder::collect(len, || steps.training(model, part));
+            one_part(step, share).map_err(|error| of_part(error, len, examples))
         })
     };
     let (own, rest) = thread::scope(|scope| {
         let work = others.iter().zip(rest).enumerate();
         let threads: Vec<_> = work
-            .map(|(i, (other, part))| scope.spawn(move || seeded(i + 1, &**other, part)))
+            .map(|(i, (other, part))| scope.spawn(move || seeded(i + 1, &**other, &**part)))
             .collect();
-        let own = seeded(0, model, first);
+        let own = seeded(0, model, &**first);
         let rest = threads.into_iter().map(|thread| {
             thread
                 .join()
@@ -286,11 +294,11 @@ pub(in crate::train) fn backward(
 
 /// Changes the advice if a layer refuses the shape of a single example although the user's batch has
 /// more examples.
-fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
+fn of_part(error: Error, len: usize, examples: usize) -> Error {
     let problem = error::of(&error).map(|error| &error.problem);
     match problem {
         Some(problem @ (Problem::Shape { .. } | Problem::Other { .. }))
-            if part.len() == 1 && examples > 1 =>
+            if len == 1 && examples > 1 =>
         {
             problem.clone().with_advice(format_args!(
                 "One device had only this one of the batch's {examples} examples: train on fewer devices, or leave \
@@ -302,8 +310,8 @@ fn of_part(error: Error, part: &Batch, examples: usize) -> Error {
 }
 
 /// Returns the loss and the gradients of one part, weighted with its share of the batch.
-fn one_part(model: &dyn Model, part: &Batch, share: f64) -> Result<Part> {
-    let (loss, metrics) = recorder::collect(part.len(), || model.step(part))?;
+fn one_part(step: Result<(Tensor, Vec<Metric>)>, share: f64) -> Result<Part> {
+    let (loss, metrics) = step?;
     if loss.elem_count() != 1 {
         return Err(error::shape(
             "training_step",
@@ -347,7 +355,10 @@ fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter
 }
 
 /// Copies the model's parameters and buffers to its replicas.
-pub(in crate::train) fn broadcast(model: &dyn Model, others: &[Box<dyn Model>]) -> Result<()> {
+pub(in crate::train) fn broadcast(
+    model: &dyn AnyModel,
+    others: &[Box<dyn AnyModel>],
+) -> Result<()> {
     let own = state_of(model);
     for other in others {
         for (own, their) in own.iter().zip(state_of(&**other)) {

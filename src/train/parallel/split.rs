@@ -1,73 +1,8 @@
 //! Splitting a batch over devices.
 
-use crate::data::Batch;
+use crate::data::{AnyBatch, BatchData};
 use crate::error;
-use crate::tensor::TensorExt;
-use candle_core::{Device, Result, Tensor};
-
-/// A type that can be split along its first dimension: a tensor or a batch.
-pub trait Split: Sized {
-    /// Returns the number of examples.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(zeros((5, 2), &cpu())?.num_examples()?, 5);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If there is no first dimension.
-    fn num_examples(&self) -> Result<usize>;
-
-    /// Returns `len` examples from `start` on, on a device.
-    ///
-    /// # Errors
-    /// If there are fewer examples, or the device has not enough memory.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// assert_eq!(arange(0, 5, &cpu())?.part(1, 2, &cpu())?.to_vec1::<i64>()?, [1, 2]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self>;
-}
-
-impl Split for Tensor {
-    fn num_examples(&self) -> Result<usize> {
-        self.dims().first().copied().ok_or_else(|| {
-            error::shape(
-                "split_and_load",
-                "a tensor whose first dimension is the batch",
-                self.dims(),
-                "Add a dimension: x.unsqueeze(0)?",
-            )
-        })
-    }
-
-    fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
-        let part = self.narrow(0, start, len)?;
-        match device.same_device(self.device()) {
-            true => part.contiguous(),
-            // Candle would transfer the whole storage of the view.
-            false => part.copy_to(device),
-        }
-    }
-}
-
-impl Split for Batch {
-    fn num_examples(&self) -> Result<usize> {
-        self.x.num_examples()
-    }
-
-    fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
-        Ok(Self {
-            x: self.x.part(start, len, device)?,
-            y: self.y.part(start, len, device)?,
-        })
-    }
-}
+use candle_core::{Device, Result};
 
 /// Splits a batch into one part for each device, in order, like Gluon's function of the same name.
 ///
@@ -85,21 +20,38 @@ impl Split for Batch {
 /// assert_eq!((parts[0].len(), parts[1].len()), (3, 2));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn split_and_load<T: Split>(data: &T, devices: &[Device]) -> Result<Vec<T>> {
+pub fn split_and_load<B: BatchData>(data: &B, devices: &[Device]) -> Result<Vec<B>> {
+    let sizes = sizes(data.num_examples()?, devices)?.into_iter();
+    sizes
+        .map(|(start, len, device)| data.part(start, len, device))
+        .collect()
+}
+
+/// [`split_and_load`] for batches of a type that is not known.
+pub(in crate::train) fn split(
+    batch: &dyn AnyBatch,
+    devices: &[Device],
+) -> Result<Vec<Box<dyn AnyBatch>>> {
+    let sizes = sizes(batch.examples()?, devices)?.into_iter();
+    sizes
+        .map(|(start, len, device)| batch.part_on(start, len, device))
+        .collect()
+}
+
+/// Returns the start, the number of examples and the device of each part.
+fn sizes(examples: usize, devices: &[Device]) -> Result<Vec<(usize, usize, &Device)>> {
     if devices.is_empty() {
         return Err(no_devices("split_and_load"));
     }
-    let examples = data.num_examples()?;
     let parts = devices.len().min(examples.max(1));
     let (size, rest) = (examples / parts, examples % parts);
     let mut start = 0;
-    let part = |(i, device): (usize, &Device)| {
+    let part = |(i, device)| {
         let len = size + usize::from(i < rest);
-        let part = data.part(start, len, device);
         start += len;
-        part
+        (start - len, len, device)
     };
-    devices[..parts].iter().enumerate().map(part).collect()
+    Ok(devices[..parts].iter().enumerate().map(part).collect())
 }
 
 /// Returns the error of an empty list of devices.

@@ -39,9 +39,12 @@ pub(crate) fn is_error(diagnostic: &Value) -> bool {
     diagnostic["level"] == "error" && !is_count(diagnostic)
 }
 
-/// Whether it says that a name is not known.
+/// Whether it says that a name is not known: a variable, or, where another crate has the name `taper`, a path.
 pub(crate) fn lacks_a_name(diagnostic: &Value) -> bool {
-    diagnostic["code"]["code"] == "E0425"
+    let unknown = ["E0425", "E0432", "E0433"];
+    unknown
+        .iter()
+        .any(|code| diagnostic["code"]["code"] == *code)
 }
 
 /// "aborting due to 2 previous errors": it has neither a place nor a code, and follows an error that has.

@@ -99,3 +99,32 @@ fn a_folder_without_images_says_what_is_missing() {
     folder.write("a/notes.txt", b"");
     assert!(message(&folder.0).starts_with("cannot find images in "));
 }
+
+#[cfg(unix)]
+#[test]
+fn links_in_circles_and_pipes_are_no_images() {
+    let folder = Temporary::new("special");
+    folder.write("a/1.png", &png(4, 4, 1));
+    folder.write("b/2.png", &png(4, 4, 2));
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, folder.0.join(at)).unwrap();
+    link(".", "a/loop");
+    link("../b", "a/other");
+    link("../a", "b/back");
+    let pipe = folder.0.join("a/pipe.png");
+    let path = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
+    // SAFETY: mkfifo reads a path that ends with a zero byte.
+    assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+    let data = ImageFolder::new(&folder.0).unwrap();
+    // Each class has its own image and, through the links, once that of the other.
+    assert_eq!(data.len(), 4);
+    assert_eq!(data.image(0).unwrap().dims(), [4, 4, 3]);
+
+    let file = folder.0.join("a/1.png");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::rename(pipe, &file).unwrap();
+    let message = (0..4)
+        .find_map(|i| data.image(i).err())
+        .unwrap()
+        .to_string();
+    assert!(message.contains("it is not a file"), "{message}");
+}

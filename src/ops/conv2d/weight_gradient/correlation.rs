@@ -6,7 +6,8 @@ use crate::ops::conv2d::geometry::Geometry;
 use crate::ops::conv2d::layout::{CACHE_ELEMENTS, RowLayout};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::{microkernel, split_evenly, sum};
+use crate::ops::engine::sums::sum;
+use crate::ops::engine::{microkernel, split_evenly};
 use std::ops::Range;
 
 /// The elements of the widest vector; lengths are multiples of it.

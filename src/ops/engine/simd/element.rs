@@ -12,6 +12,11 @@ pub(in crate::ops) trait Element:
     fn of(value: f64) -> Self;
     /// Returns `eˣ`; for `f32` in a form that the compiler can vectorise.
     fn exp(self) -> Self;
+    /// Returns `eˣ - 1`, exact near 0.
+    fn exp_m1(self) -> Self;
+    /// Returns `ln(1 + x)`, exact near 0.
+    fn ln_1p(self) -> Self;
+    fn abs(self) -> Self;
     fn tanh(self) -> Self;
     fn ln(self) -> Self;
     /// Returns the cumulative distribution function of the standard normal distribution,
@@ -74,6 +79,19 @@ impl Element for f32 {
         let far = 1.0 - 2.0 / (Element::exp(2.0 * self.abs()) + 1.0);
         let far = if self < 0.0 { -far } else { far };
         if self.abs() < 0.625 { near } else { far }
+    }
+
+    fn exp_m1(self) -> f32 {
+        f32::exp_m1(self)
+    }
+
+    fn ln_1p(self) -> f32 {
+        f32::ln_1p(self)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> f32 {
+        f32::abs(self)
     }
 
     fn ln(self) -> f32 {
@@ -141,6 +159,19 @@ impl Element for f64 {
 
     fn tanh(self) -> f64 {
         f64::tanh(self)
+    }
+
+    fn exp_m1(self) -> f64 {
+        f64::exp_m1(self)
+    }
+
+    fn ln_1p(self) -> f64 {
+        f64::ln_1p(self)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> f64 {
+        f64::abs(self)
     }
 
     fn ln(self) -> f64 {

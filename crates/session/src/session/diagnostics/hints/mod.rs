@@ -12,7 +12,7 @@ mod python;
 mod table;
 mod tensor;
 
-use super::diagnostic::{Diagnostic, Label, Note};
+use super::diagnostic::{Diagnostic, Note};
 use crate::session::names::Names;
 use hint::{Hint, besides, instead, marked, quoted};
 pub(crate) use kept::about_a_type;

@@ -1,0 +1,119 @@
+//! A GPT that learns to write its own source, character by character.
+//!
+//!     cargo run --release --example char_gpt
+
+use taper::prelude::*;
+
+const TEXT: &str = include_str!("char_gpt.rs");
+const CONTEXT: usize = 32;
+
+/// The characters of the text, in order; a token is an index.
+struct Characters(Vec<char>);
+
+impl Characters {
+    fn of(text: &str) -> Self {
+        let sorted: std::collections::BTreeSet<char> = text.chars().collect();
+        Self(sorted.into_iter().collect())
+    }
+
+    fn encode(&self, text: &str) -> Vec<i64> {
+        let token = |c: char| self.0.binary_search(&c).ok().map(|index| index as i64);
+        text.chars().filter_map(token).collect()
+    }
+}
+
+/// Windows of the text; the targets are the characters that follow.
+struct Windows;
+
+impl DataModule for Windows {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        let text = tensor(Characters::of(TEXT).encode(TEXT), &cpu())?; // (characters,)
+        let starts: Vec<usize> = (0..text.dim(0)? - CONTEXT).step_by(4).collect();
+        let rows = |shift: usize| {
+            let row = |start: &usize| text.narrow(0, start + shift, CONTEXT);
+            Tensor::stack(&starts.iter().map(row).collect::<Result<Vec<_>>>()?, 0)
+        };
+        let data = TensorDataset::new(rows(0)?, rows(1)?)?; // (windows, steps) twice
+        Ok(DataLoader::new(data).batch_size(32).shuffle(true))
+    }
+}
+
+#[derive(Parameters)]
+struct Gpt {
+    tokens: Embedding,
+    positions: LearnedPositionalEncoding,
+    blocks: TransformerEncoder,
+    head: Linear,
+}
+
+impl Gpt {
+    fn new(vocabulary: usize, width: usize, heads: usize, layers: usize) -> Result<Self> {
+        let block = || {
+            let layer = TransformerEncoderLayer::new(width, heads)?.dim_feedforward(4 * width)?;
+            Ok(layer.dropout(0.0)?.gelu().norm_first().batch_first())
+        };
+        Ok(Self {
+            tokens: Embedding::new(vocabulary, width)?,
+            positions: LearnedPositionalEncoding::new(CONTEXT, width)?.batch_first(),
+            blocks: TransformerEncoder::new(layers, block)?.norm(LayerNorm::new(width)?),
+            head: Linear::without_bias(width, vocabulary)?,
+        })
+    }
+
+    /// Continues a text with the most likely characters.
+    fn generate(&self, characters: &Characters, prompt: &str, count: usize) -> Result<String> {
+        let mut tokens = characters.encode(prompt);
+        for _ in 0..count {
+            let context = &tokens[tokens.len().saturating_sub(CONTEXT)..];
+            let logits = self.forward(&tensor(context.to_vec(), &cpu())?.unsqueeze(0)?)?;
+            let last = logits.i((0, context.len() - 1))?; // (vocabulary,)
+            tokens.push(last.argmax(0)?.to_scalar::<u32>()?.into());
+        }
+        let character = |token: &i64| characters.0[*token as usize];
+        Ok(tokens.iter().map(character).collect())
+    }
+}
+
+impl Layer for Gpt {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let x = self.positions.forward(&self.tokens.forward(x)?)?; // (batch, steps, width)
+        let x = self.blocks.forward(&x, &AttentionMask::causal())?;
+        self.head.forward(&x) // (batch, steps, vocabulary)
+    }
+}
+
+impl Module for Gpt {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        cross_entropy(&y_hat.flatten_to(1)?, &y.flatten_all()?)
+    }
+
+    fn configure_optimizers(&self) -> Box<dyn Optimizer> {
+        Box::new(AdamW::new(self.parameters(), 0.003))
+    }
+}
+
+fn train(epochs: usize) -> Result<(Gpt, History)> {
+    manual_seed(0);
+    let mut model = Gpt::new(Characters::of(TEXT).0.len(), 64, 4, 2)?;
+    let history = Trainer::new(epochs).fit(&mut model, &Windows)?;
+    Ok((model, history))
+}
+
+fn main() -> Result<()> {
+    let (model, _) = train(10)?;
+    println!(
+        "{}",
+        model.generate(&Characters::of(TEXT), "impl Layer for ", 200)?
+    );
+    Ok(())
+}
+
+#[test]
+fn it_learns_to_write_its_own_source() -> Result<()> {
+    let (model, history) = train(5)?;
+    let losses = history.values("train_loss");
+    assert!(losses[4] < 1.5 && losses[4] < 0.6 * losses[0], "{losses:?}");
+    let text = model.generate(&Characters::of(TEXT), "impl Layer fo", 1)?;
+    assert_eq!(text, "impl Layer for");
+    Ok(())
+}

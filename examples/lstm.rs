@@ -1,0 +1,122 @@
+//! An LSTM that predicts the next value of a wave, then continues a wave on its own: its state is carried
+//! on from step to step.
+//!
+//!     cargo run --release --example lstm
+
+use std::f64::consts::TAU;
+use taper::prelude::*;
+
+const STEPS: usize = 40;
+
+/// Waves of random frequency and phase: `(waves, steps, 1)`.
+fn waves(count: usize, steps: usize) -> Result<Tensor> {
+    let frequency = uniform(0.04, 0.12, (count, 1, 1), &cpu())?;
+    let phase = uniform(0.0, 1.0, (count, 1, 1), &cpu())?;
+    let time = arange(0.0f32, steps as f32, &cpu())?.reshape((1, steps, 1))?;
+    let turns = frequency.broadcast_mul(&time)?.broadcast_add(&phase)?;
+    (turns * TAU)?.sin()
+}
+
+struct Waves;
+
+impl Waves {
+    /// Returns waves and their next values.
+    fn loader(&self, count: usize) -> Result<DataLoader> {
+        let wave = waves(count, STEPS + 1)?;
+        let data = TensorDataset::new(wave.narrow(1, 0, STEPS)?, wave.narrow(1, 1, STEPS)?)?;
+        Ok(DataLoader::new(data).batch_size(32))
+    }
+}
+
+impl DataModule for Waves {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        Ok(self.loader(512)?.shuffle(true))
+    }
+
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        self.loader(64).map(Some)
+    }
+}
+
+#[derive(Parameters)]
+struct Forecaster {
+    lstm: LSTM,
+    head: Linear,
+}
+
+impl Forecaster {
+    fn new(hidden: usize) -> Result<Self> {
+        Ok(Self {
+            lstm: LSTM::new(1, hidden)?.batch_first(),
+            head: Linear::new(hidden, 1)?,
+        })
+    }
+
+    /// Returns how the waves `(waves, steps, 1)` go on: `(waves, count, 1)`.
+    fn forecast(&self, x: &Tensor, count: usize) -> Result<Tensor> {
+        let (y, mut state) = self.lstm.forward(x, None)?;
+        let last = y.narrow(1, y.dim(1)? - 1, 1)?; // (waves, 1, hidden)
+        let mut values = vec![self.head.forward(&last)?];
+        while values.len() < count {
+            let (y, next) = self.lstm.forward(&values[values.len() - 1], Some(&state))?;
+            state = next;
+            values.push(self.head.forward(&y)?);
+        }
+        Tensor::cat(&values, 1)
+    }
+}
+
+impl Layer for Forecaster {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let (y, _) = self.lstm.forward(x, None)?; // (batch, steps, hidden)
+        self.head.forward(&y) // (batch, steps, 1)
+    }
+}
+
+impl Module for Forecaster {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        mse_loss(y_hat, y)
+    }
+
+    fn configure_optimizers(&self) -> Box<dyn Optimizer> {
+        Box::new(Adam::new(self.parameters(), 0.01))
+    }
+}
+
+fn train(epochs: usize) -> Result<(Forecaster, History)> {
+    manual_seed(0);
+    let mut model = Forecaster::new(32)?;
+    let mut trainer = Trainer::new(epochs).gradient_clip_val(1.0);
+    let history = trainer.fit(&mut model, &Waves)?;
+    Ok((model, history))
+}
+
+fn main() -> Result<()> {
+    let (model, history) = train(20)?;
+    println!("{}", history.show_text());
+    let wave = waves(1, STEPS + 20)?;
+    let forecast = model
+        .forecast(&wave.narrow(1, 0, STEPS)?, 20)?
+        .flatten_all()?;
+    let time: Vec<f64> = (0..20).map(f64::from).collect();
+    let truth = wave.narrow(1, STEPS, 20)?.flatten_all()?;
+    plot(&time, &[&truth, &forecast])
+        .legend(["truth", "forecast"])
+        .save("lstm.svg")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_continues_waves() -> Result<()> {
+        let (model, history) = train(8)?;
+        assert!(history.last("val_loss") < Some(0.01), "{history:?}");
+        let wave = waves(16, STEPS + 5)?;
+        let forecast = model.forecast(&wave.narrow(1, 0, STEPS)?, 5)?;
+        let error = mse_loss(&forecast, &wave.narrow(1, STEPS, 5)?)?.to_scalar::<f32>()?;
+        assert!(error < 0.05, "{error}"); // that of the mean is 0.5
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! ResNet-18 for small images. Its parameters have torchvision's names, so that it can load a file with
+//! those of torchvision's `resnet18`, if `conv1` is replaced by one of that size.
+//!
+//!     cargo run --release --example resnet18
+
+use taper::prelude::*;
+
+/// Two convolutions whose result is added to the input.
+#[derive(Parameters)]
+struct BasicBlock {
+    conv1: Conv2d,
+    bn1: BatchNorm2d,
+    conv2: Conv2d,
+    bn2: BatchNorm2d,
+    /// Makes the input as small and deep as the result.
+    downsample: Option<Sequential>,
+}
+
+impl BasicBlock {
+    fn new(inputs: usize, outputs: usize, stride: usize) -> Result<Self> {
+        let conv = |inputs, stride| -> Result<Conv2d> {
+            let conv = Conv2d::new(inputs, outputs, 3)?.stride(stride).padding(1);
+            Ok(conv.without_bias())
+        };
+        let downsample = match inputs == outputs && stride == 1 {
+            true => None,
+            false => {
+                let conv = Conv2d::new(inputs, outputs, 1)?.stride(stride);
+                Some(seq![conv.without_bias(), BatchNorm2d::new(outputs)?])
+            }
+        };
+        Ok(Self {
+            conv1: conv(inputs, stride)?,
+            bn1: BatchNorm2d::new(outputs)?,
+            conv2: conv(outputs, 1)?,
+            bn2: BatchNorm2d::new(outputs)?,
+            downsample,
+        })
+    }
+}
+
+impl Layer for BasicBlock {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let y = ReLU.forward(&self.bn1.forward(&self.conv1.forward(x)?)?)?;
+        let y = self.bn2.forward(&self.conv2.forward(&y)?)?;
+        let shortcut = match &self.downsample {
+            Some(downsample) => downsample.forward(x)?,
+            None => x.clone(),
+        };
+        ReLU.forward(&(y + shortcut)?)
+    }
+}
+
+#[derive(Parameters)]
+struct ResNet18 {
+    conv1: Conv2d,
+    bn1: BatchNorm2d,
+    layer1: Sequential,
+    layer2: Sequential,
+    layer3: Sequential,
+    layer4: Sequential,
+    fc: Linear,
+}
+
+impl ResNet18 {
+    fn new(channels: usize, classes: usize) -> Result<Self> {
+        let layer = |inputs: usize, outputs: usize, stride: usize| -> Result<Sequential> {
+            let first = BasicBlock::new(inputs, outputs, stride)?;
+            Ok(seq![first, BasicBlock::new(outputs, outputs, 1)?])
+        };
+        Ok(Self {
+            conv1: Conv2d::new(channels, 64, 3)?.padding(1).without_bias(),
+            bn1: BatchNorm2d::new(64)?,
+            layer1: layer(64, 64, 1)?,
+            layer2: layer(64, 128, 2)?,
+            layer3: layer(128, 256, 2)?,
+            layer4: layer(256, 512, 2)?,
+            fc: Linear::new(512, classes)?,
+        })
+    }
+}
+
+impl Layer for ResNet18 {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let mut x = ReLU.forward(&self.bn1.forward(&self.conv1.forward(x)?)?)?;
+        for layer in [&self.layer1, &self.layer2, &self.layer3, &self.layer4] {
+            x = layer.forward(&x)?;
+        }
+        let x = AdaptiveAvgPool2d::new(1).forward(&x)?; // (batch, 512, 1, 1)
+        self.fc.forward(&x.flatten_from(1)?) // (batch, classes)
+    }
+}
+
+fn train(epochs: usize) -> Result<(Classifier<ResNet18>, History)> {
+    manual_seed(0);
+    let mut model = Classifier::new(ResNet18::new(1, 10)?, 0.001)
+        .optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
+    let data = Digits::new().batch_size(32);
+    let history = Trainer::new(epochs).fit(&mut model, &data)?;
+    Ok((model, history))
+}
+
+fn main() -> Result<()> {
+    let (_, history) = train(5)?;
+    println!("{}", history.show_text());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_learns_and_has_the_parameters_of_torchvision() -> Result<()> {
+        let (model, history) = train(1)?;
+        assert!(history.last("val_accuracy") > Some(0.8), "{history:?}");
+        // Torchvision's has 11,689,512, with 1,000 classes and 64 kernels of 3 × 7 × 7 at the beginning.
+        let expected = 11_689_512 - 990 * 513 - 64 * (3 * 7 * 7 - 3 * 3);
+        assert_eq!(model.num_parameters(), expected);
+        let name = "layer4.0.downsample.0.weight";
+        assert_eq!(model.parameter(name)?.shape()?.dims(), [512, 256, 1, 1]);
+        Ok(())
+    }
+}

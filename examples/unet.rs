@@ -1,0 +1,153 @@
+//! A U-Net that marks the discs in noisy images with discs and squares.
+//!
+//!     cargo run --release --example unet
+
+use taper::prelude::*;
+
+const SIZE: usize = 24;
+
+/// Returns 1 for each pixel of a square or a disc of random place and size, 0 elsewhere.
+fn shapes(count: usize, disc: bool) -> Result<Tensor> {
+    let place = || uniform(5.0, SIZE as f64 - 5.0, (count, 1, 1, 1), &cpu());
+    let pixels = arange(0.0f32, SIZE as f32, &cpu())?;
+    let x = pixels
+        .reshape((1, 1, 1, SIZE))?
+        .broadcast_sub(&place()?)?
+        .abs()?;
+    let y = pixels
+        .reshape((1, 1, SIZE, 1))?
+        .broadcast_sub(&place()?)?
+        .abs()?;
+    let distance = match disc {
+        true => x.sqr()?.broadcast_add(&y.sqr()?)?.sqrt()?,
+        false => x.broadcast_maximum(&y)?,
+    }; // (count, 1, height, width)
+    let radius = uniform(3.0, 5.0, (count, 1, 1, 1), &cpu())?;
+    distance.broadcast_lt(&radius)?.to_dtype(DType::F32)
+}
+
+struct Discs;
+
+impl Discs {
+    fn loader(&self, count: usize) -> Result<DataLoader> {
+        let mask = shapes(count, true)?;
+        let both = mask.maximum(&shapes(count, false)?)?;
+        let images = (both + (randn((count, 1, SIZE, SIZE), &cpu())? * 0.2)?)?;
+        Ok(DataLoader::new(TensorDataset::new(images, mask)?).batch_size(16))
+    }
+}
+
+impl DataModule for Discs {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        Ok(self.loader(256)?.shuffle(true))
+    }
+
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        self.loader(64).map(Some)
+    }
+}
+
+fn block(channels: usize) -> Sequential {
+    seq![
+        LazyConv2d::new(channels, 3).padding(1),
+        LazyBatchNorm2d::new(),
+        ReLU,
+        LazyConv2d::new(channels, 3).padding(1),
+        LazyBatchNorm2d::new(),
+        ReLU,
+    ]
+}
+
+/// The images get smaller on the way down and larger again on the way up, where each level also takes the
+/// features that the way down had at its size.
+#[derive(Parameters)]
+struct UNet {
+    down: Vec<Sequential>,
+    bottom: Sequential,
+    up: Vec<(LazyConvTranspose2d, Sequential)>,
+    head: LazyConv2d,
+}
+
+impl UNet {
+    fn new(channels: &[usize]) -> Self {
+        let up = |channels: &usize| {
+            let larger = LazyConvTranspose2d::new(*channels, 2).stride(2);
+            (larger, block(*channels))
+        };
+        Self {
+            down: channels.iter().map(|channels| block(*channels)).collect(),
+            bottom: block(2 * channels[channels.len() - 1]),
+            up: channels.iter().rev().map(up).collect(),
+            head: LazyConv2d::new(1, 1),
+        }
+    }
+}
+
+impl Layer for UNet {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let (mut x, mut levels) = (x.clone(), vec![]);
+        for block in &self.down {
+            let level = block.forward(&x)?;
+            x = MaxPool2d::new(2).forward(&level)?; // half as high and wide
+            levels.push(level);
+        }
+        x = self.bottom.forward(&x)?;
+        for ((larger, block), level) in self.up.iter().zip(levels.iter().rev()) {
+            x = larger.forward(&x)?;
+            x = block.forward(&Tensor::cat(&[level, &x], 1)?)?;
+        }
+        self.head.forward(&x) // (batch, 1, height, width)
+    }
+}
+
+impl Module for UNet {
+    fn loss(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        bce_with_logits(y_hat, y)
+    }
+
+    fn validation_step(&self, batch: &Batch) -> Result<()> {
+        let y_hat = self.forward(&batch.x)?;
+        self.plot("loss", &self.loss(&y_hat, &batch.y)?, false);
+        // Intersection over union.
+        let chosen = y_hat.gt(0.0)?.to_dtype(DType::F32)?;
+        let both = (&chosen * &batch.y)?.sum_all()?;
+        let either = chosen.maximum(&batch.y)?.sum_all()?;
+        self.plot("iou", &(both / either)?, false);
+        Ok(())
+    }
+
+    fn configure_optimizers(&self) -> Box<dyn Optimizer> {
+        Box::new(Adam::new(self.parameters(), 0.005))
+    }
+}
+
+fn train(epochs: usize) -> Result<(UNet, History)> {
+    manual_seed(0);
+    let mut model = UNet::new(&[8, 16]);
+    let history = Trainer::new(epochs).fit(&mut model, &Discs)?;
+    model.eval();
+    Ok((model, history))
+}
+
+fn main() -> Result<()> {
+    let (model, history) = train(15)?;
+    println!("{}", history.show_text());
+    for batch in &Discs.loader(8)? {
+        let Batch { x, y } = batch?;
+        let marked = model.forward(&x)?.gt(0.0)?.to_dtype(DType::F32)?;
+        show_images(&Tensor::cat(&[x, y, marked], 0)?).save("unet.png")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_tells_discs_from_squares() -> Result<()> {
+        let (_, history) = train(15)?;
+        assert!(history.last("val_iou") > Some(0.7), "{history:?}");
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! Batches: what a model is trained on.
+
+mod any;
+mod impls;
+
+pub(crate) use any::{AnyBatch, typed};
+#[doc(hidden)]
+pub use impls::{agreed, parts_of};
+
+use crate::error;
+use crate::notebook::Show;
+use crate::tensor::moved;
+use candle_core::{Device, Result, Tensor};
+
+/// A minibatch of examples: inputs and targets, one of each per example.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let batch = Batch { x: zeros((4, 20), &cpu())?, y: zeros((4, 1), &cpu())? };
+/// assert_eq!(batch.len(), 4);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The inputs: `(batch, …)`.
+    pub x: Tensor,
+    /// The targets: `(batch, …)`; for classes `(batch,)`, as `u32`.
+    pub y: Tensor,
+}
+
+impl Batch {
+    /// Returns the number of examples: the first dimension of the inputs.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = Batch { x: zeros((2, 1, 8, 8), &cpu())?, y: zeros(2, &cpu())? };
+    /// assert_eq!(batch.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.x.dims().first().copied().unwrap_or(0)
+    }
+
+    /// Returns whether there are no examples.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = Batch { x: zeros((0, 3), &cpu())?, y: zeros(0, &cpu())? };
+    /// assert!(batch.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the batch on `device`. Tensors that are already there are not copied.
+    ///
+    /// # Errors
+    /// If the device has not enough memory or cannot be reached.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = Batch { x: zeros((2, 3), &cpu())?, y: zeros(2, &cpu())? };
+    /// let device = try_gpu(0);
+    /// assert!(batch.to_device(&device)?.x.device().same_device(&device));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_device(&self, device: &Device) -> Result<Batch> {
+        Ok(Batch {
+            x: moved(&self.x, device)?,
+            y: moved(&self.y, device)?,
+        })
+    }
+}
+
+impl Show for Batch {
+    fn show_text(&self) -> String {
+        (&self.x, &self.y).show_text()
+    }
+}
+
+/// A type of batches: what a data set returns, a loader moves and splits, and a model is trained on.
+///
+/// [`Batch`] is the usual one. A tensor is one too, for models without targets, and so are tuples and
+/// lists. For anything else, such as sequences with a mask, derive it for a struct of these:
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// #[derive(BatchData)]
+/// struct Sentences {
+///     words: Tensor, // (batch, longest)
+///     lengths: Vec<usize>,
+///     #[batch(shared)] // the same for all examples, whatever their number
+///     positions: Tensor, // (longest, features)
+/// }
+///
+/// let batch = Sentences {
+///     words: zeros((3, 5), &cpu())?,
+///     lengths: vec![5, 2, 4],
+///     positions: zeros((5, 8), &cpu())?,
+/// };
+/// let last = batch.part(1, 2, &cpu())?; // the last two examples
+/// assert_eq!((last.words.dims(), last.lengths), (&[2, 5][..], vec![2, 4]));
+/// assert_eq!(last.positions.dims(), [5, 8]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A model for such batches is a [`Module`](crate::train::Module) of this type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a batch, or a part of one",
+    label = "has no `BatchData`",
+    note = "a batch is a `Tensor`, a `Vec`, a tuple of these, or a struct of these with `#[derive(BatchData)]`"
+)]
+pub trait BatchData: Sized + Send + Sync + 'static {
+    /// What the model's `forward` takes: the field `x` of a [`Batch`], the first item of a pair, and
+    /// otherwise the whole batch.
+    type Input: 'static;
+
+    /// What the model's `loss` compares the output with: the field `y` of a [`Batch`], the second item
+    /// of a pair, and otherwise the whole batch.
+    type Target: 'static;
+
+    /// Returns what the model takes.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = (zeros((4, 2), &cpu())?, zeros(4, &cpu())?);
+    /// assert_eq!(batch.input().dims(), [4, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn input(&self) -> &Self::Input;
+
+    /// Returns what the output is compared with.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let batch = (zeros((4, 2), &cpu())?, zeros(4, &cpu())?);
+    /// assert_eq!(batch.target().dims(), [4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn target(&self) -> &Self::Target;
+
+    /// Returns the number of examples.
+    ///
+    /// # Errors
+    /// If the parts of the batch have different numbers of examples, or a tensor has no dimension.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(zeros((5, 2), &cpu())?.num_examples()?, 5);
+    /// let error = (zeros(3, &cpu())?, zeros(4, &cpu())?).num_examples().unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "batch: expected 3 examples in `1`, as in `0`, found 4\n\
+    ///      Give all the same first dimension; what all examples share has #[batch(shared)] above the field"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn num_examples(&self) -> Result<usize>;
+
+    /// Returns `len` examples from `start` on, on a device.
+    ///
+    /// # Errors
+    /// If there are fewer examples, or the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(arange(0, 5, &cpu())?.part(1, 2, &cpu())?.to_vec1::<i64>()?, [1, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self>;
+
+    /// Returns the batch on a device. Tensors that are already there are not copied.
+    ///
+    /// # Errors
+    /// If the device has not enough memory or cannot be reached.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (x, lengths) = (zeros((2, 3), &cpu())?, vec![3usize, 1]).to_device(&try_gpu(0))?;
+    /// assert!(x.device().same_device(&try_gpu(0)));
+    /// assert_eq!(lengths, [3, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn to_device(&self, device: &Device) -> Result<Self>;
+
+    /// Joins batches, or examples that are batches of one, along the first dimension. Tensors of
+    /// unequal lengths are joined after [`pad_sequences`](super::pad_sequences).
+    ///
+    /// # Errors
+    /// If there are none, or their shapes differ in the other dimensions.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let joined = Tensor::collate(&[&ones((1, 3), &cpu())?, &zeros((2, 3), &cpu())?])?;
+    /// assert_eq!(joined.dims(), [3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn collate(batches: &[&Self]) -> Result<Self>;
+}
+
+/// Returns the error of an empty list of batches.
+fn nothing_to_join() -> candle_core::Error {
+    error::argument(
+        "collate",
+        "at least one batch",
+        "none",
+        "Pass the batches to join",
+    )
+}

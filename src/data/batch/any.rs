@@ -1,0 +1,38 @@
+//! A batch whose type is not known: what the loader's threads and the training loop pass on, which are
+//! compiled once, in this crate, and not in each cell with a type of batches of its own.
+
+use super::BatchData;
+use candle_core::{Device, Result};
+use std::any::Any;
+
+/// A [`BatchData`] as a trait object.
+pub(crate) trait AnyBatch: Any + Send + Sync {
+    fn examples(&self) -> Result<usize>;
+
+    fn part_on(&self, start: usize, len: usize, device: &Device) -> Result<Box<dyn AnyBatch>>;
+
+    fn moved_to(&self, device: &Device) -> Result<Box<dyn AnyBatch>>;
+}
+
+impl<B: BatchData> AnyBatch for B {
+    fn examples(&self) -> Result<usize> {
+        self.num_examples()
+    }
+
+    fn part_on(&self, start: usize, len: usize, device: &Device) -> Result<Box<dyn AnyBatch>> {
+        Ok(Box::new(self.part(start, len, device)?))
+    }
+
+    fn moved_to(&self, device: &Device) -> Result<Box<dyn AnyBatch>> {
+        Ok(Box::new(self.to_device(device)?))
+    }
+}
+
+/// Returns the batch that was boxed.
+///
+/// # Panics
+/// If it has another type: a loop mixed up the batches of two data sets.
+pub(crate) fn typed<B: BatchData>(batch: Box<dyn AnyBatch>) -> B {
+    let batch: Box<dyn Any> = batch;
+    *batch.downcast().expect("a batch of the data set's type")
+}

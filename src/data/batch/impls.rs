@@ -1,0 +1,241 @@
+//! Which types are batches.
+
+use super::{Batch, BatchData, nothing_to_join};
+use crate::error;
+use crate::tensor::{TensorExt, moved};
+use candle_core::{Device, Result, Tensor};
+
+/// Returns the number of examples that all fields of a batch have.
+#[doc(hidden)]
+pub fn agreed(fields: &[(&str, usize)]) -> Result<usize> {
+    let Some(&(first, examples)) = fields.first() else {
+        return Err(error::state(
+            "batch",
+            "no field has examples",
+            "Leave one field at least without #[batch(shared)]",
+        ));
+    };
+    match fields.iter().find(|field| field.1 != examples) {
+        None => Ok(examples),
+        Some((name, found)) => Err(error::argument(
+            "batch",
+            format_args!("{examples} examples in `{name}`, as in `{first}`"),
+            found,
+            "Give all the same first dimension; what all examples share has #[batch(shared)] above the field",
+        )),
+    }
+}
+
+/// Returns the same field of all batches; at least one.
+#[doc(hidden)]
+pub fn parts_of<'a, B, F>(batches: &[&'a B], field: fn(&'a B) -> &'a F) -> Result<Vec<&'a F>> {
+    match batches {
+        [] => Err(nothing_to_join()),
+        batches => Ok(batches.iter().map(|batch| field(batch)).collect()),
+    }
+}
+
+/// The whole batch is the input, and the target.
+macro_rules! whole {
+    () => {
+        type Input = Self;
+        type Target = Self;
+
+        fn input(&self) -> &Self {
+            self
+        }
+
+        fn target(&self) -> &Self {
+            self
+        }
+    };
+}
+
+impl BatchData for Tensor {
+    whole!();
+
+    fn num_examples(&self) -> Result<usize> {
+        self.dims().first().copied().ok_or_else(|| {
+            error::shape(
+                "batch",
+                "a tensor whose first dimension is the batch",
+                self.dims(),
+                "Add a dimension: x.unsqueeze(0)?",
+            )
+        })
+    }
+
+    fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
+        let examples = self.num_examples()?;
+        if start.checked_add(len).is_none_or(|end| end > examples) {
+            return Err(error::argument(
+                "part",
+                format_args!("at most {examples} examples"),
+                format_args!("{len} from {start} on"),
+                "Ask for examples that the batch has",
+            ));
+        }
+        let part = self.narrow(0, start, len)?;
+        match device.same_device(self.device()) {
+            true => part.contiguous(),
+            // Candle would transfer the whole storage of the view.
+            false => part.copy_to(device),
+        }
+    }
+
+    fn to_device(&self, device: &Device) -> Result<Self> {
+        moved(self, device)
+    }
+
+    fn collate(batches: &[&Self]) -> Result<Self> {
+        let (first, shape) = match batches {
+            [] => return Err(nothing_to_join()),
+            [one] => return Ok((*one).clone()),
+            [first, ..] => (first, first.dims().get(1..)),
+        };
+        for batch in batches {
+            if batch.dims().get(1..) != shape || shape.is_none() {
+                return Err(error::shape(
+                    "collate",
+                    format_args!("a first dimension, then the shape of the others, {shape:?}"),
+                    batch.dims(),
+                    "Give all examples the same shape; pad_sequences(&list, 0)? pads those of unequal length",
+                ));
+            }
+            if batch.dtype() != first.dtype() {
+                return Err(error::dtype(
+                    "collate",
+                    format_args!("{}, as the first tensor", first.dtype().as_str()),
+                    batch.dtype(),
+                    "Convert it: x.to_dtype(…)?",
+                ));
+            }
+        }
+        Tensor::cat(batches, 0)
+    }
+}
+
+/// Implements what is left for a struct or a tuple: its fields, and how it is built from them.
+macro_rules! fieldwise {
+    ($($field:tt: $name:ident),* => $built:expr) => {
+        fn num_examples(&self) -> Result<usize> {
+            agreed(&[$((stringify!($field), self.$field.num_examples()?)),*])
+        }
+
+        fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
+            self.num_examples()?;
+            $(let $name = self.$field.part(start, len, device)?;)*
+            Ok($built)
+        }
+
+        fn to_device(&self, device: &Device) -> Result<Self> {
+            $(let $name = BatchData::to_device(&self.$field, device)?;)*
+            Ok($built)
+        }
+
+        fn collate(batches: &[&Self]) -> Result<Self> {
+            $(let $name = BatchData::collate(&parts_of(batches, |batch| &batch.$field)?)?;)*
+            Ok($built)
+        }
+    };
+}
+
+impl BatchData for Batch {
+    type Input = Tensor;
+    type Target = Tensor;
+
+    fn input(&self) -> &Tensor {
+        &self.x
+    }
+
+    fn target(&self) -> &Tensor {
+        &self.y
+    }
+
+    fieldwise!(x: x, y: y => Batch { x, y });
+}
+
+impl<X: BatchData, Y: BatchData> BatchData for (X, Y) {
+    type Input = X;
+    type Target = Y;
+
+    fn input(&self) -> &X {
+        &self.0
+    }
+
+    fn target(&self) -> &Y {
+        &self.1
+    }
+
+    fieldwise!(0: a, 1: b => (a, b));
+}
+
+impl<A: BatchData, B: BatchData, C: BatchData> BatchData for (A, B, C) {
+    whole!();
+    fieldwise!(0: a, 1: b, 2: c => (a, b, c));
+}
+
+impl<A: BatchData, B: BatchData, C: BatchData, D: BatchData> BatchData for (A, B, C, D) {
+    whole!();
+    fieldwise!(0: a, 1: b, 2: c, 3: d => (a, b, c, d));
+}
+
+/// A list has an item for each example.
+macro_rules! lists {
+    ($($item:ty),*) => {$(
+        impl BatchData for Vec<$item> {
+            whole!();
+
+            fn num_examples(&self) -> Result<usize> {
+                Ok(self.len())
+            }
+
+            fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
+                let part = start.checked_add(len).and_then(|end| self.get(start..end));
+                let part = part.ok_or_else(|| {
+                    error::argument(
+                        "part",
+                        format_args!("at most {} examples", self.len()),
+                        format_args!("{len} from {start} on"),
+                        "Ask for examples that the batch has",
+                    )
+                })?;
+                part.iter().map(|item| OnDevice::on(item, device)).collect()
+            }
+
+            fn to_device(&self, device: &Device) -> Result<Self> {
+                self.iter().map(|item| OnDevice::on(item, device)).collect()
+            }
+
+            fn collate(batches: &[&Self]) -> Result<Self> {
+                Ok(batches.iter().flat_map(|batch| batch.iter().cloned()).collect())
+            }
+        }
+    )*};
+}
+
+/// Moves the item of a list; only tensors are on a device.
+trait OnDevice: Sized {
+    fn on(&self, device: &Device) -> Result<Self>;
+}
+
+impl OnDevice for Tensor {
+    fn on(&self, device: &Device) -> Result<Self> {
+        moved(self, device)
+    }
+}
+
+macro_rules! plain {
+    ($($item:ty),*) => {
+        lists!($($item),*);
+
+        $(impl OnDevice for $item {
+            fn on(&self, _: &Device) -> Result<Self> {
+                Ok(Clone::clone(self))
+            }
+        })*
+    };
+}
+
+lists!(Tensor);
+plain!(usize, i64, i32, u32, u8, f32, f64, bool, String);

@@ -1,0 +1,138 @@
+//! A loader whose type of batches is not known: what a loop through it does, compiled once.
+
+use super::batches::AnyBatches;
+use super::plan::{AnyDataset, Plan};
+use crate::data::Sampler;
+use crate::error;
+use crate::tensor::{draw_seed, permutation};
+use candle_core::{Device, Result};
+use std::sync::Arc;
+
+/// The settings of a [`DataLoader`](super::DataLoader), and its data set.
+#[derive(Clone)]
+pub(crate) struct AnyLoader {
+    dataset: Arc<dyn AnyDataset>,
+    pub(super) batch_size: usize,
+    pub(super) shuffle: bool,
+    pub(super) sampler: Option<Arc<dyn Sampler>>,
+    pub(super) drop_last: bool,
+    pub(super) prefetch: usize,
+    pub(super) device: Option<Device>,
+}
+
+impl AnyLoader {
+    pub(super) fn new(dataset: impl AnyDataset + 'static) -> Self {
+        AnyLoader {
+            dataset: Arc::new(dataset),
+            batch_size: 32,
+            shuffle: false,
+            sampler: None,
+            drop_last: false,
+            prefetch: 2,
+            device: None,
+        }
+    }
+
+    /// Returns the loader whose batches are on this device.
+    pub(crate) fn moved_to(&self, device: &Device) -> Self {
+        let device = Some(device.clone());
+        AnyLoader {
+            device,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the number of examples in one loop.
+    pub(crate) fn num_examples(&self) -> usize {
+        match &self.sampler {
+            Some(sampler) => sampler.num_samples(),
+            None => self.dataset.examples(),
+        }
+    }
+
+    pub(crate) fn num_batches(&self) -> usize {
+        let examples = self.num_examples();
+        match (self.batch_size, self.drop_last) {
+            (0, _) => 0,
+            (size, true) => examples / size,
+            (size, false) => examples.div_ceil(size),
+        }
+    }
+
+    /// Begins a loop.
+    pub(crate) fn batches(&self) -> AnyBatches {
+        AnyBatches::new(self.plan(), self.prefetch)
+    }
+
+    pub(super) fn show_text(&self) -> String {
+        format!(
+            "DataLoader({} examples, batch_size={}, {} batches{}{})",
+            self.num_examples(),
+            self.batch_size,
+            self.num_batches(),
+            match (&self.sampler, self.shuffle) {
+                (Some(_), _) => ", sampler",
+                (None, true) => ", shuffle",
+                (None, false) => "",
+            },
+            if self.drop_last { ", drop_last" } else { "" },
+        )
+    }
+
+    /// Refuses settings with which a loop would silently do nothing.
+    fn check(&self) -> Result<()> {
+        let examples = self.num_examples();
+        if self.batch_size == 0 {
+            return Err(error::argument(
+                "DataLoader",
+                "a batch size of at least 1",
+                0,
+                "Set the number of examples in a batch: .batch_size(32)",
+            ));
+        }
+        if examples == 0 {
+            return Err(error::state(
+                "DataLoader",
+                "the data set is empty",
+                "Give it at least one example",
+            ));
+        }
+        if self.num_batches() == 0 {
+            return Err(error::argument(
+                "DataLoader with drop_last",
+                format_args!("a batch size of at most {examples}, the number of examples"),
+                self.batch_size,
+                "Choose a smaller batch size, or .drop_last(false)",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Prepares one loop. All random values are drawn here, on the thread of the loop.
+    fn plan(&self) -> Result<Plan> {
+        self.check()?;
+        let examples = self.num_examples();
+        let seed = draw_seed();
+        let order = match &self.sampler {
+            Some(sampler) => sampler.sample()?,
+            None if self.shuffle => permutation(examples),
+            None => (0..examples).collect(),
+        };
+        if order.len() != examples {
+            return Err(error::argument(
+                "DataLoader",
+                format_args!("a sampler of {examples} indices, its num_samples()"),
+                order.len(),
+                "Return as many indices from sample() as num_samples() says",
+            ));
+        }
+        Ok(Plan {
+            dataset: self.dataset.clone(),
+            order,
+            batch_size: self.batch_size,
+            num_batches: self.num_batches(),
+            seed,
+            device: self.device.clone(),
+        })
+    }
+}

@@ -1,0 +1,181 @@
+//! Examples of unequal lengths.
+
+use super::dataset::check_indices;
+use super::{BatchData, Dataset};
+use crate::error;
+use candle_core::{Result, Tensor};
+
+/// Joins sequences of unequal lengths to one tensor: `padding` fills the end of the shorter ones.
+///
+/// # Shapes
+/// Each sequence `(length, …)`; the result `(batch, longest, …)`.
+///
+/// # Errors
+/// If there are no sequences, or their shapes differ in more than the length, or their types differ.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let words = [tensor(&[5, 3], &cpu())?, tensor(&[7, 2, 9], &cpu())?];
+/// let batch = pad_sequences(&words, 0.0)?; // (2, 3)
+/// assert_eq!(batch.to_vec2::<i64>()?, [[5, 3, 0], [7, 2, 9]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
+    let Some(first) = sequences.first() else {
+        return Err(error::argument(
+            "pad_sequences",
+            "at least one sequence",
+            "none",
+            "Pass the sequences of a batch",
+        ));
+    };
+    let rest = first.dims().get(1..);
+    let mut longest = 0;
+    for sequence in sequences {
+        let shape = sequence.dims();
+        let (Some(&length), true) = (shape.first(), shape.get(1..) == rest) else {
+            return Err(error::shape(
+                "pad_sequences",
+                match rest {
+                    Some(rest) => format!("a length, then the shape of the others, {rest:?}"),
+                    None => "sequences, whose first dimension is the length".to_owned(),
+                },
+                shape,
+                "Give all sequences the same shape but for the first dimension",
+            ));
+        };
+        longest = longest.max(length);
+    }
+    let padded = |sequence: &Tensor| -> Result<Tensor> {
+        let mut shape = sequence.dims().to_vec();
+        shape[0] = longest - shape[0];
+        if shape[0] == 0 {
+            return Ok(sequence.clone());
+        }
+        let end = Tensor::full(padding, shape, sequence.device())?.to_dtype(sequence.dtype())?;
+        Tensor::cat(&[sequence, &end], 0)
+    };
+    let padded: Vec<Tensor> = sequences.iter().map(padded).collect::<Result<_>>()?;
+    for tensor in &padded {
+        if tensor.dtype() != first.dtype() {
+            return Err(error::dtype(
+                "pad_sequences",
+                format_args!("{}, as the first sequence", first.dtype().as_str()),
+                tensor.dtype(),
+                "Convert it: x.to_dtype(…)?",
+            ));
+        }
+    }
+    Tensor::stack(&padded, 0)
+}
+
+/// Examples of any type in a list, and a function that makes a batch of some of them, as `collate_fn`
+/// of PyTorch's loaders does.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let words = ["a", "tensor", "of", "words"];
+/// let data = ListDataset::new(words, |words: &[&&str]| {
+///     let bytes = words.iter().map(|word| tensor(word.as_bytes(), &cpu()));
+///     let lengths = words.iter().map(|word| word.len()).collect();
+///     Ok((pad_sequences(&bytes.collect::<Result<Vec<_>>>()?, 0.0)?, lengths))
+/// });
+/// let (x, lengths): (Tensor, Vec<usize>) = data.get(&[0, 2])?;
+/// assert_eq!(x.to_vec2::<u8>()?, [[b'a', 0], [b'o', b'f']]);
+/// assert_eq!(lengths, [1, 2]);
+/// let loader = DataLoader::new(data).batch_size(2).shuffle(true);
+/// assert_eq!(loader.num_batches(), 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct ListDataset<T, B> {
+    items: Vec<T>,
+    collate: Collate<T, B>,
+}
+
+type Collate<T, B> = Box<dyn Fn(&[&T]) -> Result<B> + Send + Sync>;
+
+impl<T, B: BatchData> ListDataset<T, B> {
+    /// Creates a data set of these items; `collate` makes a batch of some of them.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let data = ListDataset::new([1, 2, 3], |items: &[&i64]| {
+    ///     tensor(items.iter().map(|n| **n).collect::<Vec<i64>>(), &cpu())
+    /// });
+    /// assert_eq!(data.all()?.to_vec1::<i64>()?, [1, 2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(
+        items: impl IntoIterator<Item = T>,
+        collate: impl Fn(&[&T]) -> Result<B> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            items: items.into_iter().collect(),
+            collate: Box::new(collate),
+        }
+    }
+}
+
+impl<T: Send + Sync, B: BatchData> Dataset<B> for ListDataset<T, B> {
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn get(&self, indices: &[usize]) -> Result<B> {
+        check_indices(indices, self.items.len())?;
+        let items = indices.iter().map(|&index| &self.items[index]);
+        (self.collate)(&Vec::from_iter(items))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{ones, zeros};
+    use candle_core::{DType, Device};
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn sequences_of_vectors_and_of_length_0_are_padded() -> Result<()> {
+        let sequences = [
+            ones((2, 3), &CPU)?,
+            zeros((0, 3), &CPU)?,
+            ones((1, 3), &CPU)?,
+        ];
+        let padded = pad_sequences(&sequences, -1.0)?;
+        assert_eq!(padded.dims(), [3, 2, 3]);
+        let sums = padded.sum((1, 2))?.to_vec1::<f32>()?;
+        assert_eq!(sums, [6.0, -6.0, 0.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn sequences_that_do_not_fit_are_explained() -> Result<()> {
+        let scalar = ones((), &CPU)?;
+        let double = ones(3, &CPU)?.to_dtype(DType::F64)?;
+        for list in [
+            vec![],
+            vec![scalar],
+            vec![ones((2, 3), &CPU)?, ones((2, 4), &CPU)?],
+            vec![ones(2, &CPU)?, ones((2, 4), &CPU)?],
+            vec![ones(2, &CPU)?, double],
+        ] {
+            let message = pad_sequences(&list, 0.0).unwrap_err().to_string();
+            assert_eq!(message.lines().count(), 2, "{message}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_index_out_of_range_is_an_error() {
+        let data = ListDataset::new([1.0, 2.0], |items: &[&f64]| {
+            Ok(items.iter().map(|x| **x).collect::<Vec<f64>>())
+        });
+        assert!(data.get(&[2]).is_err());
+        assert_eq!(data.get(&[1, 1]).unwrap(), [2.0, 2.0]);
+    }
+}

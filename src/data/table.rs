@@ -1,0 +1,377 @@
+//! Tables of named columns.
+
+mod column;
+mod csv;
+#[cfg(test)]
+mod tests;
+
+use crate::error;
+use crate::notebook::{Show, Table};
+use candle_core::{Device, Result, Tensor};
+use column::{Column, Entries};
+use std::path::Path;
+
+/// A table with named columns of values or texts, some of which may be missing; from a CSV file to a
+/// tensor.
+///
+/// A column whose entries are all floating-point numbers has values, any other column has texts. An
+/// entry is missing if it is empty, `NA`, `N/A`, `NaN` or `null`.
+///
+/// From d2l's chapters *Data Preprocessing* and *Predicting House Prices on Kaggle*.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let houses = DataFrame::from_csv("\
+/// rooms,roof,price
+/// NA,NA,127500
+/// 2,NA,106000
+/// 4,Slate,178100
+/// NA,NA,140000
+/// ")?;
+/// let targets = houses.select(&["price"])?.to_tensor(&cpu())?; // (4, 1)
+/// let inputs = houses.drop(&["price"])?.one_hot().fill_missing_with_mean();
+/// assert_eq!(inputs.columns(), ["rooms", "roof_Slate", "roof_missing"]);
+/// let inputs = inputs.to_tensor(&cpu())?; // (4, 3)
+/// assert_eq!(
+///     inputs.to_vec2::<f32>()?,
+///     [[3.0, 0.0, 1.0], [2.0, 0.0, 1.0], [4.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
+/// );
+/// let data = TensorDataset::new(inputs, targets)?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataFrame {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl DataFrame {
+    /// Reads a CSV file, whose first line has the names of the columns.
+    ///
+    /// # Errors
+    /// If the file cannot be read; else as for [`from_csv`](Self::from_csv).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("taper_table_{}.csv", std::process::id()));
+    /// std::fs::write(&path, "x,y\n1,2\n")?;
+    /// assert_eq!(DataFrame::read_csv(&path)?.columns(), ["x", "y"]);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn read_csv(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|reason| {
+            error::file(
+                "read the table",
+                path,
+                reason,
+                "Give the path of a CSV file in UTF-8",
+            )
+        })?;
+        Self::parse(&path.display().to_string(), &text)
+    }
+
+    /// Reads the text of a CSV file. Fields are separated by commas; one with a comma, a quote or a line
+    /// break in it is between double quotes.
+    ///
+    /// # Errors
+    /// If there is no line with names, a name occurs twice, a line has another number of fields, or a
+    /// quote is not closed.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("name,size\n\"Smith, J.\",3\n")?;
+    /// assert_eq!(table.texts("name")?, ["Smith, J."]);
+    ///
+    /// let error = DataFrame::from_csv("x,y\n1,2\n3\n").unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the table: expected 2 fields in line 3, as in the first line, found 1\n\
+    ///      Separate all fields by commas; put double quotes around a field with a comma in it"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_csv(text: &str) -> Result<Self> {
+        Self::parse("the table", text)
+    }
+
+    fn parse(source: &str, text: &str) -> Result<Self> {
+        let (columns, rows) = csv::parse(source, text)?;
+        Ok(DataFrame { columns, rows })
+    }
+
+    /// Returns the number of rows.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(DataFrame::from_csv("x\n1\n2\n")?.num_rows(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns the names of the columns.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(DataFrame::from_csv("x,y\n")?.columns(), ["x", "y"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn columns(&self) -> Vec<&str> {
+        let names = self.columns.iter().map(|column| &*column.name);
+        names.collect()
+    }
+
+    /// Returns the values of a column, NaN where one is missing.
+    ///
+    /// # Errors
+    /// If there is no such column, or it has texts.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,y\n1,a\n,b\n")?;
+    /// assert!(table.values("x")?[1].is_nan());
+    /// assert!(table.values("y").is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn values(&self, name: &str) -> Result<Vec<f64>> {
+        let column = self.column(name)?;
+        match &column.entries {
+            Entries::Values(values) => Ok(values.iter().map(|v| v.unwrap_or(f64::NAN)).collect()),
+            Entries::Texts(_) => Err(column.has_texts()),
+        }
+    }
+
+    /// Returns the entries of a column as texts, empty where one is missing.
+    ///
+    /// # Errors
+    /// If there is no such column.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,y\n1,a\n2,NA\n")?;
+    /// assert_eq!(table.texts("y")?, ["a", ""]);
+    /// assert_eq!(table.texts("x")?, ["1", "2"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn texts(&self, name: &str) -> Result<Vec<String>> {
+        let column = self.column(name)?;
+        Ok((0..self.rows).map(|row| column.text(row)).collect())
+    }
+
+    /// Returns the table of these columns, in this order.
+    ///
+    /// # Errors
+    /// If there is no such column.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,y,z\n1,2,3\n")?;
+    /// assert_eq!(table.select(&["z", "x"])?.columns(), ["z", "x"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn select(&self, names: &[&str]) -> Result<Self> {
+        let columns = names.iter().map(|name| self.column(name).cloned());
+        Ok(self.with(columns.collect::<Result<_>>()?))
+    }
+
+    /// Returns the table without these columns.
+    ///
+    /// # Errors
+    /// If there is no such column.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("id,x\n7,2\n")?;
+    /// assert_eq!(table.drop(&["id"])?.columns(), ["x"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn drop(&self, names: &[&str]) -> Result<Self> {
+        names
+            .iter()
+            .try_for_each(|name| self.column(name).map(drop))?;
+        let columns = self.columns.iter().cloned();
+        Ok(self.with(columns.filter(|c| !names.contains(&&*c.name)).collect()))
+    }
+
+    /// Returns a table with the rows of this one and of another with the same columns, so that training
+    /// and test data get the same [`one_hot`](Self::one_hot) columns. Columns with values here and texts
+    /// there become texts.
+    ///
+    /// # Errors
+    /// If the names of the columns differ.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let train = DataFrame::from_csv("roof\nslate\n")?;
+    /// let test = DataFrame::from_csv("roof\nstraw\n")?;
+    /// let all = train.concat(&test)?.one_hot();
+    /// assert_eq!(all.columns(), ["roof_slate", "roof_straw"]);
+    /// let tensor = all.to_tensor(&cpu())?;
+    /// let (train, test) = (tensor.narrow(0, 0, 1)?, tensor.narrow(0, 1, 1)?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn concat(&self, other: &Self) -> Result<Self> {
+        if self.columns() != other.columns() {
+            return Err(error::argument(
+                "DataFrame::concat",
+                format_args!("the columns {}", self.columns().join(", ")),
+                other.columns().join(", "),
+                "Bring both to the same columns with select or drop",
+            ));
+        }
+        let columns = self.columns.iter().zip(&other.columns);
+        Ok(Self {
+            columns: columns.map(|(a, b)| a.followed_by(b)).collect(),
+            rows: self.rows + other.rows,
+        })
+    }
+
+    /// Replaces each column of texts by one for each of its values, sorted, in which 1 marks the rows with
+    /// this value. Where texts are missing, there is a column `…_missing` as well.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("size,colour\n3,red\n5,blue\n4,red\n")?.one_hot();
+    /// assert_eq!(table.columns(), ["size", "colour_blue", "colour_red"]);
+    /// assert_eq!(table.values("colour_red")?, [1.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn one_hot(&self) -> Self {
+        self.with(self.columns.iter().flat_map(Column::one_hot).collect())
+    }
+
+    /// Shifts and scales each column of values to mean 0 and standard deviation 1, from the values that
+    /// are not missing. A column with a single value everywhere becomes 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,name\n1,a\n3,b\nNA,c\n")?.standardize();
+    /// let x = table.values("x")?;
+    /// assert!((x[0] + 0.7071).abs() < 1e-4 && (x[1] - 0.7071).abs() < 1e-4);
+    /// assert_eq!(table.fill_missing(0.0).values("x")?[2], 0.0); // the mean
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn standardize(&self) -> Self {
+        self.map_values(|values| {
+            let known: Vec<f64> = values.iter().copied().flatten().collect();
+            let mean = mean(&known);
+            let squares = known.iter().map(|value| (value - mean).powi(2));
+            let std = (squares.sum::<f64>() / (known.len() as f64 - 1.0).max(1.0)).sqrt();
+            let scale = if std > 0.0 { std } else { 1.0 };
+            values
+                .iter()
+                .map(|v| v.map(|v| (v - mean) / scale))
+                .collect()
+        })
+    }
+
+    /// Replaces missing values by this one.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,y\n1,2\n,3\n")?.fill_missing(-1.0);
+    /// assert_eq!(table.values("x")?, [1.0, -1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fill_missing(&self, value: f64) -> Self {
+        self.map_values(|values| values.iter().map(|v| v.or(Some(value))).collect())
+    }
+
+    /// Replaces missing values by the mean of their column; by 0 where all are missing.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,y\n1,2\n,3\n5,4\n")?.fill_missing_with_mean();
+    /// assert_eq!(table.values("x")?, [1.0, 3.0, 5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn fill_missing_with_mean(&self) -> Self {
+        self.map_values(|values| {
+            let mean = mean(&Vec::from_iter(values.iter().copied().flatten()));
+            values.iter().map(|v| v.or(Some(mean))).collect()
+        })
+    }
+
+    /// Returns the values as a tensor of `f32`: `(rows, columns)`.
+    ///
+    /// # Errors
+    /// If a column has texts or missing values, or the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let table = DataFrame::from_csv("x,y\n1,2\n3,\n")?;
+    /// let error = table.to_tensor(&cpu()).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "DataFrame: the column \"y\" has no value in row 1, counted from 0\n\
+    ///      Fill it: table.fill_missing(0.0) or table.fill_missing_with_mean()"
+    /// );
+    /// assert_eq!(table.fill_missing(0.0).to_tensor(&cpu())?.dims(), [2, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_tensor(&self, device: &Device) -> Result<Tensor> {
+        let columns = self.columns.iter().map(Column::known);
+        let columns: Vec<Vec<f64>> = columns.collect::<Result<_>>()?;
+        let row = |row: usize| columns.iter().map(move |column| column[row] as f32);
+        let values: Vec<f32> = (0..self.rows).flat_map(row).collect();
+        Tensor::from_vec(values, (self.rows, columns.len()), device)
+    }
+
+    fn column(&self, name: &str) -> Result<&Column> {
+        let column = self.columns.iter().find(|column| column.name == name);
+        column.ok_or_else(|| error::name("column", name, self.columns()))
+    }
+
+    fn with(&self, columns: Vec<Column>) -> Self {
+        let rows = self.rows;
+        Self { columns, rows }
+    }
+
+    fn map_values(&self, map: impl Fn(&[Option<f64>]) -> Vec<Option<f64>>) -> Self {
+        let mut columns = self.columns.clone();
+        for column in &mut columns {
+            if let Entries::Values(values) = &mut column.entries {
+                *values = map(values);
+            }
+        }
+        self.with(columns)
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(self.columns());
+        for row in 0..self.rows {
+            table.push(Vec::from_iter(self.columns.iter().map(|c| c.text(row))));
+        }
+        table
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+impl Show for DataFrame {
+    fn show_text(&self) -> String {
+        let right = self.columns.iter().enumerate();
+        let right = right.filter(|(_, c)| matches!(c.entries, Entries::Values(_)));
+        self.table().text(&Vec::from_iter(right.map(|(i, _)| i)))
+    }
+}

@@ -1,0 +1,114 @@
+//! One column of a table.
+
+use crate::error;
+use candle_core::{Error, Result};
+use std::collections::BTreeSet;
+
+/// A named column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) entries: Entries,
+}
+
+/// The entries of a column, `None` where one is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Entries {
+    Values(Vec<Option<f64>>),
+    Texts(Vec<Option<String>>),
+}
+
+impl Column {
+    /// Returns an entry as text, empty if it is missing.
+    pub(super) fn text(&self, row: usize) -> String {
+        match &self.entries {
+            Entries::Values(values) => values[row].map_or_else(String::new, |v| v.to_string()),
+            Entries::Texts(texts) => texts[row].clone().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the values, if all are known.
+    pub(super) fn known(&self) -> Result<Vec<f64>> {
+        let Entries::Values(values) = &self.entries else {
+            return Err(self.has_texts());
+        };
+        let known = values.iter().enumerate().map(|(row, value)| {
+            value.ok_or_else(|| {
+                error::state(
+                    "DataFrame",
+                    format_args!(
+                        "the column {:?} has no value in row {row}, counted from 0",
+                        self.name
+                    ),
+                    "Fill it: table.fill_missing(0.0) or table.fill_missing_with_mean()",
+                )
+            })
+        });
+        known.collect()
+    }
+
+    pub(super) fn has_texts(&self) -> Error {
+        error::state(
+            "DataFrame",
+            format_args!("the column {:?} has texts, not values", self.name),
+            "Convert it with table.one_hot(), leave it out with table.drop(…)?, or read it with table.texts(…)?",
+        )
+    }
+
+    /// Returns the column that replaces this one, or the columns if it has texts.
+    pub(super) fn one_hot(&self) -> Vec<Column> {
+        let Entries::Texts(texts) = &self.entries else {
+            return vec![self.clone()];
+        };
+        let marked = |text: Option<&str>| Column {
+            name: format!("{}_{}", self.name, text.unwrap_or("missing")),
+            entries: Entries::Values(
+                texts
+                    .iter()
+                    .map(|own| Some(f64::from(u8::from(own.as_deref() == text))))
+                    .collect(),
+            ),
+        };
+        let distinct: BTreeSet<&str> = texts.iter().flatten().map(String::as_str).collect();
+        let missing = texts.contains(&None).then_some(None);
+        distinct
+            .into_iter()
+            .map(Some)
+            .chain(missing)
+            .map(marked)
+            .collect()
+    }
+
+    /// Returns the entries of this column, then those of the other.
+    pub(super) fn followed_by(&self, other: &Column) -> Column {
+        let entries = match (&self.entries, &other.entries) {
+            (Entries::Values(a), Entries::Values(b)) => Entries::Values([&a[..], b].concat()),
+            (a, b) => Entries::Texts([a.texts(), b.texts()].concat()),
+        };
+        Column {
+            name: self.name.clone(),
+            entries,
+        }
+    }
+}
+
+impl Entries {
+    /// Returns values if all entries are, else texts.
+    pub(super) fn of(texts: Vec<Option<String>>) -> Self {
+        let value = |text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => text.trim().parse().map(Some),
+        };
+        match texts.iter().map(value).collect() {
+            Ok(values) => Entries::Values(values),
+            Err::<_, std::num::ParseFloatError>(_) => Entries::Texts(texts),
+        }
+    }
+
+    fn texts(&self) -> Vec<Option<String>> {
+        match self {
+            Entries::Values(values) => values.iter().map(|v| v.map(|v| v.to_string())).collect(),
+            Entries::Texts(texts) => texts.clone(),
+        }
+    }
+}

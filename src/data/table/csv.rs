@@ -1,0 +1,106 @@
+//! Reading comma-separated values, as RFC 4180 describes them.
+
+use super::column::{Column, Entries};
+use crate::error;
+use candle_core::Result;
+
+/// The fields that mark a missing entry, besides an empty one.
+const MISSING: [&str; 7] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None"];
+
+/// Reads the columns of a table, and the number of its rows; `source` names the text in errors.
+pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
+    let mut lines = records(source, text.strip_prefix('\u{feff}').unwrap_or(text))?.into_iter();
+    let Some((_, names)) = lines.next() else {
+        return Err(error::parse(
+            source,
+            "a first line with the names of the columns",
+            "an empty text",
+            "Write the names, separated by commas, above the rows",
+        ));
+    };
+    if let Some(name) =
+        (1..names.len()).find_map(|i| names[..i].contains(&names[i]).then(|| &names[i]))
+    {
+        return Err(error::parse(
+            source,
+            "different names of columns",
+            format_args!("{name:?} twice"),
+            "Rename one of them in the first line",
+        ));
+    }
+    let mut columns: Vec<Vec<Option<String>>> = vec![vec![]; names.len()];
+    let mut rows = 0;
+    for (line, fields) in lines {
+        if fields.len() != names.len() {
+            return Err(error::parse(
+                source,
+                format_args!(
+                    "{} fields in line {line}, as in the first line",
+                    names.len()
+                ),
+                fields.len(),
+                "Separate all fields by commas; put double quotes around a field with a comma in it",
+            ));
+        }
+        for (column, field) in columns.iter_mut().zip(fields) {
+            let missing = field.is_empty() || MISSING.contains(&&*field);
+            column.push((!missing).then_some(field));
+        }
+        rows += 1;
+    }
+    let columns = names.into_iter().zip(columns);
+    let columns = columns.map(|(name, texts)| Column {
+        name,
+        entries: Entries::of(texts),
+    });
+    Ok((columns.collect(), rows))
+}
+
+/// Returns the fields of each record, with the number of the line where it begins. Empty lines are left
+/// out.
+fn records(source: &str, text: &str) -> Result<Vec<(usize, Vec<String>)>> {
+    let (mut records, mut fields, mut field) = (vec![], vec![], String::new());
+    let (mut line, mut begin) = (1, 1);
+    // Whether the field began with a quote, and whether that is still open.
+    let (mut quoted, mut open) = (false, false);
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        line += usize::from(char == '\n');
+        match char {
+            '"' if open && chars.peek() == Some(&'"') => {
+                chars.next();
+                field.push('"');
+            }
+            '"' if open => open = false,
+            '"' if field.is_empty() && !quoted => (quoted, open) = (true, true),
+            ',' if !open => {
+                fields.push(std::mem::take(&mut field));
+                quoted = false;
+            }
+            '\r' if !open && chars.peek() == Some(&'\n') => {}
+            '\n' if !open => {
+                let empty = fields.is_empty() && field.is_empty() && !quoted;
+                fields.push(std::mem::take(&mut field));
+                match empty {
+                    true => fields.clear(),
+                    false => records.push((begin, std::mem::take(&mut fields))),
+                }
+                (quoted, begin) = (false, line);
+            }
+            char => field.push(char),
+        }
+    }
+    if open {
+        return Err(error::parse(
+            source,
+            format_args!("a closing quote for the field that begins in line {begin}"),
+            "the end of the text",
+            "Close the field with a double quote; two of them are one quote in a field",
+        ));
+    }
+    if !fields.is_empty() || !field.is_empty() || quoted {
+        fields.push(field);
+        records.push((begin, fields));
+    }
+    Ok(records)
+}

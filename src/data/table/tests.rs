@@ -1,0 +1,85 @@
+use super::*;
+use crate::tensor::tensor;
+
+fn table(text: &str) -> DataFrame {
+    DataFrame::from_csv(text).unwrap()
+}
+
+fn refusal(text: &str) -> String {
+    let message = DataFrame::from_csv(text).unwrap_err().to_string();
+    assert_eq!(message.lines().count(), 2, "{message}");
+    message
+}
+
+#[test]
+fn quotes_line_breaks_and_endings_are_read() {
+    let same = table("a,b\n\"x, \"\"y\"\"\nz\",2\n");
+    assert_eq!(same.texts("a").unwrap(), ["x, \"y\"\nz"]);
+    assert_eq!(same.values("b").unwrap(), [2.0]);
+    for text in ["\u{feff}a,b\r\n1,\r\n\r\n3,4", "a,b\n1,\n3,4\n\n"] {
+        let table = table(text);
+        assert_eq!(table.num_rows(), 2);
+        assert_eq!(table.values("a").unwrap(), [1.0, 3.0]);
+        assert!(table.values("b").unwrap()[0].is_nan());
+    }
+    assert_eq!(table("a\n\"\"\n").num_rows(), 1);
+    assert_eq!(table("a,b").num_rows(), 0);
+}
+
+#[test]
+fn other_texts_are_refused() {
+    assert!(refusal("").contains("found an empty text"));
+    assert!(refusal("a,a\n").contains("found \"a\" twice"));
+    assert!(refusal("a\n\"1\n2\n").contains("begins in line 2"));
+    assert!(refusal("a\n\"1\n\"\n1,2\n").contains("1 fields in line 4"));
+}
+
+#[test]
+fn columns_without_a_name_and_of_texts_are_refused() {
+    let table = table("x,y\n1,a\n");
+    for message in [
+        table.values("z").unwrap_err(),
+        table.values("y").unwrap_err(),
+        table.drop(&["z"]).unwrap_err(),
+        table.select(&["z"]).unwrap_err(),
+        table.to_tensor(&Device::Cpu).unwrap_err(),
+        table.concat(&table.drop(&["x"]).unwrap()).unwrap_err(),
+    ] {
+        assert_eq!(message.to_string().lines().count(), 2, "{message}");
+    }
+}
+
+#[test]
+fn values_and_texts_of_two_tables_become_texts() {
+    let both = table("x\n1\n").concat(&table("x\na\n")).unwrap();
+    assert_eq!(both.texts("x").unwrap(), ["1", "a"]);
+    let both = table("x\n1\n").concat(&table("x\nNA\n")).unwrap();
+    assert_eq!(both.fill_missing(5.0).values("x").unwrap(), [1.0, 5.0]);
+}
+
+#[test]
+fn standardising_leaves_constants_and_missing_columns_finite() {
+    let table = table("constant,none,x\n3,,1\n3,,2\n3,,3\n").standardize();
+    assert_eq!(table.values("constant").unwrap(), [0.0; 3]);
+    assert_eq!(table.values("x").unwrap(), [-1.0, 0.0, 1.0]);
+    let filled = table
+        .fill_missing_with_mean()
+        .to_tensor(&Device::Cpu)
+        .unwrap();
+    let expected = tensor(
+        &[[0.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+        &Device::Cpu,
+    );
+    assert_eq!(
+        filled.to_vec2::<f32>().unwrap(),
+        expected.unwrap().to_vec2::<f32>().unwrap()
+    );
+}
+
+#[test]
+fn a_table_shows_its_rows() {
+    assert_eq!(
+        table("x,name\n10,a\n,b\n").show_text(),
+        " x  name\n10  a\n    b"
+    );
+}

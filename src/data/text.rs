@@ -1,0 +1,138 @@
+//! Text as the integers that a model takes.
+
+mod bpe;
+mod vocab;
+
+pub use bpe::BpeTokenizer;
+pub use vocab::Vocab;
+
+use crate::error;
+use crate::notebook::Show;
+use candle_core::Result;
+
+/// Splits text into characters, each with an index: those of a training text, sorted.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let tokenizer = CharTokenizer::new("hello world");
+/// let indices = tokenizer.encode("hold")?;
+/// assert_eq!(indices, [3, 5, 4, 1]);
+/// assert_eq!(tokenizer.decode(&indices)?, "hold");
+/// assert_eq!(tokenizer.vocab_size(), 8);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CharTokenizer {
+    /// Sorted, without repetitions.
+    chars: Vec<char>,
+}
+
+impl CharTokenizer {
+    /// Creates a tokenizer of the characters in a text.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(CharTokenizer::new("abba").vocab_size(), 2);
+    /// ```
+    pub fn new(text: &str) -> Self {
+        let mut chars: Vec<char> = text.chars().collect();
+        chars.sort_unstable();
+        chars.dedup();
+        Self { chars }
+    }
+
+    /// Returns the number of different characters.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(CharTokenizer::new("to be").vocab_size(), 5);
+    /// ```
+    pub fn vocab_size(&self) -> usize {
+        self.chars.len()
+    }
+
+    /// Returns the index of each character.
+    ///
+    /// # Errors
+    /// If the training text does not have one of the characters.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let error = CharTokenizer::new("abc").encode("bad").unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "CharTokenizer: expected one of its 3 characters, found 'd'\n\
+    ///      Make the tokenizer of a text with all characters, or leave this one out"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>> {
+        let index = |char| match self.chars.binary_search(&char) {
+            Ok(index) => Ok(index as u32),
+            Err(_) => Err(error::argument(
+                "CharTokenizer",
+                format_args!("one of its {} characters", self.chars.len()),
+                format_args!("{char:?}"),
+                "Make the tokenizer of a text with all characters, or leave this one out",
+            )),
+        };
+        text.chars().map(index).collect()
+    }
+
+    /// Returns the text of these indices.
+    ///
+    /// # Errors
+    /// If an index is out of range.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(CharTokenizer::new("abc").decode(&[2, 0, 1])?, "cab");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn decode(&self, indices: &[u32]) -> Result<String> {
+        let char = |&index: &u32| {
+            let char = self.chars.get(index as usize).copied();
+            char.ok_or_else(|| unknown("CharTokenizer", index, self.chars.len()))
+        };
+        indices.iter().map(char).collect()
+    }
+}
+
+impl Show for CharTokenizer {
+    fn show_text(&self) -> String {
+        let chars: String = self.chars.iter().collect();
+        format!("CharTokenizer({} characters: {chars:?})", self.chars.len())
+    }
+}
+
+/// Returns the error of an index for which there is no token.
+fn unknown(operation: &str, index: u32, len: usize) -> candle_core::Error {
+    error::index(
+        operation,
+        "token",
+        i64::from(index),
+        len,
+        format_args!("Use indices from 0 to {}", len.saturating_sub(1)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_character_comes_back() {
+        let text = "zażółć\ngęślą 🦀 jaźń";
+        let tokenizer = CharTokenizer::new(text);
+        let indices = tokenizer.encode(text).unwrap();
+        assert_eq!(tokenizer.decode(&indices).unwrap(), text);
+        assert!(tokenizer.decode(&[tokenizer.vocab_size() as u32]).is_err());
+        assert!(CharTokenizer::new("").encode("").unwrap().is_empty());
+        assert!(CharTokenizer::new("").decode(&[0]).is_err());
+    }
+}

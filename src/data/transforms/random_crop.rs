@@ -1,0 +1,138 @@
+//! Random parts of an image.
+
+use super::{ImageBytes, Transform};
+use crate::error;
+use crate::tensor::random_unit;
+use candle_core::{Result, Tensor};
+
+/// Crops a square at a random place of an image, which is padded with black pixels before if asked.
+/// Input and output are `(height, width, 3)` of `u8`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let image = Tensor::zeros((32, 32, 3), DType::U8, &cpu())?;
+/// let crop = RandomCrop::new(32).padding(4); // for CIFAR-10
+/// assert_eq!(crop.apply(&image)?.dims(), [32, 32, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RandomCrop {
+    size: usize,
+    padding: usize,
+}
+
+impl RandomCrop {
+    /// Keeps a square of `size` by `size` pixels.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let small = Tensor::zeros((100, 60, 3), DType::U8, &cpu())?;
+    /// let error = RandomCrop::new(64).apply(&small).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "RandomCrop: expected an image of at least 64 by 64 pixels with the padding, found shape [100, 60, 3]\n\
+    ///      Put Resize::new(64) before it, or add .padding(…)"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(size: usize) -> Self {
+        RandomCrop { size, padding: 0 }
+    }
+
+    /// Adds this many black pixels on each side before the crop.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let image = Tensor::ones((2, 2, 1), DType::U8, &cpu())?;
+    /// let crop = RandomCrop::new(6).padding(2).apply(&image)?; // (6, 6, 1)
+    /// assert_eq!(crop.to_dtype(DType::U32)?.sum_all()?.to_scalar::<u32>()?, 4);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn padding(mut self, pixels: usize) -> Self {
+        self.padding = pixels;
+        self
+    }
+}
+
+impl Transform for RandomCrop {
+    fn apply(&self, image: &Tensor) -> Result<Tensor> {
+        let ImageBytes { height, width, .. } = ImageBytes::of("RandomCrop", image)?;
+        let (size, padding) = (self.size, self.padding);
+        if size == 0 {
+            return Err(error::argument(
+                "RandomCrop",
+                "a size of at least 1 pixel",
+                0,
+                "Choose a size above 0",
+            ));
+        }
+        // A crop of the padding alone has no pixel of the image, and memory for the padding is limited.
+        let limit = size.saturating_sub(1).min(height).min(width);
+        if padding > limit {
+            return Err(error::argument(
+                "RandomCrop",
+                format_args!(
+                    "a padding of at most {limit} pixels, below the size and not above the image's sides"
+                ),
+                padding,
+                "Choose an eighth of the size, for instance",
+            ));
+        }
+        let border = 2 * padding;
+        if size > height + border || size > width + border {
+            return Err(error::shape(
+                "RandomCrop",
+                format_args!("an image of at least {size} by {size} pixels with the padding"),
+                image.dims(),
+                format_args!("Put Resize::new({size}) before it, or add .padding(…)"),
+            ));
+        }
+        let mut cropped = image.clone();
+        for (dim, length) in [height, width].into_iter().enumerate() {
+            let padded = cropped.pad_with_zeros(dim, padding, padding)?;
+            let places = length + border - size + 1;
+            let start = (random_unit() * places as f64) as usize;
+            cropped = padded.narrow(dim, start.min(places - 1), size)?;
+        }
+        cropped.contiguous()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::with_seed;
+    use candle_core::Device;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_place_is_drawn() {
+        let pixels: Vec<u8> = (0..12).collect();
+        let image = Tensor::from_vec(pixels, (3, 4, 1), &Device::Cpu).unwrap();
+        let crop = RandomCrop::new(2);
+        let corner = |seed| {
+            let crop = with_seed(seed, || crop.apply(&image)).unwrap();
+            crop.flatten_all().unwrap().to_vec1::<u8>().unwrap()[0]
+        };
+        let corners: BTreeSet<u8> = (0..100).map(corner).collect();
+        assert_eq!(Vec::from_iter(corners), [0, 1, 2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        let image = Tensor::zeros((3, 4, 3), candle_core::DType::U8, &Device::Cpu).unwrap();
+        for crop in [
+            RandomCrop::new(0),
+            RandomCrop::new(usize::MAX),
+            RandomCrop::new(4),
+            RandomCrop::new(2).padding(usize::MAX),
+            RandomCrop::new(usize::MAX).padding(usize::MAX - 1),
+        ] {
+            let message = crop.apply(&image).unwrap_err().to_string();
+            assert_eq!(message.lines().count(), 2, "{message}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The layer that changes nothing.
+
+use crate::nn::{Layer, Parameters};
+use candle_core::{Result, Tensor};
+
+/// Returns its input: a place for another layer, such as the head of a backbone or an optional
+/// normalisation. Any shape, which stays.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = seq![Identity, Linear::new(3, 2)?];
+/// assert_eq!(net.forward(&zeros((1, 3), &cpu())?)?.dims(), [1, 2]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Default, Parameters)]
+pub struct Identity;
+
+impl Layer for Identity {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        Ok(input.clone())
+    }
+}

@@ -1,0 +1,134 @@
+//! What [`seq!`](crate::seq) takes: Taper's layers, and Candle's.
+
+use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
+use candle_core::{ModuleT, Result, Tensor};
+
+/// A type that can be a layer of a [`Sequential`](crate::nn::Sequential): every [`Layer`], and Candle's
+/// own layers.
+///
+/// Candle's layers are not [`Layer`]s themselves, because their `forward` is that of Candle's `Module`,
+/// which the prelude also exports. In training mode they get `train = true`.
+///
+/// ```
+/// use taper::candle_nn::{self, VarBuilder, VarMap};
+/// use taper::prelude::*;
+///
+/// let vars = VarMap::new();
+/// let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu());
+/// let net = seq![candle_nn::linear(3, 2, builder)?, ReLU, candle_nn::Dropout::new(0.5)];
+/// assert_eq!(net.forward(&zeros((1, 3), &cpu())?)?.dims(), [1, 2]);
+/// assert_eq!(net.num_parameters(), 8);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layer",
+    label = "does not implement `Layer`",
+    note = "write `impl Layer for …` with a `forward` that maps one tensor to one tensor"
+)]
+pub trait IntoLayer {
+    /// Returns the layer as a trait object.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = taper::nn::IntoLayer::into_layer(ReLU);
+    /// assert_eq!(layer.describe(), "ReLU()");
+    /// ```
+    fn into_layer(self) -> Box<dyn Layer>;
+}
+
+impl<L: Layer + 'static> IntoLayer for L {
+    fn into_layer(self) -> Box<dyn Layer> {
+        Box::new(self)
+    }
+}
+
+/// One of Candle's layers, with the switch that its `forward` takes as an argument.
+struct Adapter<M> {
+    layer: M,
+    mode: Mode,
+}
+
+impl<M: Parameters + ModuleT + Send + Sync + 'static> Layer for Adapter<M> {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        self.layer.forward_t(input, self.mode.is_training())
+    }
+}
+
+impl<M: Parameters> Parameters for Adapter<M> {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        self.layer.visit(visitor);
+        self.mode.visit(visitor);
+    }
+
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.layer.visit_mut(visitor)
+    }
+
+    fn shallow_copy(&self) -> Self {
+        Self {
+            layer: self.layer.shallow_copy(),
+            mode: self.mode.shallow_copy(),
+        }
+    }
+}
+
+macro_rules! into_layer {
+    ($($layer:ident)*) => {$(
+        impl IntoLayer for candle_nn::$layer {
+            fn into_layer(self) -> Box<dyn Layer> {
+                let mode = Mode::new();
+                Box::new(Adapter { layer: self, mode })
+            }
+        }
+    )*};
+}
+
+into_layer!(
+    Activation BatchNorm Conv1d Conv2d ConvTranspose1d ConvTranspose2d Dropout Embedding LayerNorm Linear
+    PReLU RmsNorm
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::ParametersExt;
+    use crate::tensor::{ones, rand};
+    use candle_core::{DType, Device};
+    use candle_nn::{VarBuilder, VarMap};
+
+    #[test]
+    fn candles_layers_chain_switch_their_mode_and_are_copied() -> Result<()> {
+        let (cpu, vars) = (Device::Cpu, VarMap::new());
+        let builder = VarBuilder::from_varmap(&vars, DType::F32, &cpu);
+        let mut net = crate::seq![
+            candle_nn::conv2d(1, 2, 3, Default::default(), builder.pp("conv"))?,
+            candle_nn::batch_norm(2, 1e-5, builder.pp("norm"))?,
+            candle_nn::Activation::Relu,
+            crate::nn::Flatten,
+            candle_nn::Dropout::new(0.5),
+            candle_nn::linear(8, 3, builder.pp("linear"))?,
+        ];
+        let x = rand((5, 1, 4, 4), &cpu)?;
+        let running_mean = |net: &crate::nn::Sequential| {
+            let state = net.state_dict()?.into_iter();
+            let mut named = state.filter(|(name, _)| name == "1.running_mean");
+            named.next().expect("a running mean").1.to_vec1::<f32>()
+        };
+        let before = running_mean(&net)?;
+        let rows = |y: Tensor| y.to_vec2::<f32>();
+        let dropped = rows(net.forward(&x)?)?;
+        assert_ne!(dropped, rows(net.forward(&x)?)?, "dropout is on");
+        assert_ne!(running_mean(&net)?, before);
+
+        net.eval();
+        let y = rows(net.forward(&x)?)?;
+        assert_eq!(rows(net.forward(&x)?)?, y, "dropout is off");
+        let copy = net.replicate(&cpu)?;
+        net.parameter("5.bias")?.set(&ones(3, &cpu)?)?;
+        assert_eq!(rows(copy.forward(&x)?)?, y);
+        assert!(net[0].describe().starts_with("candle_nn::Conv2d"));
+        assert_eq!(net.named_parameters().len(), 6);
+        Ok(())
+    }
+}

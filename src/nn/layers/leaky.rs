@@ -1,0 +1,141 @@
+//! Activation functions with a setting.
+
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameters};
+use crate::ops;
+use candle_core::{Result, Tensor};
+
+/// A rectified linear unit with a small slope for negative values: `x`, or `negative_slope · x` where
+/// `x < 0`. From Maas, Hannun and Ng, 2013. Any shape, which stays.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = LeakyReLU::new().forward(&tensor(&[-2.0, 3.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [-0.02, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Parameters)]
+pub struct LeakyReLU {
+    negative_slope: f64,
+}
+
+impl LeakyReLU {
+    /// Creates the layer with the slope 0.01.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(LeakyReLU::new().describe(), "LeakyReLU(negative_slope=0.01)");
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            negative_slope: 0.01,
+        }
+    }
+
+    /// Sets the slope for negative values.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = LeakyReLU::new().negative_slope(0.5).forward(&tensor(&[-2.0], &cpu())?)?;
+    /// assert_eq!(y.to_vec1::<f32>()?, [-1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn negative_slope(mut self, negative_slope: f64) -> Self {
+        self.negative_slope = negative_slope;
+        self
+    }
+}
+
+impl Default for LeakyReLU {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Layer for LeakyReLU {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        seen(self, ops::leaky_relu(input, self.negative_slope)?)
+    }
+}
+
+/// The exponential linear unit: `x`, or `alpha · (exp(x) - 1)` where `x < 0`. From Clevert, Unterthiner
+/// and Hochreiter, 2015. Any shape, which stays.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = ELU::new().forward(&tensor(&[-100.0, 3.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [-1.0, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Parameters)]
+pub struct ELU {
+    alpha: f64,
+}
+
+impl ELU {
+    /// Creates the layer with `alpha = 1`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(ELU::new().describe(), "ELU(alpha=1.0)");
+    /// ```
+    pub fn new() -> Self {
+        Self { alpha: 1.0 }
+    }
+
+    /// Sets `alpha`: large negative inputs give `-alpha`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = ELU::new().alpha(0.5).forward(&tensor(&[-100.0], &cpu())?)?;
+    /// assert_eq!(y.to_vec1::<f32>()?, [-0.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
+    }
+}
+
+impl Default for ELU {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Layer for ELU {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        seen(self, ops::elu(input, self.alpha)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::tensor;
+    use candle_core::{DType, Device, Var};
+
+    #[test]
+    fn extreme_values_have_gradients_and_nan_stays_nan() {
+        let x = tensor(&[1e4, -1e4, f64::NAN], &Device::Cpu).unwrap();
+        for layer in [&LeakyReLU::new() as &dyn Layer, &ELU::new()] {
+            let x = Var::from_tensor(&x).unwrap();
+            let y = layer.forward(&x).unwrap();
+            let gradients = y.sum_all().unwrap().backward().unwrap();
+            let gradient = gradients.get(&x).unwrap().to_vec1::<f32>().unwrap();
+            assert!(
+                gradient[0] == 1.0 && (0.0..0.1).contains(&gradient[1]),
+                "{gradient:?}"
+            );
+            assert!(y.to_vec1::<f32>().unwrap()[2].is_nan(), "{layer:?}");
+            let integers = x.to_dtype(DType::I64).unwrap();
+            assert!(layer.forward(&integers).is_err());
+        }
+    }
+}

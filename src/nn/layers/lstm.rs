@@ -1,0 +1,107 @@
+//! Long short-term memory: the state is a pair of tensors.
+
+use crate::nn::layers::recurrent::Recurrent;
+use crate::nn::layers::recurrent_settings::recurrent_settings;
+use crate::nn::{Parameters, check};
+use crate::ops::Cell;
+use candle_core::{Result, Tensor};
+
+/// Long short-term memory: a recurrent network whose state has a part `c` that gates protect, so that it
+/// can keep a value over many steps.
+///
+/// From Hochreiter and Schmidhuber, 1997, and d2l's chapter *Long Short-Term Memory*. Parameters have
+/// PyTorch's names; the rows of a weight belong to the input gate, the forget gate, the new values and the
+/// output gate, in this order.
+///
+/// # Shapes
+/// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; each of the states `h` and
+/// `c` is `(num_layers · directions, batch, hidden_size)`. In `seq!` the state begins with zeros.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let lstm = LSTM::new(3, 4)?;
+/// let (y, (h, _)) = lstm.forward(&randn((5, 2, 3), &cpu())?, None)?; // (5, 2, 4), (1, 2, 4)
+/// assert_eq!(y.i(4)?.to_vec2::<f32>()?, h.i(0)?.to_vec2::<f32>()?);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+pub struct LSTM {
+    #[parameters(flatten)]
+    layers: Recurrent,
+}
+
+recurrent_settings!(LSTM, Cell::Lstm);
+
+impl LSTM {
+    /// Returns the outputs of all steps, and the state `(h, c)` after the last step, from the state
+    /// before the first, or zeros.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let lstm = LSTM::new(3, 4)?;
+    /// let x = randn((6, 2, 3), &cpu())?; // (steps, batch, features)
+    /// let (y, _) = lstm.forward(&x, None)?;
+    /// let (_, state) = lstm.forward(&x.narrow(0, 0, 3)?, None)?;
+    /// let (rest, _) = lstm.forward(&x.narrow(0, 3, 3)?, Some(&state))?; // goes on
+    /// assert_eq!(rest.to_vec3::<f32>()?, y.narrow(0, 3, 3)?.to_vec3::<f32>()?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        state: Option<&(Tensor, Tensor)>,
+    ) -> Result<(Tensor, (Tensor, Tensor))> {
+        self.run(x, None, state)
+    }
+
+    /// Does the same for sequences of unequal lengths, padded to the longest: each ends after its own
+    /// last step. The outputs of the padding are 0.
+    ///
+    /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
+    ///
+    /// # Errors
+    /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let lstm = LSTM::new(3, 4)?;
+    /// let x = randn((6, 2, 3), &cpu())?; // (steps, batch, features)
+    /// let (_, (h, _)) = lstm.forward_lengths(&x, &tensor(&[6, 2], &cpu())?, None)?;
+    /// let (short, _) = lstm.forward(&x.narrow(0, 0, 2)?, None)?;
+    /// assert_eq!(h.i((0, 1))?.to_vec1::<f32>()?, short.i((1, 1))?.to_vec1::<f32>()?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward_lengths(
+        &self,
+        x: &Tensor,
+        lengths: &Tensor,
+        state: Option<&(Tensor, Tensor)>,
+    ) -> Result<(Tensor, (Tensor, Tensor))> {
+        self.run(x, Some(lengths), state)
+    }
+
+    fn run(
+        &self,
+        x: &Tensor,
+        lengths: Option<&Tensor>,
+        state: Option<&(Tensor, Tensor)>,
+    ) -> Result<(Tensor, (Tensor, Tensor))> {
+        let stacked = |(h, c): &(Tensor, Tensor)| match h.dims() == c.dims() {
+            true => Tensor::stack(&[h, c], 0),
+            false => Err(check::refused(
+                self,
+                c,
+                "The states h and c must have one shape",
+            )),
+        };
+        let state = state.map(stacked).transpose()?;
+        let (y, state) = self.layers.forward(self, x, lengths, state)?;
+        Ok((y, (state.get(0)?, state.get(1)?)))
+    }
+}

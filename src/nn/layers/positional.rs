@@ -1,0 +1,211 @@
+//! The position of each step, added to its features.
+
+use crate::error::explain;
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::tensor::normal;
+use candle_core::{Device, Result, Tensor};
+
+/// Adds sines and cosines of the position to the features, so that attention can tell the steps apart.
+///
+/// Feature `2 i` of step `t` gets `sin(t / 10000^(2 i / features))`, feature `2 i + 1` the cosine. The layer
+/// has no parameters, and sequences may have any length. From Vaswani et al., 2017, and d2l's chapter
+/// *Self-Attention and Positional Encoding*.
+///
+/// # Shapes
+/// `(steps, batch, features)`, which stays; with [`batch_first`](Self::batch_first)
+/// `(batch, steps, features)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = zeros((1, 2, 4), &cpu())?;
+/// let y = PositionalEncoding::new().batch_first().forward(&x)?; // (1, 2, 4)
+/// assert_eq!(y.i((0, 0))?.to_vec1::<f32>()?, [0.0, 1.0, 0.0, 1.0]);
+/// assert_eq!(y.i((0, 1, 0))?.to_scalar::<f32>()?, 1f32.sin());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Default, Parameters)]
+pub struct PositionalEncoding {
+    batch_first: bool,
+}
+
+impl PositionalEncoding {
+    /// Creates the layer.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(PositionalEncoding::new().num_parameters(), 0);
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes `(batch, steps, features)` instead of `(steps, batch, features)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = PositionalEncoding::new().batch_first().forward(&zeros((2, 5, 4), &cpu())?)?;
+    /// assert_eq!(y.i(0)?.to_vec2::<f32>()?, y.i(1)?.to_vec2::<f32>()?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn batch_first(mut self) -> Self {
+        self.batch_first = true;
+        self
+    }
+}
+
+impl Layer for PositionalEncoding {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let (steps, features) = steps_of(self, input, self.batch_first)?;
+        crate::ops::check::floating(&check::name(self), input)?;
+        let value = |t: usize, i: usize| {
+            let angle = t as f64 / 10000f64.powf((i / 2 * 2) as f64 / features as f64);
+            if i.is_multiple_of(2) {
+                angle.sin()
+            } else {
+                angle.cos()
+            }
+        };
+        let values = (0..steps).flat_map(|t| (0..features).map(move |i| value(t, i)));
+        let table = Tensor::from_vec(values.collect(), (steps, features), &Device::Cpu)?;
+        let table = table.to_dtype(input.dtype())?.to_device(input.device())?;
+        seen(self, add(input, &table, self.batch_first)?)
+    }
+}
+
+/// Adds a learned vector to the features of each step, as in GPT.
+///
+/// `weight` has the shape `(max_len, features)`, initialised with normal random values of standard
+/// deviation 0.02.
+///
+/// # Shapes
+/// `(steps, batch, features)`, which stays, with at most `max_len` steps; with
+/// [`batch_first`](Self::batch_first) `(batch, steps, features)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = LearnedPositionalEncoding::new(100, 8)?.batch_first();
+/// let y = layer.forward(&zeros((4, 10, 8), &cpu())?)?; // (4, 10, 8)
+/// let weight = layer.parameter("weight")?.tensor()?; // (100, 8)
+/// assert_eq!(y.i((0, 9))?.to_vec1::<f32>()?, weight.i(9)?.to_vec1::<f32>()?);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+#[describe(self.weight.size(0), self.weight.size(1), batch_first = self.batch_first)]
+pub struct LearnedPositionalEncoding {
+    weight: Parameter,
+    batch_first: bool,
+}
+
+impl LearnedPositionalEncoding {
+    /// Creates a layer for this many steps and features, on the CPU.
+    ///
+    /// # Errors
+    /// If one of them is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(LearnedPositionalEncoding::new(100, 8)?.num_parameters(), 800);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(max_len: usize, features: usize) -> Result<Self> {
+        let sizes = [("max_len", max_len), ("features", features)];
+        check::positive("LearnedPositionalEncoding", &sizes)?;
+        let weight = normal(0.0, 0.02, (max_len, features), &Device::Cpu)?;
+        Ok(Self {
+            weight: Parameter::new(&weight)?,
+            batch_first: false,
+        })
+    }
+
+    /// Takes `(batch, steps, features)` instead of `(steps, batch, features)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = LearnedPositionalEncoding::new(5, 4)?.batch_first();
+    /// assert!(layer.forward(&zeros((9, 5, 4), &cpu())?).is_ok()); // 5 steps
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn batch_first(mut self) -> Self {
+        self.batch_first = true;
+        self
+    }
+}
+
+impl Layer for LearnedPositionalEncoding {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let weight = self.weight.tensor()?; // (max_len, features)
+        let (max_len, expected) = weight.dims2()?;
+        let (steps, features) = steps_of(self, input, self.batch_first)?;
+        if features != expected {
+            let wanted = format!("Its last dimension must be {expected}");
+            return Err(check::refused(self, input, wanted));
+        }
+        if steps > max_len {
+            return Err(explain(
+                format!("{}: a sequence has {steps} steps", check::name(self)),
+                format!("Cut it to {max_len} steps, or create the layer for more"),
+            ));
+        }
+        crate::ops::check::same_place(&check::name(self), input, &weight)?;
+        seen(
+            self,
+            add(input, &weight.narrow(0, 0, steps)?, self.batch_first)?,
+        )
+    }
+}
+
+/// Returns the numbers of steps and features.
+fn steps_of(layer: &dyn Parameters, x: &Tensor, batch_first: bool) -> Result<(usize, usize)> {
+    match (x.dims(), batch_first) {
+        (&[_, steps, features], true) | (&[steps, _, features], false) => Ok((steps, features)),
+        (_, true) => Err(check::refused(
+            layer,
+            x,
+            "Expected (batch, steps, features)",
+        )),
+        (_, false) => Err(check::refused(
+            layer,
+            x,
+            "Expected (steps, batch, features)",
+        )),
+    }
+}
+
+/// Adds a row of the table to each step.
+fn add(x: &Tensor, table: &Tensor, batch_first: bool) -> Result<Tensor> {
+    match batch_first {
+        true => x.broadcast_add(table),
+        false => x.broadcast_add(&table.unsqueeze(1)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::zeros;
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let layer = LearnedPositionalEncoding::new(5, 4).unwrap();
+        let message = |shape: &[usize]| {
+            let x = zeros(shape, &Device::Cpu).unwrap();
+            layer.forward(&x).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message(&[6, 1, 4]),
+            "LearnedPositionalEncoding(5, 4, batch_first=false): a sequence has 6 steps\n\
+             Cut it to 5 steps, or create the layer for more"
+        );
+        assert!(message(&[5, 4]).ends_with("Expected (steps, batch, features)"));
+        assert!(message(&[5, 1, 3]).ends_with("must be 4"));
+        let plain = PositionalEncoding::new();
+        assert!(plain.forward(&zeros(3, &Device::Cpu).unwrap()).is_err());
+    }
+}

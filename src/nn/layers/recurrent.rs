@@ -1,0 +1,292 @@
+//! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the way through layers and
+//! directions.
+
+use crate::error::explain;
+use crate::nn::summary::seen;
+use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
+use crate::ops::{self, Cell, Recurrence};
+use crate::tensor::uniform;
+use candle_core::{Device, Result, Tensor};
+
+/// The layers of a recurrent network.
+pub(super) struct Recurrent {
+    name: &'static str,
+    pub(super) cell: Cell,
+    input_size: usize,
+    hidden_size: usize,
+    num_layers: usize,
+    bias: bool,
+    pub(super) batch_first: bool,
+    dropout: f64,
+    bidirectional: bool,
+    /// Of each layer and direction.
+    weights: Vec<Weights>,
+    mode: Mode,
+}
+
+/// The parameters of one direction of one layer.
+struct Weights {
+    ih: Parameter,
+    hh: Parameter,
+    bias: Option<[Parameter; 2]>,
+}
+
+impl Recurrent {
+    pub(super) fn new(
+        name: &'static str,
+        cell: Cell,
+        input_size: usize,
+        hidden_size: usize,
+    ) -> Result<Self> {
+        let sizes = [("input_size", input_size), ("hidden_size", hidden_size)];
+        check::positive(name, &sizes)?;
+        Self {
+            name,
+            cell,
+            input_size,
+            hidden_size,
+            num_layers: 1,
+            bias: true,
+            batch_first: false,
+            dropout: 0.0,
+            bidirectional: false,
+            weights: vec![],
+            mode: Mode::new(),
+        }
+        .initialized()
+    }
+
+    pub(super) fn num_layers(mut self, num_layers: usize) -> Result<Self> {
+        check::positive(self.name, &[("num_layers", num_layers)])?;
+        self.num_layers = num_layers;
+        self.initialized()
+    }
+
+    pub(super) fn bidirectional(mut self) -> Result<Self> {
+        self.bidirectional = true;
+        self.initialized()
+    }
+
+    pub(super) fn without_bias(mut self) -> Self {
+        self.bias = false;
+        self.weights
+            .iter_mut()
+            .for_each(|weights| weights.bias = None);
+        self
+    }
+
+    pub(super) fn dropout(mut self, p: f64) -> Result<Self> {
+        check::probability(self.name, "dropout", p)?;
+        self.dropout = p;
+        Ok(self)
+    }
+
+    /// Draws new values for all parameters, of which there may now be others.
+    fn initialized(mut self) -> Result<Self> {
+        let bound = 1.0 / (self.hidden_size as f64).sqrt();
+        let rows = self.cell.gates() * self.hidden_size;
+        let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape, &Device::Cpu)?);
+        self.weights.clear();
+        for layer in 0..self.num_layers {
+            let inputs = match layer {
+                0 => self.input_size,
+                _ => self.hidden_size * self.directions(),
+            };
+            for _ in 0..self.directions() {
+                self.weights.push(Weights {
+                    ih: new(&[rows, inputs])?,
+                    hh: new(&[rows, self.hidden_size])?,
+                    bias: match self.bias {
+                        true => Some([new(&[rows])?, new(&[rows])?]),
+                        false => None,
+                    },
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    fn directions(&self) -> usize {
+        1 + self.bidirectional as usize
+    }
+
+    /// Returns the output of all steps, and the last state of all layers and directions,
+    /// `(states, layers · directions, batch, hidden)`. `layer` is the layer itself, for errors.
+    pub(super) fn forward(
+        &self,
+        layer: &dyn Parameters,
+        x: &Tensor,
+        lengths: Option<&Tensor>,
+        states: Option<Tensor>,
+    ) -> Result<(Tensor, Tensor)> {
+        self.check(layer, x)?;
+        let mut x = match self.batch_first {
+            true => x.transpose(0, 1)?,
+            false => x.clone(),
+        }; // (steps, batch, features)
+        let (steps, batch, _) = x.dims3()?;
+        let valid = lengths
+            .map(|lengths| self.valid(layer, lengths, steps, batch))
+            .transpose()?;
+        let states = match states {
+            Some(states) => self.checked(layer, states, batch)?,
+            None => {
+                let shape = (
+                    self.cell.states(),
+                    self.weights.len(),
+                    batch,
+                    self.hidden_size,
+                );
+                Tensor::zeros(shape, x.dtype(), x.device())?
+            }
+        };
+        let mut last = vec![];
+        for (l, weights) in self.weights.chunks(self.directions()).enumerate() {
+            if l > 0 && self.mode.is_training() {
+                x = ops::dropout(&x, self.dropout)?;
+            }
+            let mut outputs = vec![];
+            for (direction, weights) in weights.iter().enumerate() {
+                let recurrence = Recurrence {
+                    cell: self.cell,
+                    reverse: direction == 1,
+                    valid: valid.clone(),
+                };
+                let state = states.narrow(1, last.len(), 1)?.squeeze(1)?; // (states, batch, hidden)
+                let (y, state) = weights.run(layer, &recurrence, &x, &state)?;
+                outputs.push(y);
+                last.push(state);
+            }
+            x = match outputs.len() {
+                1 => outputs.remove(0),
+                _ => Tensor::cat(&outputs, 2)?,
+            }; // (steps, batch, directions · hidden)
+        }
+        let y = match self.batch_first {
+            true => x.transpose(0, 1)?.contiguous()?,
+            false => x,
+        };
+        Ok((seen(layer, y)?, Tensor::stack(&last, 1)?))
+    }
+
+    fn check(&self, layer: &dyn Parameters, x: &Tensor) -> Result<()> {
+        let size = self.input_size;
+        if x.rank() != 3 || x.dims()[2] != size {
+            let wanted = match self.batch_first {
+                true => format!("Expected sequences (batch, steps, {size})"),
+                false => {
+                    format!("Expected sequences (steps, batch, {size}); or call batch_first()")
+                }
+            };
+            return Err(check::refused(layer, x, wanted));
+        }
+        Ok(())
+    }
+
+    /// Returns for each step and example whether it is valid: `(steps, batch)`.
+    fn valid(
+        &self,
+        layer: &dyn Parameters,
+        lengths: &Tensor,
+        steps: usize,
+        batch: usize,
+    ) -> Result<Tensor> {
+        let name = check::name(layer);
+        let valid = ops::valid_steps(&name, lengths, steps)?; // (batch, steps)
+        if valid.dims()[0] != batch {
+            let found = valid.dims()[0];
+            return Err(explain(
+                format!("{name}: there are {found} lengths for {batch} examples"),
+                "Give one length for each example: (batch,)",
+            ));
+        }
+        valid.t()?.contiguous()
+    }
+
+    fn checked(&self, layer: &dyn Parameters, states: Tensor, batch: usize) -> Result<Tensor> {
+        let expected = [self.weights.len(), batch, self.hidden_size];
+        match states.dims()[1..] == expected {
+            true => Ok(states),
+            false => Err(explain(
+                format!(
+                    "{}: expected a state of shape {expected:?}, found {:?}",
+                    check::name(layer),
+                    &states.dims()[1..]
+                ),
+                "Give it the shape (num_layers · directions, batch, hidden_size), or None for zeros",
+            )),
+        }
+    }
+}
+
+impl Weights {
+    fn run(
+        &self,
+        layer: &dyn Parameters,
+        recurrence: &Recurrence,
+        x: &Tensor,
+        state: &Tensor,
+    ) -> Result<(Tensor, Tensor)> {
+        let name = check::name(layer);
+        let bias = |i: usize| self.bias.as_ref().map(|bias| bias[i].tensor()).transpose();
+        let (ih, hh) = (self.ih.tensor()?, self.hh.tensor()?);
+        let gates = ops::linear_as(&name, x, &ih, bias(0)?.as_ref())?; // (steps, batch, gates · hidden)
+        ops::rnn(&name, recurrence, &gates, &hh, bias(1)?.as_ref(), state)
+    }
+}
+
+impl Parameters for Recurrent {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visitor.model(self.name);
+        visitor.settings(&|visitor| {
+            visit_field(visitor, "0", &self.input_size);
+            visit_field(visitor, "1", &self.hidden_size);
+            let mut unusual = |name, value: &dyn Parameters, is_unusual: bool| {
+                if is_unusual {
+                    visit_field(visitor, name, value);
+                }
+            };
+            unusual("nonlinearity", &"relu", self.cell == Cell::Relu);
+            unusual("num_layers", &self.num_layers, self.num_layers != 1);
+            unusual("bias", &self.bias, !self.bias);
+            unusual("batch_first", &self.batch_first, self.batch_first);
+            unusual("dropout", &self.dropout, self.dropout != 0.0);
+            unusual("bidirectional", &self.bidirectional, self.bidirectional);
+        });
+        for (i, weights) in self.weights.iter().enumerate() {
+            let (layer, direction) = (i / self.directions(), i % self.directions());
+            let end = format!("_l{layer}{}", ["", "_reverse"][direction]);
+            let mut visit = |name: &str, parameter: &dyn Parameters| {
+                visit_field(visitor, &format!("{name}{end}"), parameter)
+            };
+            visit("weight_ih", &weights.ih);
+            visit("weight_hh", &weights.hh);
+            if let Some([ih, hh]) = &weights.bias {
+                visit("bias_ih", ih);
+                visit("bias_hh", hh);
+            }
+        }
+        self.mode.visit(visitor);
+    }
+
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.weights.iter_mut().try_for_each(|weights| {
+            weights.ih.visit_mut(visitor)?;
+            weights.hh.visit_mut(visitor)?;
+            weights.bias.visit_mut(visitor)
+        })
+    }
+
+    fn shallow_copy(&self) -> Self {
+        let copy = |weights: &Weights| Weights {
+            ih: weights.ih.shallow_copy(),
+            hh: weights.hh.shallow_copy(),
+            bias: weights.bias.shallow_copy(),
+        };
+        Self {
+            weights: self.weights.iter().map(copy).collect(),
+            mode: self.mode.shallow_copy(),
+            ..*self
+        }
+    }
+}

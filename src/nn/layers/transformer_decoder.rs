@@ -1,0 +1,217 @@
+//! The decoder of a transformer.
+
+use crate::nn::layers::transformer::{FeedForward, residual, transformer_settings};
+use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
+use crate::ops::AttentionMask;
+use candle_core::{Result, Tensor};
+
+/// A layer of a transformer that generates a sequence from another: self-attention, attention to the
+/// encoder's output, then a feed-forward network for each step, each added to its input and normalised.
+///
+/// Names and defaults are those of PyTorch. From Vaswani et al., 2017, and d2l's chapter *The Transformer
+/// Architecture*.
+///
+/// # Shapes
+/// `(steps, batch, d_model)`, which stays, and the encoder's output, `memory`,
+/// `(source_steps, batch, d_model)`; with [`batch_first`](Self::batch_first), the batch comes first.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = TransformerDecoderLayer::new(8, 2)?.batch_first();
+/// let (x, memory) = (randn((4, 5, 8), &cpu())?, randn((4, 10, 8), &cpu())?);
+/// let y = layer.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none())?; // (4, 5, 8)
+/// assert_eq!(y.dims(), [4, 5, 8]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+pub struct TransformerDecoderLayer {
+    self_attn: MultiheadAttention,
+    multihead_attn: MultiheadAttention,
+    #[parameters(flatten)]
+    feed_forward: FeedForward,
+    norm1: LayerNorm,
+    norm2: LayerNorm,
+    norm3: LayerNorm,
+    dropout1: Dropout,
+    dropout2: Dropout,
+    dropout3: Dropout,
+    norm_first: bool,
+}
+
+transformer_settings!(TransformerDecoderLayer);
+
+impl TransformerDecoderLayer {
+    /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
+    ///
+    /// # Errors
+    /// If one of them is 0, or the heads cannot share the features.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = TransformerDecoderLayer::new(8, 2)?;
+    /// assert_eq!(layer.parameter("multihead_attn.in_proj_weight")?.shape()?.dims(), [24, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(d_model: usize, nhead: usize) -> Result<Self> {
+        Ok(Self {
+            self_attn: MultiheadAttention::new(d_model, nhead)?.dropout(0.1)?,
+            multihead_attn: MultiheadAttention::new(d_model, nhead)?.dropout(0.1)?,
+            feed_forward: FeedForward::new(d_model, 2048, 0.1)?,
+            norm1: LayerNorm::new(d_model)?,
+            norm2: LayerNorm::new(d_model)?,
+            norm3: LayerNorm::new(d_model)?,
+            dropout1: Dropout::new(0.1)?,
+            dropout2: Dropout::new(0.1)?,
+            dropout3: Dropout::new(0.1)?,
+            norm_first: false,
+        })
+    }
+
+    /// Takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = TransformerDecoderLayer::new(8, 2)?.batch_first();
+    /// assert!(layer.describe().contains("batch_first=true"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn batch_first(mut self) -> Self {
+        self.self_attn = self.self_attn.batch_first();
+        self.multihead_attn = self.multihead_attn.batch_first();
+        self
+    }
+
+    fn set_dropout(&mut self, p: f64) -> Result<()> {
+        self.self_attn.set_dropout(p)?;
+        self.multihead_attn.set_dropout(p)?;
+        self.dropout1 = Dropout::new(p)?;
+        self.dropout2 = Dropout::new(p)?;
+        self.dropout3 = Dropout::new(p)?;
+        Ok(())
+    }
+
+    /// Returns the features of all steps. `mask` is that of the self-attention, usually causal;
+    /// `memory_mask` that of the attention to the encoder's output.
+    ///
+    /// # Errors
+    /// If the shapes of the inputs or the masks do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = TransformerDecoderLayer::new(8, 2)?;
+    /// let (x, memory) = (randn((5, 2, 8), &cpu())?, randn((10, 2, 8), &cpu())?); // (steps, batch, features)
+    /// let padding = AttentionMask::none().lengths(&tensor(&[10, 3], &cpu())?, 10)?;
+    /// assert_eq!(layer.forward(&x, &memory, &AttentionMask::causal(), &padding)?.dims(), [5, 2, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        memory: &Tensor,
+        mask: &AttentionMask,
+        memory_mask: &AttentionMask,
+    ) -> Result<Tensor> {
+        let attend = |x: &Tensor| self.self_attn.forward(x, x, x, mask);
+        let x = residual(x, &self.norm1, &self.dropout1, self.norm_first, attend)?;
+        let read = |x: &Tensor| self.multihead_attn.forward(x, memory, memory, memory_mask);
+        let x = residual(&x, &self.norm2, &self.dropout2, self.norm_first, read)?;
+        let think = |x: &Tensor| self.feed_forward.forward(x);
+        residual(&x, &self.norm3, &self.dropout3, self.norm_first, think)
+    }
+}
+
+/// Decoder layers of a transformer, one after the other; each reads the encoder's output.
+///
+/// # Shapes
+/// As for [`TransformerDecoderLayer`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = || Ok(TransformerDecoderLayer::new(8, 2)?.dim_feedforward(32)?.batch_first());
+/// let decoder = TransformerDecoder::new(3, layer)?;
+/// let (x, memory) = (randn((4, 5, 8), &cpu())?, randn((4, 10, 8), &cpu())?);
+/// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none())?; // (4, 5, 8)
+/// assert_eq!(y.dims(), [4, 5, 8]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+pub struct TransformerDecoder {
+    layers: Vec<TransformerDecoderLayer>,
+    norm: Option<LayerNorm>,
+}
+
+impl TransformerDecoder {
+    /// Creates `num_layers` layers, each by a call of `layer`. Unlike PyTorch's, which are copies of one
+    /// layer, they begin with different weights.
+    ///
+    /// # Errors
+    /// Those of `layer`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let decoder = TransformerDecoder::new(2, || TransformerDecoderLayer::new(8, 2))?;
+    /// assert!(decoder.parameter("layers.1.norm3.weight").is_ok());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(
+        num_layers: usize,
+        layer: impl Fn() -> Result<TransformerDecoderLayer>,
+    ) -> Result<Self> {
+        let layers = (0..num_layers).map(|_| layer()).collect::<Result<_>>()?;
+        Ok(Self { layers, norm: None })
+    }
+
+    /// Adds a normalisation of the output, which layers with
+    /// [`norm_first`](TransformerDecoderLayer::norm_first) need.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = || Ok(TransformerDecoderLayer::new(8, 2)?.norm_first());
+    /// let decoder = TransformerDecoder::new(2, layer)?.norm(LayerNorm::new(8)?);
+    /// assert!(decoder.parameter("norm.weight").is_ok());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn norm(mut self, norm: LayerNorm) -> Self {
+        self.norm = Some(norm);
+        self
+    }
+
+    /// Returns the features of all steps after the last layer; the masks are those of each layer.
+    ///
+    /// # Errors
+    /// If the shapes of the inputs or the masks do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let decoder = TransformerDecoder::new(2, || TransformerDecoderLayer::new(8, 2))?;
+    /// let (x, memory) = (randn((5, 2, 8), &cpu())?, randn((10, 2, 8), &cpu())?); // (steps, batch, features)
+    /// let y = decoder.forward(&x, &memory, &AttentionMask::causal(), &AttentionMask::none())?;
+    /// assert_eq!(y.dims(), [5, 2, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward(
+        &self,
+        x: &Tensor,
+        memory: &Tensor,
+        mask: &AttentionMask,
+        memory_mask: &AttentionMask,
+    ) -> Result<Tensor> {
+        let mut layers = self.layers.iter();
+        let step = |x: Tensor, layer: &TransformerDecoderLayer| {
+            layer.forward(&x, memory, mask, memory_mask)
+        };
+        let x = layers.try_fold(x.clone(), step)?;
+        match &self.norm {
+            Some(norm) => norm.forward(&x),
+            None => Ok(x),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The encoder of a transformer.
+
+use crate::nn::layers::transformer::{FeedForward, residual, transformer_settings};
+use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
+use crate::ops::AttentionMask;
+use candle_core::{Result, Tensor};
+
+/// A layer of a transformer: self-attention, then a feed-forward network for each step, each added to its
+/// input and normalised.
+///
+/// With [`AttentionMask::causal`] it is a layer of a GPT. Names and defaults are those of PyTorch. From
+/// Vaswani et al., 2017, and d2l's chapter *The Transformer Architecture*.
+///
+/// # Shapes
+/// `(steps, batch, d_model)`, which stays; with [`batch_first`](Self::batch_first) `(batch, steps, d_model)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = TransformerEncoderLayer::new(8, 2)?.batch_first();
+/// let x = randn((4, 10, 8), &cpu())?; // (batch, steps, features)
+/// let y = layer.forward(&x, &AttentionMask::causal())?; // (4, 10, 8)
+/// assert_eq!(y.dims(), [4, 10, 8]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+pub struct TransformerEncoderLayer {
+    self_attn: MultiheadAttention,
+    #[parameters(flatten)]
+    feed_forward: FeedForward,
+    norm1: LayerNorm,
+    norm2: LayerNorm,
+    dropout1: Dropout,
+    dropout2: Dropout,
+    norm_first: bool,
+}
+
+transformer_settings!(TransformerEncoderLayer);
+
+impl TransformerEncoderLayer {
+    /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
+    ///
+    /// # Errors
+    /// If one of them is 0, or the heads cannot share the features.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = TransformerEncoderLayer::new(8, 2)?;
+    /// assert_eq!(layer.parameter("linear1.weight")?.shape()?.dims(), [2048, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(d_model: usize, nhead: usize) -> Result<Self> {
+        Ok(Self {
+            self_attn: MultiheadAttention::new(d_model, nhead)?.dropout(0.1)?,
+            feed_forward: FeedForward::new(d_model, 2048, 0.1)?,
+            norm1: LayerNorm::new(d_model)?,
+            norm2: LayerNorm::new(d_model)?,
+            dropout1: Dropout::new(0.1)?,
+            dropout2: Dropout::new(0.1)?,
+            norm_first: false,
+        })
+    }
+
+    /// Takes and returns `(batch, steps, d_model)` instead of `(steps, batch, d_model)`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = TransformerEncoderLayer::new(8, 2)?.batch_first();
+    /// assert!(layer.describe().contains("batch_first=true"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn batch_first(mut self) -> Self {
+        self.self_attn = self.self_attn.batch_first();
+        self
+    }
+
+    fn set_dropout(&mut self, p: f64) -> Result<()> {
+        self.self_attn.set_dropout(p)?;
+        self.dropout1 = Dropout::new(p)?;
+        self.dropout2 = Dropout::new(p)?;
+        Ok(())
+    }
+
+    /// Returns the features of all steps, of which each attends to those that the mask allows.
+    ///
+    /// # Errors
+    /// If the shapes of the input or the mask do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = TransformerEncoderLayer::new(8, 2)?;
+    /// let x = randn((10, 4, 8), &cpu())?; // (steps, batch, features)
+    /// let mask = AttentionMask::none().lengths(&tensor(&[10, 3, 5, 1], &cpu())?, 10)?;
+    /// assert_eq!(layer.forward(&x, &mask)?.dims(), [10, 4, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Result<Tensor> {
+        let attend = |x: &Tensor| self.self_attn.forward(x, x, x, mask);
+        let x = residual(x, &self.norm1, &self.dropout1, self.norm_first, attend)?;
+        let think = |x: &Tensor| self.feed_forward.forward(x);
+        residual(&x, &self.norm2, &self.dropout2, self.norm_first, think)
+    }
+}
+
+impl Layer for TransformerEncoderLayer {
+    /// Computes the layer without a mask.
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        self.forward(input, &AttentionMask::none())
+    }
+}
+
+/// Layers of a transformer, one after the other.
+///
+/// # Shapes
+/// As for [`TransformerEncoderLayer`].
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = || Ok(TransformerEncoderLayer::new(8, 2)?.dim_feedforward(32)?.batch_first());
+/// let encoder = TransformerEncoder::new(3, layer)?;
+/// let y = encoder.forward(&randn((4, 10, 8), &cpu())?, &AttentionMask::none())?; // (4, 10, 8)
+/// assert!(encoder.parameter("layers.2.norm1.weight").is_ok());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+pub struct TransformerEncoder {
+    layers: Vec<TransformerEncoderLayer>,
+    norm: Option<LayerNorm>,
+}
+
+impl TransformerEncoder {
+    /// Creates `num_layers` layers, each by a call of `layer`. Unlike PyTorch's, which are copies of one
+    /// layer, they begin with different weights.
+    ///
+    /// # Errors
+    /// Those of `layer`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let encoder = TransformerEncoder::new(2, || TransformerEncoderLayer::new(8, 2))?;
+    /// assert!(encoder.parameter("layers.1.self_attn.in_proj_weight").is_ok());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(
+        num_layers: usize,
+        layer: impl Fn() -> Result<TransformerEncoderLayer>,
+    ) -> Result<Self> {
+        let layers = (0..num_layers).map(|_| layer()).collect::<Result<_>>()?;
+        Ok(Self { layers, norm: None })
+    }
+
+    /// Adds a normalisation of the output, which layers with
+    /// [`norm_first`](TransformerEncoderLayer::norm_first) need.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let layer = || Ok(TransformerEncoderLayer::new(8, 2)?.norm_first());
+    /// let encoder = TransformerEncoder::new(2, layer)?.norm(LayerNorm::new(8)?);
+    /// assert!(encoder.parameter("norm.weight").is_ok());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn norm(mut self, norm: LayerNorm) -> Self {
+        self.norm = Some(norm);
+        self
+    }
+
+    /// Returns the features of all steps after the last layer; the mask is that of each layer.
+    ///
+    /// # Errors
+    /// If the shapes of the input or the mask do not fit.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let encoder = TransformerEncoder::new(2, || TransformerEncoderLayer::new(8, 2))?;
+    /// let y = encoder.forward(&randn((10, 4, 8), &cpu())?, &AttentionMask::causal())?; // (10, 4, 8)
+    /// assert_eq!(y.dims(), [10, 4, 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Result<Tensor> {
+        let mut layers = self.layers.iter();
+        let x = layers.try_fold(x.clone(), |x, layer| layer.forward(&x, mask))?;
+        match &self.norm {
+            Some(norm) => norm.forward(&x),
+            None => Ok(x),
+        }
+    }
+}
+
+impl Layer for TransformerEncoder {
+    /// Computes the layers without a mask.
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        self.forward(input, &AttentionMask::none())
+    }
+}

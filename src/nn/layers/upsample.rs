@@ -1,0 +1,173 @@
+//! Upsampling of images.
+
+use crate::error::explain;
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameters, check};
+use crate::ops::{self, Interpolation};
+use candle_core::{Result, Tensor};
+
+/// Makes images larger: each output is the nearest pixel, or with [`bilinear`](Self::bilinear) a weighted
+/// mean of four neighbours.
+///
+/// # Shapes
+/// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
+/// `height' = height · scale_factor`, rounded down, or the size that was given.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[[[1.0, 2.0]]]], &cpu())?; // (1, 1, 1, 2)
+/// let y = Upsample::new(2.0)?.forward(&x)?; // (1, 1, 2, 4)
+/// assert_eq!(y.i((0, 0))?.to_vec2::<f32>()?, [[1.0, 1.0, 2.0, 2.0]; 2]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Parameters)]
+#[describe(
+    scale_factor = self.scale_factor,
+    size = self.size.map(|[height, width]| (height, width)),
+    mode = self.mode()
+)]
+pub struct Upsample {
+    scale_factor: Option<f64>,
+    #[parameters(skip)]
+    size: Option<[usize; 2]>,
+    #[parameters(skip)]
+    interpolation: Interpolation,
+}
+
+impl Upsample {
+    /// Creates a layer that multiplies height and width by `scale_factor`.
+    ///
+    /// # Errors
+    /// If it is not positive and finite.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Upsample::new(1.5)?.forward(&zeros((1, 3, 4, 6), &cpu())?)?; // (1, 3, 6, 9)
+    /// assert_eq!(y.dims(), [1, 3, 6, 9]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(scale_factor: f64) -> Result<Self> {
+        if !(scale_factor > 0.0 && scale_factor.is_finite()) {
+            return Err(explain(
+                format!("Upsample: scale_factor is {scale_factor}"),
+                "Give it a finite value above 0, as in Upsample::new(2.0)?",
+            ));
+        }
+        Ok(Self {
+            scale_factor: Some(scale_factor),
+            size: None,
+            interpolation: Interpolation::Nearest,
+        })
+    }
+
+    /// Creates a layer whose outputs have this size.
+    ///
+    /// # Errors
+    /// If the height or width is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let y = Upsample::to_size(5, 7)?.forward(&zeros((1, 3, 4, 6), &cpu())?)?; // (1, 3, 5, 7)
+    /// assert_eq!(y.dims(), [1, 3, 5, 7]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn to_size(height: usize, width: usize) -> Result<Self> {
+        check::positive("Upsample", &[("height", height), ("width", width)])?;
+        Ok(Self {
+            scale_factor: None,
+            size: Some([height, width]),
+            interpolation: Interpolation::Nearest,
+        })
+    }
+
+    /// Interpolates between neighbouring pixels; the edges of input and output are on each other. As
+    /// `mode="bilinear"` in PyTorch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[[[1.0, 2.0]]]], &cpu())?; // (1, 1, 1, 2)
+    /// let y = Upsample::new(2.0)?.bilinear().forward(&x)?; // (1, 1, 2, 4)
+    /// assert_eq!(y.i((0, 0, 0))?.to_vec1::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn bilinear(mut self) -> Self {
+        self.interpolation = Interpolation::Bilinear {
+            align_corners: false,
+        };
+        self
+    }
+
+    /// Interpolates with the centres of the corner pixels of input and output on each other. As
+    /// `mode="bilinear", align_corners=True` in PyTorch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = tensor(&[[[[1.0, 4.0]]]], &cpu())?; // (1, 1, 1, 2)
+    /// let y = Upsample::new(2.0)?.align_corners().forward(&x)?; // (1, 1, 2, 4)
+    /// assert_eq!(y.i((0, 0, 0))?.to_vec1::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn align_corners(mut self) -> Self {
+        self.interpolation = Interpolation::Bilinear {
+            align_corners: true,
+        };
+        self
+    }
+
+    fn mode(&self) -> &'static str {
+        match self.interpolation {
+            Interpolation::Nearest => "nearest",
+            Interpolation::Bilinear { .. } => "bilinear",
+        }
+    }
+}
+
+impl Layer for Upsample {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let (_, _, height, width) = check::image(self, input)?;
+        let scaled = |size: usize| (size as f64 * self.scale_factor.unwrap_or(1.0)) as usize;
+        let size = self.size.unwrap_or([scaled(height), scaled(width)]);
+        let name = check::name(self);
+        let y = ops::upsample(&name, input, size, self.scale_factor, self.interpolation)?;
+        seen(self, y) // (batch, channels, height', width')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::zeros;
+    use candle_core::{DType, Device};
+
+    #[test]
+    fn wrong_inputs_are_explained() {
+        let layer = Upsample::new(2.0).unwrap();
+        let message = |x: Tensor| layer.forward(&x).unwrap_err().to_string();
+        let x = |shape: &[usize]| zeros(shape, &Device::Cpu).unwrap();
+        assert_eq!(
+            message(x(&[3, 4])),
+            "Upsample(scale_factor=2.0, mode=\"nearest\") cannot take an input of shape [3, 4]\n\
+             Expected images (batch, channels, height, width); add a dimension with unsqueeze(…)?"
+        );
+        assert!(message(x(&[1, 1, 0, 4])).ends_with("must be at least 1"));
+        let integers = Tensor::zeros((1, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
+        assert!(message(integers).contains("found u8"));
+        let huge = Upsample::to_size(1 << 40, 1 << 40).unwrap();
+        let error = huge.forward(&x(&[1, 1, 2, 2])).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 2, "{error}");
+        let tiny = Upsample::new(0.1).unwrap();
+        assert!(tiny.forward(&x(&[1, 1, 2, 2])).is_err());
+        for wrong in [
+            Upsample::new(0.0),
+            Upsample::new(f64::NAN),
+            Upsample::to_size(0, 1),
+        ] {
+            assert_eq!(wrong.err().unwrap().to_string().lines().count(), 2);
+        }
+    }
+}

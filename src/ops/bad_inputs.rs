@@ -1,0 +1,108 @@
+//! Inputs and settings that cannot be: each is computed, or refused in two lines; none panics or aborts.
+
+use super::*;
+use candle_core::{DType, Device, Result, Tensor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type Operation = fn(&Tensor, &Tensor, usize) -> Result<Tensor>;
+
+/// Operations of an input, a second input and a size.
+const OPERATIONS: &[(&str, Operation)] = &[
+    ("relu", |x, _, _| relu(x)),
+    ("gelu", |x, _, _| gelu(x)),
+    ("elu", |x, _, _| elu(x, 1.0)),
+    ("softmax", |x, _, size| softmax(x, size)),
+    ("log_softmax", |x, _, size| log_softmax(x, size)),
+    ("linear", |x, w, _| linear(x, w, None)),
+    ("linear, bias", |x, w, _| linear(x, w, Some(x))),
+    ("conv2d", |x, w, _| conv2d(x, w, Some(w), Conv2dSpec::new())),
+    ("conv2d, stride", |x, w, size| {
+        conv2d(x, w, None, Conv2dSpec::new().stride(size))
+    }),
+    ("conv2d, padding", |x, w, size| {
+        conv2d(x, w, None, Conv2dSpec::new().padding((size, 0)))
+    }),
+    ("conv2d, dilation", |x, w, size| {
+        conv2d(x, w, None, Conv2dSpec::new().dilation(size))
+    }),
+    ("conv2d, groups", |x, w, size| {
+        conv2d(x, w, None, Conv2dSpec::new().groups(size))
+    }),
+    ("max_pool2d", |x, _, size| {
+        max_pool2d(x, Pool2dSpec::new((1, size)))
+    }),
+    ("max_pool2d, stride", |x, _, size| {
+        max_pool2d(x, Pool2dSpec::new(2).stride(size))
+    }),
+    ("avg_pool2d", |x, _, size| {
+        avg_pool2d(x, Pool2dSpec::new(size).padding(size / 2))
+    }),
+    ("avg_pool2d, padding", |x, _, size| {
+        avg_pool2d(x, Pool2dSpec::new(3).padding(size))
+    }),
+    ("adaptive_avg_pool2d", |x, _, size| {
+        adaptive_avg_pool2d(x, size)
+    }),
+    ("layer_norm", |x, w, _| layer_norm(x, w, w, 1e-5)),
+    ("rms_norm", |x, w, _| rms_norm(x, w, 1e-5)),
+    ("group_norm", |x, w, size| group_norm(x, size, w, w, 1e-5)),
+    ("dropout", |x, _, size| dropout(x, size as f64)),
+    ("one_hot", |x, _, size| one_hot(x, size)),
+    ("mse_loss", |x, y, _| mse_loss(x, y)),
+    ("huber_loss", |x, y, size| huber_loss(x, y, size as f64)),
+    ("bce_with_logits", |x, y, _| bce_with_logits(x, y)),
+    ("kl_div", |x, y, _| kl_div(x, y)),
+    ("cross_entropy", |x, y, _| cross_entropy(x, y)),
+    ("nll_loss", |x, y, _| nll_loss(x, y)),
+];
+
+const SIZES: [usize; 7] = [0, 1, 2, 1 << 38, 1 << 40, usize::MAX / 2, usize::MAX];
+
+fn tensors() -> Vec<Tensor> {
+    let shapes: [&[usize]; 9] = [
+        &[],
+        &[0],
+        &[2],
+        &[2, 2],
+        &[0, 2],
+        &[2, 0],
+        &[1, 2, 3, 3],
+        &[0, 2, 3, 3],
+        &[1, 2, 0, 3],
+    ];
+    let types = [DType::F32, DType::F64, DType::BF16, DType::I64, DType::U8];
+    let all = shapes
+        .iter()
+        .flat_map(|shape| types.map(|dtype| (*shape, dtype)));
+    all.map(|(shape, dtype)| Tensor::ones(shape, dtype, &Device::Cpu).unwrap())
+        .collect()
+}
+
+#[test]
+fn inputs_that_cannot_be_are_refused_in_two_lines() {
+    let tensors = tensors();
+    let (mut refused, mut wrong) = (0, Vec::new());
+    for (name, operation) in OPERATIONS {
+        for (x, w) in tensors
+            .iter()
+            .flat_map(|x| tensors.iter().map(move |w| (x, w)))
+        {
+            for size in SIZES {
+                let result = catch_unwind(AssertUnwindSafe(|| operation(x, w, size)));
+                let problem = match result {
+                    Ok(Ok(_)) => continue,
+                    Ok(Err(error)) => error.to_string(),
+                    Err(_) => "a panic".to_owned(),
+                };
+                refused += 1;
+                if problem.lines().count() != 2 {
+                    let inputs = [x, w].map(|t| (t.dims().to_vec(), t.dtype()));
+                    wrong.push(format!("{name} of {inputs:?}, {size}: {problem}"));
+                }
+            }
+        }
+    }
+    wrong.truncate(20);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(refused >= 300, "only {refused} inputs were refused");
+}

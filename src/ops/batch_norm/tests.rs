@@ -1,0 +1,69 @@
+use super::*;
+use crate::ops::testing::compare;
+use crate::tensor::{full, ones, rand, randn, zeros};
+use candle_core::Device;
+
+const CPU: Device = Device::Cpu;
+
+/// A mean that is off by a rounding error is many standard deviations off here.
+#[test]
+fn a_constant_channel_becomes_zero() {
+    let (one, zero) = (ones(2, &CPU).unwrap(), zeros(2, &CPU).unwrap());
+    for value in [254.7, 1000.123] {
+        let x = full((64, 2, 30, 30), value, &CPU).unwrap();
+        for output in [
+            batch_norm(&"batch_norm", &x, &one, &zero, None, 1e-5).unwrap(),
+            batch_norm_with_candle(&x, &one, &zero, None, 1e-5).unwrap(),
+        ] {
+            let largest = output.y.abs().unwrap().max_all().unwrap();
+            let largest = largest.to_scalar::<f32>().unwrap();
+            assert!(largest < 1e-3, "{value} becomes {largest}");
+            let mean = output.mean.to_vec1::<f32>().unwrap()[0];
+            assert!((f64::from(mean) / value - 1.0).abs() < 1e-7, "{mean}");
+        }
+    }
+}
+
+#[test]
+fn half_precision_has_statistics_in_f32() {
+    let half = |x: Result<Tensor>| x.unwrap().to_dtype(DType::BF16).unwrap();
+    let x = half(full((64, 2, 30, 30), 3.0, &CPU));
+    let (one, zero) = (half(ones(2, &CPU)), half(zeros(2, &CPU)));
+    let output = batch_norm(&"batch_norm", &x, &one, &zero, None, 1e-5).unwrap();
+    assert_eq!(output.y.dtype(), DType::BF16);
+    assert_eq!(output.mean.to_vec1::<f32>().unwrap(), [3.0, 3.0]);
+}
+
+#[test]
+fn the_kernel_agrees_with_candle() {
+    compare("batch_norm", 60, |case| {
+        let channels = case.between(1, 9);
+        let shape = (
+            case.between(1, 6),
+            channels,
+            case.between(3, 20),
+            case.between(3, 20),
+        );
+        let inputs = vec![
+            case.input(randn(shape, &CPU)),
+            case.input(rand(channels, &CPU)),
+            case.input(randn(channels, &CPU)),
+        ];
+        let given = case.one_of(&[true, false]).then(|| {
+            (
+                case.input(randn(channels, &CPU)),
+                case.input(rand(channels, &CPU)),
+            )
+        });
+        let statistics = given.clone();
+        let kernel = move |x: &[Tensor]| {
+            let statistics = statistics.as_ref().map(|(mean, var)| (mean, var));
+            Ok(batch_norm(&"batch_norm", &x[0], &x[1], &x[2], statistics, 1e-5)?.y)
+        };
+        let candle = move |x: &[Tensor]| {
+            let statistics = given.as_ref().map(|(mean, var)| (mean, var));
+            Ok(batch_norm_with_candle(&x[0], &x[1], &x[2], statistics, 1e-5)?.y)
+        };
+        Some((inputs, Box::new(kernel), Box::new(candle)))
+    });
+}

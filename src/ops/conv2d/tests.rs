@@ -1,0 +1,103 @@
+use super::*;
+use crate::ops::pair::Pair;
+use crate::ops::testing::{Case, compare};
+use crate::tensor::{ones, rand, randn, zeros};
+use candle_core::{Device, Var};
+
+const CPU: Device = Device::Cpu;
+
+/// Returns random settings, the shape of the weight, and the channels, height and width of the images.
+fn random(case: &mut Case) -> Option<(Conv2dSpec, [usize; 4], [usize; 3])> {
+    let groups = case.one_of(&[1, 1, 1, 2, 3]);
+    // With these, each method for the gradients of weights is used at each length of vectors.
+    let out_channels = groups * case.one_of(&[1, 2, 3, 5, 8, 11, 16, 35, 52]);
+    let mut kernel = Pair::from(case.between(1, 5));
+    let mut spec = Conv2dSpec::new()
+        .stride(case.one_of(&[1, 1, 2, 3]))
+        .padding(case.between(0, 4))
+        .dilation(case.one_of(&[1, 1, 2, 3]))
+        .groups(groups);
+    if case.one_of(&[true, false]) {
+        kernel.width = case.between(1, 5);
+        spec.stride.width = case.between(1, 3);
+        spec.padding.width = case.between(0, 4);
+        spec.dilation.width = case.between(1, 3);
+    }
+    let in_channels = case.one_of(&[1, 2, 3, 4, 7, 12]);
+    let size = [case.between(1, 40), case.between(1, 40)];
+    let (extent, padding) = (spec.extent(kernel.both()), spec.padding.both());
+    let fits = [0, 1].map(|i| size[i] + 2 * padding[i] >= extent[i]);
+    let weight = [out_channels, in_channels, kernel.height, kernel.width];
+    (fits == [true; 2]).then_some((spec, weight, [groups * in_channels, size[0], size[1]]))
+}
+
+#[test]
+fn the_kernel_agrees_with_candle() {
+    compare("conv2d", 120, |case| {
+        let (spec, weight, [channels, height, width]) = random(case)?;
+        let batch = case.one_of(&[1, 2, 5, 20]);
+        let x = case.input(randn((batch, channels, height, width), &CPU));
+        let mut inputs = vec![x, case.input(rand(&weight[..], &CPU))];
+        if case.one_of(&[true, false]) {
+            inputs.push(case.input(randn(weight[0], &CPU)));
+        }
+        let kernel = move |x: &[Tensor]| conv2d(&x[0], &x[1], x.get(2), spec);
+        let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
+        Some((inputs, Box::new(kernel), Box::new(candle)))
+    });
+}
+
+/// One pixel is infinite. The gradient of a weight is infinite where the weight meets that pixel.
+#[test]
+fn a_pixel_changes_only_the_weights_that_meet_it() {
+    // With few and with many channels, which two methods compute.
+    for (ins, outs) in [(1, 1), (4, 16)] {
+        let mut values = vec![1f32; ins * 16];
+        values[0] = f32::INFINITY;
+        let x = Tensor::from_vec(values, (1, ins, 4, 4), &CPU).unwrap();
+        let weight = Var::from_tensor(&ones((outs, ins, 3, 3), &CPU).unwrap()).unwrap();
+        let y = conv2d(&x, &weight, None, Conv2dSpec::new()).unwrap(); // (1, outs, 2, 2)
+        let gradients = y.sum_all().unwrap().backward().unwrap();
+        let gradient = gradients.get(&weight).unwrap().flatten_all().unwrap();
+        let gradient = gradient.to_vec1::<f32>().unwrap();
+        for (i, got) in gradient.iter().enumerate() {
+            let want = if i % (9 * ins) == 0 {
+                f32::INFINITY
+            } else {
+                4.0
+            };
+            assert_eq!(*got, want, "{ins} channels, weight {i}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_batch_stays_empty() {
+    let (x, weight) = (zeros((0, 2, 3, 3), &CPU), zeros((2, 1, 3, 3), &CPU));
+    let spec = Conv2dSpec::new().groups(2);
+    let y = conv2d(&x.unwrap(), &weight.unwrap(), None, spec).unwrap();
+    assert_eq!(y.dims(), [0, 2, 1, 1]);
+}
+
+#[test]
+fn settings_that_cannot_be_are_errors() {
+    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 1, 3, 3), &CPU));
+    let (x, weight) = (x.unwrap(), weight.unwrap());
+    let spec = Conv2dSpec::new();
+    for wrong in [
+        spec.stride(0),
+        spec.padding(usize::MAX),
+        spec.padding((1 << 40, 0)),
+        spec.dilation(1 << 63),
+        spec.dilation(usize::MAX),
+        spec.groups(0),
+        spec.groups(usize::MAX),
+    ] {
+        let message = conv2d(&x, &weight, None, wrong).unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 2, "{wrong:?}: {message}");
+    }
+    let far = conv2d(&x, &weight, None, spec.stride(usize::MAX)).unwrap();
+    assert_eq!(far.dims(), [1, 1, 1, 1]);
+    let message = conv2d(&x, &weight, Some(&zeros(2, &CPU).unwrap()), spec);
+    assert!(message.unwrap_err().to_string().contains("bias"));
+}

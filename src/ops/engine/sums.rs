@@ -1,0 +1,243 @@
+//! Sums that keep their digits.
+//!
+//! A loop that adds one value after the other loses digits as its sum grows: in `f32` the sum of 20
+//! million ones is 16,777,216. Here blocks are summed in many lanes, and the sums of the blocks in pairs,
+//! so that the error grows with the logarithm of the count only.
+
+use super::simd::{Element, multiversion};
+use super::threads::map_tasks;
+
+/// The values of a block.
+const BLOCK: usize = 1024;
+/// The partial sums of a block, which the compiler keeps in vectors.
+const LANES: usize = 32;
+/// The values of one task of [`total`].
+const TASK: usize = 1 << 16;
+
+/// Adds values in pairs, the pairs in pairs, and so on, in the order in which they come.
+#[derive(Clone)]
+pub(in crate::ops) struct Pairwise<T> {
+    count: usize,
+    /// `levels[i]` is the sum of 2ⁱ values if bit `i` of the count is set.
+    levels: [T; 48],
+}
+
+impl<T: Element> Pairwise<T> {
+    #[inline(always)]
+    pub(in crate::ops) fn new() -> Self {
+        let levels = [T::ZERO; 48];
+        Pairwise { count: 0, levels }
+    }
+
+    #[inline(always)]
+    pub(in crate::ops) fn add(&mut self, value: T) {
+        let (mut sum, mut level) = (value, 0);
+        while self.count >> level & 1 == 1 {
+            sum = self.levels[level] + sum;
+            level += 1;
+        }
+        self.levels[level] = sum;
+        self.count += 1;
+    }
+
+    #[inline(always)]
+    pub(in crate::ops) fn sum(&self) -> T {
+        let mut sum = T::ZERO;
+        for level in 0..self.levels.len() {
+            if self.count >> level & 1 == 1 {
+                sum = self.levels[level] + sum;
+            }
+        }
+        sum
+    }
+}
+
+/// Returns the sum of some values.
+pub(in crate::ops) fn sum_all<T: Element>(values: impl IntoIterator<Item = T>) -> T {
+    let mut sums = Pairwise::new();
+    values.into_iter().for_each(|value| sums.add(value));
+    sums.sum()
+}
+
+/// Returns the sums of `N` terms of each pair of values.
+#[inline(always)]
+pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
+    a: &[T],
+    b: &[T],
+    terms: impl Fn(T, T) -> [T; N],
+) -> [T; N] {
+    let b = &b[..a.len()];
+    if a.len() <= BLOCK {
+        return sum_block(a, b, &terms);
+    }
+    let mut sums: [Pairwise<T>; N] = std::array::from_fn(|_| Pairwise::new());
+    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+        let block = sum_block(a, b, &terms);
+        for (sums, sum) in sums.iter_mut().zip(block) {
+            sums.add(sum);
+        }
+    }
+    sums.map(|sums| sums.sum())
+}
+
+/// Returns the sums of `N` terms of each value.
+#[inline(always)]
+pub(in crate::ops) fn sum_terms<T: Element, const N: usize>(
+    values: &[T],
+    terms: impl Fn(T) -> [T; N],
+) -> [T; N] {
+    sum_pairs(values, values, |value, _| terms(value))
+}
+
+#[inline(always)]
+fn sum_block<T: Element, const N: usize>(
+    a: &[T],
+    b: &[T],
+    terms: &impl Fn(T, T) -> [T; N],
+) -> [T; N] {
+    let (a, a_rest) = a.as_chunks::<LANES>();
+    let (b, b_rest) = b.as_chunks::<LANES>();
+    let mut rest = [T::ZERO; N];
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        let terms = terms(*a, *b);
+        for i in 0..N {
+            rest[i] += terms[i];
+        }
+    }
+    if a.is_empty() {
+        return rest;
+    }
+    let mut lanes = [[T::ZERO; LANES]; N];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            let terms = terms(a[lane], b[lane]);
+            for i in 0..N {
+                lanes[i][lane] += terms[i];
+            }
+        }
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lanes in &mut lanes {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        half /= 2;
+    }
+    std::array::from_fn(|i| lanes[i][0] + rest[i])
+}
+
+/// Returns the sum, within a task.
+#[inline(always)]
+pub(in crate::ops) fn sum<T: Element>(values: &[T]) -> T {
+    let [sum] = sum_terms(values, |value| [value]);
+    sum
+}
+
+/// Returns the dot product, within a task.
+#[inline(always)]
+pub(in crate::ops) fn dot<T: Element>(a: &[T], b: &[T]) -> T {
+    let [sum] = sum_pairs(a, b, |a, b| [a * b]);
+    sum
+}
+
+/// Returns the sum, computed on all cores.
+pub(in crate::ops) fn total<T: Element>(values: &[T]) -> T {
+    let part = |i: usize| sum_slice(&values[i * TASK..((i + 1) * TASK).min(values.len())]);
+    sum_all(map_tasks(values.len().div_ceil(TASK), part))
+}
+
+multiversion! {
+    fn sum_slice<T: Element>(values: &[T]) -> T {
+        sum(values)
+    }
+}
+
+/// The rows that [`column_sums`] adds one after the other.
+const ROWS: usize = 64;
+
+/// Returns the sum of each column of rows of this length, computed on all cores.
+pub(in crate::ops) fn column_sums<T: Element>(values: &[T], columns: usize) -> Vec<T> {
+    if columns == 0 {
+        return Vec::new();
+    }
+    let blocks: Vec<&[T]> = values.chunks(ROWS * columns).collect();
+    // Blocks are combined in fixed groups, so that the result does not depend on the number of threads.
+    let group = (TASK / (ROWS * columns)).max(1);
+    let sums = map_tasks(blocks.len().div_ceil(group), |i| {
+        let blocks = &blocks[i * group..((i + 1) * group).min(blocks.len())];
+        add_pairwise(blocks.iter().map(|block| {
+            let mut sums = vec![T::ZERO; columns];
+            add_rows(block, &mut sums);
+            sums
+        }))
+    });
+    add_pairwise(sums.into_iter()).unwrap_or_else(|| vec![T::ZERO; columns])
+}
+
+/// Returns the sum of vectors of equal length, added in pairs; `None` if there are none.
+pub(in crate::ops) fn add_pairwise<T: Element>(
+    vectors: impl Iterator<Item = impl Into<Option<Vec<T>>>>,
+) -> Option<Vec<T>> {
+    let mut levels: Vec<Option<Vec<T>>> = Vec::new();
+    for vector in vectors.filter_map(Into::into) {
+        let mut sum = vector;
+        let mut level = 0;
+        while let Some(below) = levels.get_mut(level).and_then(Option::take) {
+            add_rows(&below, &mut sum);
+            level += 1;
+        }
+        match levels.get_mut(level) {
+            Some(place) => *place = Some(sum),
+            None => levels.push(Some(sum)),
+        }
+    }
+    levels.into_iter().flatten().reduce(|small, mut large| {
+        add_rows(&small, &mut large);
+        large
+    })
+}
+
+multiversion! {
+    /// Adds rows to their sums.
+    fn add_rows<T: Element>(rows: &[T], sums: &mut [T]) {
+        for row in rows.chunks_exact(sums.len()) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += *value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_to_the_last_digits_for_any_length() {
+        for count in [0, 1, 31, 32, 33, 1023, 1024, 1025, 5000, 3_000_001] {
+            let values: Vec<f32> = (0..count).map(|i| 0.1 + (i % 7) as f32 * 0.01).collect();
+            let want: f64 = values.iter().map(|v| f64::from(*v)).sum();
+            let sums = [
+                sum(&values),
+                total(&values),
+                sum_all(values.iter().copied()),
+                column_sums(&values, 1)[0],
+                dot(&values, &vec![1.0; count]),
+            ];
+            for sum in sums {
+                let off = (f64::from(sum) - want).abs();
+                assert!(off <= want * 3e-7, "{count}: {sum} is not {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_summed_apart() {
+        let values: Vec<f64> = (0..3 * 777).map(|i| i as f64).collect();
+        let want = [0, 1, 2].map(|c| (0..777).map(|row| (3 * row + c) as f64).sum::<f64>());
+        assert_eq!(column_sums(&values, 3), want);
+        assert_eq!(column_sums::<f64>(&[], 2), [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Group normalisation.
+
+use super::check;
+use super::layer_norm::normalize;
+use crate::error;
+use candle_core::{Result, Tensor};
+use std::fmt::Display;
+
+/// Normalises each group of channels of each example to mean 0 and variance 1, then scales each channel by
+/// `weight` and shifts it by `bias`. `eps` is added to the variance. From Wu and He, 2018.
+///
+/// # Shapes
+/// `x` is `(batch, channels, …)`, `weight` and `bias` are `(channels,)`; the shape of `x` stays.
+///
+/// # Errors
+/// If `groups` does not divide the channels, or the shapes, types or devices do not fit.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[1.0, 3.0, 5.0, 5.0]], &cpu())?; // (1, 4)
+/// let y = group_norm(&x, 2, &ones(4, &cpu())?, &zeros(4, &cpu())?, 1e-12)?; // (1, 4)
+/// assert_eq!(y.to_vec2::<f32>()?, [[-1.0, 1.0, 0.0, 0.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn group_norm(
+    x: &Tensor,
+    groups: usize,
+    weight: &Tensor,
+    bias: &Tensor,
+    eps: f64,
+) -> Result<Tensor> {
+    group_norm_as(&"group_norm", x, groups, weight, bias, eps)
+}
+
+/// [`group_norm`], whose errors begin with the name of the caller.
+pub(crate) fn group_norm_as(
+    caller: &dyn Display,
+    x: &Tensor,
+    groups: usize,
+    weight: &Tensor,
+    bias: &Tensor,
+    eps: f64,
+) -> Result<Tensor> {
+    let channels = weight.elem_count();
+    let fits = weight.dims() == [channels] && bias.dims() == [channels];
+    if !fits || x.dims().get(1) != Some(&channels) {
+        let expected = format!("Its second dimension, the channels, must be {channels}");
+        return Err(check::wrong_shape(caller, x, expected));
+    }
+    check::same_place(caller, x, weight)?;
+    check::same_place(caller, x, bias)?;
+    check::positive(caller, &[("groups", groups)])?;
+    if !channels.is_multiple_of(groups) {
+        return Err(error::argument(
+            caller,
+            format_args!("a number of groups that divides {channels} channels"),
+            groups,
+            "Choose a divisor of the number of channels",
+        ));
+    }
+    if x.elem_count() == 0 {
+        return Ok(x.clone());
+    }
+    if check::is_half(x) {
+        return check::in_single([x, weight, bias], |[x, weight, bias]| {
+            group_norm_as(caller, &x, groups, &weight, &bias, eps)
+        });
+    }
+    let rows = x.reshape((x.dim(0)? * groups, ()))?; // (batch · groups, elements of a group)
+    let elements = rows.dim(1)?;
+    let one = Tensor::ones(elements, x.dtype(), x.device())?;
+    let y = normalize(&[&rows, &one, &one.zeros_like()?], eps)?;
+    let mut shape = vec![1; x.rank()];
+    shape[1] = channels;
+    y.reshape(x.shape())?
+        .broadcast_mul(&weight.reshape(shape.as_slice())?)?
+        .broadcast_add(&bias.reshape(shape)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{ones, zeros};
+    use candle_core::Device;
+
+    #[test]
+    fn wrong_groups_are_refused() {
+        let (one, x) = (ones(5, &Device::Cpu).unwrap(), zeros((1, 5), &Device::Cpu));
+        let message = group_norm(&x.unwrap(), 2, &one, &one, 1e-5).unwrap_err();
+        assert_eq!(
+            message.to_string(),
+            "group_norm: expected a number of groups that divides 5 channels, found 2\n\
+             Choose a divisor of the number of channels"
+        );
+        let empty = zeros((0, 5, 2), &Device::Cpu).unwrap();
+        assert_eq!(
+            group_norm(&empty, 5, &one, &one, 1e-5).unwrap().dims(),
+            [0, 5, 2]
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! The Kullback–Leibler divergence.
+
+use super::elementwise::{ElementLoss, elementwise_loss};
+use crate::ops::engine::simd::Element;
+use candle_core::{Result, Tensor};
+
+elementwise_loss!(
+    /// The Kullback–Leibler divergence; [`kl_div`] with a choice of the reduction.
+    /// [`Reduction::BatchMean`](crate::nn::Reduction::BatchMean) is the divergence of the mathematical
+    /// definition, as a mean over the batch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (q, p) = (tensor(&[[0.5, 0.5]], &cpu())?, tensor(&[[1.0, 0.0]], &cpu())?);
+    /// let loss = KLDivLoss::new().reduction(Reduction::BatchMean).forward(&q.log()?, &p)?;
+    /// assert!((loss.to_scalar::<f32>()? - 2f32.ln()).abs() < 1e-6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    KLDivLoss {} => |_: &KLDivLoss| Ok::<_, candle_core::Error>(Divergence)
+);
+
+/// Returns the mean over all elements of `p · (ln p - ln q)`, where `log_q` are the logarithms of predicted
+/// probabilities, as from [`log_softmax`](crate::ops::log_softmax), and `p` are target probabilities.
+///
+/// # Shapes
+/// Any, the same for both; the loss is a scalar `()`.
+///
+/// # Errors
+/// If the shapes, types or devices differ, the types are integers, or the batch is empty.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (q, p) = (tensor(&[0.5, 0.5], &cpu())?, tensor(&[1.0, 0.0], &cpu())?);
+/// let loss = kl_div(&q.log()?, &p)?;
+/// assert!((loss.to_scalar::<f32>()? - 0.5 * 2f32.ln()).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn kl_div(log_q: &Tensor, p: &Tensor) -> Result<Tensor> {
+    KLDivLoss::new().forward(log_q, p)
+}
+
+#[derive(Clone, Copy)]
+struct Divergence;
+
+impl ElementLoss for Divergence {
+    const NAME: &'static str = "kl_div";
+
+    #[inline(always)]
+    fn value<T: Element>(self, log_q: T, p: T) -> T {
+        let information = if p == T::ZERO { p } else { p * p.ln() };
+        information - p * log_q
+    }
+
+    #[inline(always)]
+    fn derivatives<T: Element>(self, log_q: T, p: T) -> [T; 2] {
+        let of_p = if p == T::ZERO { p } else { p.ln() + T::ONE };
+        [-p, of_p - log_q]
+    }
+
+    fn with_candle(self, log_q: &Tensor, p: &Tensor) -> Result<Tensor> {
+        let positive = p.ne(0.0)?;
+        let safe = positive.where_cond(p, &p.ones_like()?)?;
+        let information = (p * safe.log()?)?;
+        information - (p * log_q)?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::loss::Reduction;
+    use crate::ops::loss::elementwise::loss;
+    use crate::ops::testing::compare;
+    use crate::tensor::{rand, randn};
+    use candle_core::Device;
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("kl_div", 20, |case| {
+            let shape = (case.between(1, 60), case.between(1, 60));
+            let inputs = vec![
+                case.input(randn(shape, &Device::Cpu)),
+                case.input(rand(shape, &Device::Cpu)),
+            ];
+            let kernel = |x: &[Tensor]| loss(Divergence, &x[0], &x[1], Reduction::None);
+            let candle = |x: &[Tensor]| Divergence.with_candle(&x[0], &x[1]);
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+}

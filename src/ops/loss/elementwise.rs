@@ -1,0 +1,218 @@
+//! Losses of single elements: a function of the prediction and the target, with both derivatives.
+
+use super::reduction::{Reduction, reduce};
+use super::targets::same_shape;
+use crate::ops::check;
+use crate::ops::engine::autograd::{Backward, has_kernel, record};
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use candle_core::{DType, Result, Tensor};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// The elements of one task.
+const CHUNK: usize = 1 << 14;
+
+/// The loss of one element.
+pub(super) trait ElementLoss: Copy + Send + Sync + 'static {
+    const NAME: &'static str;
+
+    fn value<T: Element>(self, y_hat: T, y: T) -> T;
+
+    /// Returns the derivatives in the prediction and in the target.
+    fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2];
+
+    /// Returns the losses with Candle's operations.
+    fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor>;
+}
+
+/// Returns the reduced loss.
+pub(super) fn loss<L: ElementLoss>(
+    rule: L,
+    y_hat: &Tensor,
+    y: &Tensor,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    same_shape(L::NAME, y_hat, y)?;
+    check::floating(&L::NAME, y_hat)?;
+    if check::is_half(y_hat) {
+        return check::in_single([y_hat, y], |[y_hat, y]| loss(rule, &y_hat, &y, reduction));
+    }
+    let losses = match has_kernel(&[y_hat, y]) {
+        true => dispatch_dtype!(y_hat, forward(rule, y_hat, y))?,
+        false if y_hat.elem_count() == 0 => y_hat.clone(),
+        false => rule.with_candle(y_hat, y)?,
+    };
+    reduce(L::NAME, &losses, reduction)
+}
+
+fn forward<T: Element>(rule: impl ElementLoss, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let (a, b) = (y_hat.contiguous()?, y.contiguous()?);
+    let losses = {
+        let (a, b) = (CpuView::of(&a)?, CpuView::of(&b)?);
+        let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
+        // SAFETY: the slices have the same length, and `values` initialises one element for each that
+        // it reads.
+        unsafe {
+            vec_by_chunks(a.len(), CHUNK, |first, out| {
+                let range = first..first + out.len();
+                values((&a[range.clone()], &b[range]), out, rule);
+            })
+        }
+    };
+    record(&[y_hat, y], losses, y_hat.shape(), || Back::<T, _> {
+        rule,
+        y_hat: a.detach(),
+        y: b.detach(),
+        element: PhantomData,
+    })
+}
+
+struct Back<T, L> {
+    rule: L,
+    y_hat: Tensor,
+    y: Tensor,
+    element: PhantomData<T>,
+}
+
+impl<T: Element, L: ElementLoss> Backward for Back<T, L> {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        wanted: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let (a, b) = (CpuView::of(&self.y_hat)?, CpuView::of(&self.y)?);
+        let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
+        let g = CpuView::of(gradient)?;
+        let g = g.as_slice::<T>()?;
+        let mut gradients = [None, None, None];
+        for input in (0..2).filter(|input| wanted[*input]) {
+            // SAFETY: the slices have the same length, and `slopes` initialises one element for each
+            // that it reads.
+            let of_input = unsafe {
+                vec_by_chunks(g.len(), CHUNK, |first, out| {
+                    let range = first..first + out.len();
+                    let pairs = (&a[range.clone()], &b[range.clone()]);
+                    slopes(pairs, &g[range], input, out, self.rule);
+                })
+            };
+            let of_input = Tensor::from_vec(of_input, gradient.shape(), gradient.device())?;
+            gradients[input] = Some(of_input);
+        }
+        Ok(gradients)
+    }
+}
+
+multiversion! {
+    fn values<T: Element, L: ElementLoss>(pairs: (&[T], &[T]), out: &mut [MaybeUninit<T>], rule: L) {
+        for ((out, a), b) in out.iter_mut().zip(pairs.0).zip(pairs.1) {
+            out.write(rule.value(*a, *b));
+        }
+    }
+}
+
+multiversion! {
+    fn slopes<T: Element, L: ElementLoss>(pairs: (&[T], &[T]), gradient: &[T], input: usize, out: &mut [MaybeUninit<T>], rule: L) {
+        for (((out, a), b), g) in out.iter_mut().zip(pairs.0).zip(pairs.1).zip(gradient) {
+            out.write(rule.derivatives(*a, *b)[input] * *g);
+        }
+    }
+}
+
+/// Returns a tensor in the type of another.
+pub(super) fn as_type_of(x: &Tensor, like: &Tensor) -> Result<Tensor> {
+    let dtype: DType = like.dtype();
+    x.to_dtype(dtype)
+}
+
+/// Defines the struct of an elementwise loss, with its reduction.
+macro_rules! elementwise_loss {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: f64 = $default:literal),* } => $rule:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            reduction: $crate::ops::loss::Reduction,
+            $($field: f64,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    reduction: Default::default(),
+                    $($field: $default,)*
+                }
+            }
+        }
+
+        impl $name {
+            /// Creates the loss with the usual settings: the mean over all elements.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// let x = ones((2, 3), &cpu())?;
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new().forward(&x, &x)?.rank(), 0);")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Sets how the losses of the elements become the loss of the batch.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// let x = ones((2, 3), &cpu())?;
+            #[doc = concat!("let loss = ", stringify!($name), "::new().reduction(Reduction::None);")]
+            /// assert_eq!(loss.forward(&x, &x)?.dims(), [2, 3]);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn reduction(mut self, reduction: $crate::ops::loss::Reduction) -> Self {
+                self.reduction = reduction;
+                self
+            }
+
+            $(
+                $(#[$field_doc])*
+                ///
+                /// ```
+                /// use taper::prelude::*;
+                ///
+                /// let x = ones((2, 3), &cpu())?;
+                #[doc = concat!("let loss = ", stringify!($name), "::new().", stringify!($field), "(0.5);")]
+                /// assert_eq!(loss.forward(&x, &x)?.to_scalar::<f32>()?, 0.0);
+                /// # Ok::<(), Error>(())
+                /// ```
+                pub fn $field(mut self, $field: f64) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+
+            /// Returns the loss of predictions.
+            ///
+            /// # Errors
+            /// If the shapes, types or devices differ, the types are integers, or a setting is out of its
+            /// range; for a mean, if the batch is empty.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// let (y_hat, y) = (zeros(2, &cpu())?, ones(2, &cpu())?);
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new().forward(&y_hat, &y)?.rank(), 0);")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn forward(
+                &self,
+                y_hat: &candle_core::Tensor,
+                y: &candle_core::Tensor,
+            ) -> candle_core::Result<candle_core::Tensor> {
+                let rule = ($rule)(self)?;
+                $crate::ops::loss::elementwise::loss(rule, y_hat, y, self.reduction)
+            }
+        }
+    };
+}
+pub(super) use elementwise_loss;

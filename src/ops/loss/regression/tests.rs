@@ -1,0 +1,100 @@
+use super::*;
+use crate::ops::loss::Reduction;
+use crate::ops::loss::elementwise::loss;
+use crate::ops::testing::compare;
+use crate::tensor::{full, ones, randn, tensor, zeros};
+use candle_core::{DType, Device, Var};
+
+const CPU: Device = Device::Cpu;
+
+fn scalar(loss: Result<Tensor>) -> f64 {
+    let loss = loss.unwrap().to_dtype(DType::F64).unwrap();
+    loss.to_scalar().unwrap()
+}
+
+#[test]
+fn settings_out_of_range_are_errors() {
+    let x = zeros(2, &CPU).unwrap();
+    for wrong in [0.0, -1.0, f64::NAN] {
+        assert!(huber_loss(&x, &x, wrong).is_err());
+    }
+    assert!(smooth_l1_loss(&x, &x, -1.0).is_err());
+    let message = mse_loss(&zeros((0, 2), &CPU).unwrap(), &zeros((0, 2), &CPU).unwrap());
+    assert_eq!(
+        message.unwrap_err().to_string(),
+        "mse_loss: expected at least one example, found an empty batch\n\
+         Skip empty batches, or use Reduction::Sum"
+    );
+    let none = zeros((0, 2), &CPU).unwrap();
+    assert_eq!(
+        scalar(
+            MSELoss::new()
+                .reduction(Reduction::Sum)
+                .forward(&none, &none)
+        ),
+        0.0
+    );
+}
+
+#[test]
+fn integers_are_refused_and_half_precision_is_computed_in_f32() {
+    let integers = tensor(&[1u8, 3], &CPU).unwrap();
+    for loss in [mse_loss, l1_loss] {
+        let message = loss(&integers, &integers).unwrap_err().to_string();
+        assert!(
+            message.contains("expected floating-point numbers, found u8"),
+            "{message}"
+        );
+    }
+    let half = |x: f64| full(4096, x, &CPU).unwrap().to_dtype(DType::BF16).unwrap();
+    assert_eq!(scalar(mse_loss(&half(1.0), &half(0.0))), 1.0);
+}
+
+#[test]
+fn a_mean_over_many_elements_keeps_its_digits() {
+    let (x, y) = (
+        ones(20_000_000, &CPU).unwrap(),
+        zeros(20_000_000, &CPU).unwrap(),
+    );
+    assert_eq!(scalar(mse_loss(&x, &y)), 1.0);
+}
+
+#[test]
+fn infinite_differences_have_finite_slopes() {
+    let x = Var::new(&[f32::INFINITY, f32::NEG_INFINITY, 0.0], &CPU).unwrap();
+    let y = zeros(3, &CPU).unwrap();
+    let slopes = |loss: Tensor| {
+        let gradients = loss.sum_all().unwrap().backward().unwrap();
+        gradients.get(&x).unwrap().to_vec1::<f32>().unwrap()
+    };
+    for losses in [
+        HuberLoss::new().reduction(Reduction::None).forward(&x, &y),
+        Huber(1.0).with_candle(&x, &y),
+    ] {
+        assert_eq!(slopes(losses.unwrap()), [1.0, -1.0, 0.0]);
+    }
+}
+
+#[test]
+fn the_kernels_agree_with_candle() {
+    fn check(rule: impl ElementLoss) {
+        compare(rule_name(rule), 20, |case| {
+            let shape = (case.between(1, 60), case.between(1, 60));
+            let inputs = vec![
+                case.input(randn(shape, &CPU)),
+                case.input(randn(shape, &CPU)),
+            ];
+            let kernel = move |x: &[Tensor]| loss(rule, &x[0], &x[1], Reduction::None);
+            let candle = move |x: &[Tensor]| rule.with_candle(&x[0], &x[1]);
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+    fn rule_name<L: ElementLoss>(_: L) -> &'static str {
+        L::NAME
+    }
+    check(Square);
+    check(Absolute);
+    check(Huber(0.7));
+    check(SmoothL1(1.3));
+    check(SmoothL1(0.0));
+}

@@ -1,0 +1,256 @@
+//! The loss of each row of log-probabilities, from its class.
+
+use crate::ops::engine::autograd::{Backward, has_kernel, record};
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{sum_pairs, sum_terms};
+use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::lookup::or_nan;
+use candle_core::{D, DType, Result, Tensor};
+use std::mem::MaybeUninit;
+
+/// The class of a row that is left out.
+const IGNORED: u32 = u32::MAX;
+/// The elements of one task, rounded to whole rows.
+const CHUNK: usize = 1 << 14;
+
+/// Log-probabilities `(rows, classes)` with the classes `(rows,)`.
+pub(super) struct Rows<'a> {
+    pub(super) log_p: &'a Tensor,
+    pub(super) y: &'a Tensor,
+    /// A weight for each class.
+    pub(super) weight: Option<Tensor>,
+    /// The class whose rows are left out.
+    pub(super) ignored: Option<i64>,
+    /// The share of the target that is spread over all classes.
+    pub(super) smoothing: f64,
+}
+
+/// Returns the loss of each row, `(rows,)`, and the weights by which a mean divides if they are not all 1.
+pub(super) fn losses_of_rows(rows: Rows) -> Result<(Tensor, Option<Tensor>)> {
+    if rows.y.elem_count() == 0 {
+        let none = Tensor::zeros(0, rows.log_p.dtype(), rows.log_p.device())?;
+        return Ok((none, None));
+    }
+    match has_kernel(&[rows.log_p]) {
+        true => dispatch_dtype!(rows.log_p, forward(&rows)),
+        false => losses_with_candle(&rows),
+    }
+}
+
+fn losses_with_candle(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
+    let (log_p, classes) = (rows.log_p.contiguous()?, rows.log_p.dim(1)?);
+    let mut y = rows.y.to_dtype(DType::I64)?;
+    let kept = rows.ignored.map(|ignored| y.ne(ignored)).transpose()?;
+    if let Some(kept) = &kept {
+        y = kept.where_cond(&y, &y.zeros_like()?)?;
+    }
+    let target = |y: &Tensor| log_p.gather(&y.unsqueeze(1)?.contiguous()?, 1)?.squeeze(1);
+    let target = match y.device().is_cpu() {
+        true => target(&y)?,
+        false => or_nan(&y, classes, target)?,
+    };
+    let mut loss = (target * (rows.smoothing - 1.0))?;
+    let mut weights = None;
+    if let Some(weight) = &rows.weight {
+        let of_rows = match y.device().is_cpu() {
+            true => weight.index_select(&y, 0)?,
+            false => or_nan(&y, classes, |y| weight.index_select(y, 0))?,
+        };
+        loss = (loss * &of_rows)?;
+        weights = Some(of_rows);
+    }
+    if rows.smoothing > 0.0 {
+        let spread = match &rows.weight {
+            Some(weight) => log_p.broadcast_mul(weight)?,
+            None => log_p.clone(),
+        };
+        let spread = (spread.sum(D::Minus1)? * (rows.smoothing / classes as f64))?;
+        loss = (loss - spread)?;
+    }
+    if let Some(kept) = &kept {
+        loss = kept.where_cond(&loss, &loss.zeros_like()?)?;
+        let all = match weights {
+            Some(weights) => weights,
+            None => loss.ones_like()?,
+        };
+        weights = Some(kept.where_cond(&all, &all.zeros_like()?)?);
+    }
+    Ok((loss, weights.map(|weights| weights.detach())))
+}
+
+fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
+    let count = rows.log_p.dim(1)?;
+    let classes: Vec<i64> = rows.y.to_dtype(DType::I64)?.to_vec1()?;
+    let class = |class: i64| match Some(class) == rows.ignored {
+        true => IGNORED,
+        false => class as u32,
+    };
+    let weights = match &rows.weight {
+        Some(weight) => weight.to_vec1::<T>()?,
+        None => Vec::new(),
+    };
+    let rule = Rule {
+        classes: classes.into_iter().map(class).collect(),
+        // Each class gets this part of its weight in every row, and the row's own class the rest.
+        spread: T::of(rows.smoothing / count as f64),
+        own: T::of(1.0 - rows.smoothing),
+        weights,
+        count,
+    };
+    let input = rows.log_p.contiguous()?;
+    let view = CpuView::of(&input)?;
+    let log_p = view.as_slice::<T>()?;
+    let tasks = rule.classes.len().div_ceil(rule.rows());
+    let losses = map_tasks(tasks, |task| {
+        let rows = task * rule.rows()..((task + 1) * rule.rows()).min(rule.classes.len());
+        let loss = |row: usize| rule.loss(row, &log_p[row * count..][..count]);
+        rows.map(loss).collect::<Vec<T>>()
+    });
+    drop(view);
+    let of_rows = (rows.weight.is_some() || rows.ignored.is_some()).then(|| {
+        let weights = rule.classes.iter().map(|class| rule.weight_of(*class));
+        Tensor::from_vec(
+            weights.collect::<Vec<T>>(),
+            rule.classes.len(),
+            rows.y.device(),
+        )
+    });
+    let losses = losses.concat();
+    let shape = losses.len();
+    Ok((
+        record(&[rows.log_p], losses, shape, || rule)?,
+        of_rows.transpose()?,
+    ))
+}
+
+/// The classes and what the settings make of them; also the backward pass.
+struct Rule<T> {
+    classes: Vec<u32>,
+    spread: T,
+    own: T,
+    /// A weight for each class; empty if all are 1.
+    weights: Vec<T>,
+    /// The number of classes.
+    count: usize,
+}
+
+impl<T: Element> Rule<T> {
+    /// Returns the rows of one task.
+    fn rows(&self) -> usize {
+        (CHUNK / self.count).max(1)
+    }
+
+    fn weight_of(&self, class: u32) -> T {
+        match class {
+            IGNORED => T::ZERO,
+            class => self.weights.get(class as usize).copied().unwrap_or(T::ONE),
+        }
+    }
+
+    fn loss(&self, row: usize, log_p: &[T]) -> T {
+        let class = self.classes[row];
+        if class == IGNORED {
+            return T::ZERO;
+        }
+        let own = -log_p[class as usize] * self.own * self.weight_of(class);
+        match self.spread == T::ZERO {
+            true => own,
+            false => own - weighted_sum(log_p, &self.weights) * self.spread,
+        }
+    }
+}
+
+multiversion! {
+    /// Returns the sum of the values, with their weights if there are any.
+    fn weighted_sum<T: Element>(values: &[T], weights: &[T]) -> T {
+        let [sum] = match weights {
+            [] => sum_terms(values, |value| [value]),
+            _ => sum_pairs(values, weights, |value, weight| [value * weight]),
+        };
+        sum
+    }
+}
+
+impl<T: Element> Backward for Rule<T> {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        _: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let view = CpuView::of(gradient)?;
+        let g = view.as_slice::<T>()?;
+        let shape = (self.classes.len(), self.count);
+        // SAFETY: `fill_row` initialises its row, and chunks are whole rows.
+        let of_log_p = unsafe {
+            vec_by_chunks(shape.0 * shape.1, self.rows() * self.count, |first, out| {
+                let rows = out.chunks_exact_mut(self.count);
+                for (row, out) in (first / self.count..).zip(rows) {
+                    let class = self.classes[row];
+                    let factor = match class {
+                        IGNORED => T::ZERO,
+                        _ => -g[row],
+                    };
+                    let out = fill_row(factor * self.spread, &self.weights, out);
+                    if class != IGNORED {
+                        out[class as usize] += factor * self.own * self.weight_of(class);
+                    }
+                }
+            })
+        };
+        let of_log_p = Tensor::from_vec(of_log_p, shape, gradient.device())?;
+        Ok([Some(of_log_p), None, None])
+    }
+}
+
+/// Fills a row with a value, times the weights if there are any.
+fn fill_row<'a, T: Element>(value: T, weights: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
+    for (i, out) in out.iter_mut().enumerate() {
+        out.write(value * weights.get(i).copied().unwrap_or(T::ONE));
+    }
+    // SAFETY: the loop has initialised every element.
+    unsafe { out.assume_init_mut() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{rand, randn};
+    use candle_core::Device;
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        type Losses = fn(Rows) -> Result<(Tensor, Option<Tensor>)>;
+        compare("losses_of_rows", 40, |case| {
+            let (count, classes) = (case.between(1, 70), case.between(1, 40));
+            let y: Vec<i64> = (0..count)
+                .map(|_| case.between(0, classes - 1) as i64)
+                .collect();
+            let y = Tensor::from_vec(y, count, &Device::Cpu).unwrap();
+            let inputs = vec![case.input(randn((count, classes), &Device::Cpu))];
+            let weight = case
+                .one_of(&[true, false])
+                .then(|| case.input(rand(classes, &Device::Cpu)));
+            let ignored = case.one_of(&[None, Some(0)]);
+            let smoothing = case.one_of(&[0.0, 0.3]);
+            let run = move |losses: Losses| {
+                let (y, weight) = (y.clone(), weight.clone());
+                move |x: &[Tensor]| {
+                    let rows = Rows {
+                        log_p: &x[0],
+                        y: &y,
+                        weight: weight.clone(),
+                        ignored,
+                        smoothing,
+                    };
+                    Ok(losses(rows)?.0)
+                }
+            };
+            let kernel = run(losses_of_rows);
+            let candle = run(|rows| losses_with_candle(&rows));
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+}

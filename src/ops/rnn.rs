@@ -1,0 +1,115 @@
+//! Recurrence: a cell that goes through a sequence and takes its own output along as its state.
+//!
+//! The products of the whole input with the weights are computed before, in one product; so a step has one
+//! product, that of the state with the weights of all gates. [`cpu`] runs all steps in one kernel,
+//! forward and backward; [`candle`] is the same made of Candle's operations.
+
+mod candle;
+mod cells;
+mod cpu;
+mod recurrence;
+
+pub(crate) use recurrence::{Cell, Recurrence};
+
+use super::check;
+use super::engine::autograd::has_kernel;
+use super::engine::dispatch_dtype;
+use crate::error::explain;
+use candle_core::{Result, Tensor};
+use cpu::forward as kernel;
+use std::fmt::Display;
+
+/// Returns the outputs of all steps `(steps, batch, hidden)` and the state after the last
+/// `(states, batch, hidden)`, from
+///
+/// - `gates` `(steps, batch, gates · hidden)`: the products of the input with its weights;
+/// - `weight` `(gates · hidden, hidden)` and `bias` `(gates · hidden,)` for the state;
+/// - `state` `(states, batch, hidden)`: the state before the first step.
+///
+/// # Errors
+/// If there are no steps, or the state has another shape, type or device.
+pub(crate) fn rnn(
+    caller: &dyn Display,
+    recurrence: &Recurrence,
+    gates: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    state: &Tensor,
+) -> Result<(Tensor, Tensor)> {
+    let (steps, batch, _) = gates.dims3()?;
+    let shape = [recurrence.cell.states(), batch, weight.dim(1)?];
+    if steps == 0 {
+        return Err(explain(
+            format!("{caller} cannot take sequences without steps"),
+            "Leave empty sequences out",
+        ));
+    }
+    if state.dims() != shape {
+        let (found, expected) = (&state.dims()[1..], &shape[1..]);
+        return Err(explain(
+            format!("{caller}: the state has the shape {found:?} in each layer, not {expected:?}"),
+            "Give it the shape (num_layers · directions, batch, hidden_size)",
+        ));
+    }
+    check::same_place(caller, state, weight)?;
+    if gates.elem_count() == 0 {
+        let outputs = Tensor::zeros((steps, batch, shape[2]), gates.dtype(), gates.device())?;
+        return Ok((outputs, state.clone()));
+    }
+    // A kernel has three inputs at most, so the bias is a column of the weight.
+    let weight = match bias {
+        Some(bias) => Tensor::cat(&[weight, &bias.unsqueeze(1)?], 1)?,
+        None => weight.clone(),
+    };
+    let inputs = [gates, &weight, state];
+    let all = match has_kernel(&inputs) {
+        true => dispatch_dtype!(gates, kernel(inputs, recurrence)),
+        false => candle::run(inputs, recurrence),
+    }?; // (steps + states, batch, hidden)
+    Ok((
+        all.narrow(0, 0, steps)?,
+        all.narrow(0, steps, recurrence.cell.states())?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{randint, randn};
+    use candle_core::Device;
+
+    const CPU: Device = Device::Cpu;
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        for cell in [Cell::Tanh, Cell::Relu, Cell::Lstm, Cell::Gru] {
+            compare(&format!("{cell:?}"), 30, |case| {
+                let hidden = case.one_of(&[1, 3, 16, 37]);
+                let (steps, batch) = (case.between(1, 6), case.between(1, 9));
+                let bias = case.between(0, 1);
+                let (rows, states) = (cell.gates() * hidden, cell.states());
+                let valid = match case.one_of(&[true, false]) {
+                    true => Some(randint(0, 2, (steps, batch), &CPU).unwrap()),
+                    false => None,
+                };
+                let recurrence = Recurrence {
+                    cell,
+                    reverse: case.one_of(&[true, false]),
+                    valid,
+                };
+                let inputs = vec![
+                    case.input(randn((steps, batch, rows), &CPU)),
+                    case.input(randn((rows, hidden + bias), &CPU).and_then(|w| w * 0.3)),
+                    case.input(randn((states, batch, hidden), &CPU)),
+                ];
+                let other = recurrence.clone();
+                let with_kernel = move |x: &[Tensor]| {
+                    dispatch_dtype!(x[0], kernel([&x[0], &x[1], &x[2]], &recurrence))
+                };
+                let candle = move |x: &[Tensor]| candle::run([&x[0], &x[1], &x[2]], &other);
+                Some((inputs, Box::new(with_kernel), Box::new(candle)))
+            });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Larger (or smaller) images: each output is the nearest pixel, or the mean of its four neighbours.
+
+use super::check;
+use candle_core::{Device, Result, Tensor};
+use std::fmt::Display;
+
+/// How [`upsample`] computes a pixel between others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Interpolation {
+    Nearest,
+    /// With the corners of both images on each other if `align_corners` is set, or else their edges.
+    Bilinear {
+        align_corners: bool,
+    },
+}
+
+/// Returns images of another size: `(batch, channels, height, width)` to
+/// `(batch, channels, size[0], size[1])`. `scale`, if given, replaces the quotient of the sizes, as in
+/// PyTorch.
+///
+/// # Errors
+/// If the input is not a batch of images, or has no pixels.
+pub(crate) fn upsample(
+    caller: &dyn Display,
+    x: &Tensor,
+    size: [usize; 2],
+    scale: Option<f64>,
+    interpolation: Interpolation,
+) -> Result<Tensor> {
+    let (_, _, height, width) = check::images(caller, x)?;
+    if height == 0 || width == 0 {
+        let expected = "Its height and width must be at least 1";
+        return Err(check::wrong_shape(caller, x, expected));
+    }
+    check::positive(
+        caller,
+        &[
+            ("the output's height", size[0]),
+            ("the output's width", size[1]),
+        ],
+    )?;
+    check::floating(caller, x)?;
+    let [rows, columns] = size;
+    check::output(caller, &[x.dims()[0], x.dims()[1], rows, columns], x)?;
+    let x = resized(x, 2, rows, scale, interpolation)?;
+    resized(&x, 3, columns, scale, interpolation)
+}
+
+/// Changes the size of one dimension.
+fn resized(
+    x: &Tensor,
+    dim: usize,
+    size: usize,
+    scale: Option<f64>,
+    interpolation: Interpolation,
+) -> Result<Tensor> {
+    let from = x.dim(dim)?;
+    let step = scale.map_or(from as f64 / size as f64, |scale| 1.0 / scale);
+    let pixels = |index: Vec<u32>| {
+        let index = Tensor::from_vec(index, size, x.device())?;
+        x.contiguous()?.index_select(&index, dim)
+    };
+    let Interpolation::Bilinear { align_corners } = interpolation else {
+        let nearest = |i: usize| ((i as f64 * step) as usize).min(from - 1) as u32;
+        return pixels((0..size).map(nearest).collect());
+    };
+    let places = (0..size).map(|i| match align_corners {
+        true if size > 1 => i as f64 * (from - 1) as f64 / (size - 1) as f64,
+        true => 0.0,
+        false => ((i as f64 + 0.5) * step - 0.5).max(0.0),
+    });
+    let places: Vec<f64> = places.map(|place| place.min((from - 1) as f64)).collect();
+    let first = pixels(places.iter().map(|place| *place as u32).collect())?;
+    let next = |place: &f64| (*place as usize + 1).min(from - 1) as u32;
+    let second = pixels(places.iter().map(next).collect())?;
+    let mut shape = vec![1; x.rank()];
+    shape[dim] = size;
+    let share: Vec<f64> = places.iter().map(|place| place.fract()).collect();
+    let share = Tensor::from_vec(share, shape, &Device::Cpu)?.to_dtype(x.dtype())?;
+    let share = share.to_device(x.device())?;
+    first.broadcast_mul(&share.affine(-1.0, 1.0)?)? + second.broadcast_mul(&share)?
+}

@@ -1,0 +1,128 @@
+//! Adagrad.
+
+use super::optimizer;
+use super::rule::{Rule, Update};
+use crate::ops;
+use candle_core::{Result, Tensor};
+
+#[derive(Clone)]
+pub(super) struct AdagradRule {
+    lr_decay: f64,
+    initial_accumulator_value: f64,
+    eps: f64,
+}
+
+optimizer!(
+    /// Adagrad: divides each gradient by the root of the sum of its squares so far, so that rare
+    /// features keep a large learning rate. From Duchi, Hazan and Singer, 2011, and d2l's chapter
+    /// *Adagrad*; the rules are those of PyTorch's `Adagrad`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(2, 1)?;
+    /// let mut optimizer = Adagrad::new(net.parameters(), 0.01);
+    /// let loss = || net.forward(&ones((1, 2), &cpu())?)?.sum_all();
+    /// let before = loss()?;
+    /// optimizer.step(&before.backward()?)?;
+    /// assert!(loss()?.to_scalar::<f32>()? < before.to_scalar::<f32>()?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    Adagrad, AdagradRule { lr_decay: 0.0, initial_accumulator_value: 0.0, eps: 1e-10 }, AdagradRule, 0.0,
+    "no decay of the rate, no weight decay, eps 1e-10"
+);
+
+impl Adagrad {
+    /// Sets the decay of the learning rate, which step `t` divides by `1 + (t - 1) * lr_decay`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adagrad::new(vec![], 0.01).lr_decay(0.1);
+    /// assert!(optimizer.show_text().contains("lr_decay=0.1"));
+    /// ```
+    pub fn lr_decay(mut self, lr_decay: f64) -> Self {
+        self.groups.first().rule.lr_decay = lr_decay;
+        self
+    }
+
+    /// Sets the value with which the sums of the squared gradients begin.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adagrad::new(vec![], 0.01).initial_accumulator_value(0.1);
+    /// assert!(optimizer.show_text().contains("initial_accumulator_value=0.1"));
+    /// ```
+    pub fn initial_accumulator_value(mut self, value: f64) -> Self {
+        self.groups.first().rule.initial_accumulator_value = value;
+        self
+    }
+
+    /// Sets the value that is added to the denominator, so that it is never 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adagrad::new(vec![], 0.01).eps(1e-6);
+    /// assert!(optimizer.show_text().contains("eps=0.000001"));
+    /// ```
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.groups.first().rule.eps = eps;
+        self
+    }
+}
+
+impl AdagradRule {
+    /// Returns the learning rate of this step.
+    fn lr(&self, update: Update<'_>) -> f64 {
+        update.lr / (1.0 + (update.step - 1.0) * self.lr_decay)
+    }
+}
+
+impl Rule for AdagradRule {
+    const STATE: &'static [&'static str] = &["sum"];
+
+    fn initial(&self) -> f64 {
+        self.initial_accumulator_value
+    }
+
+    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
+        let any = f64::INFINITY;
+        vec![
+            ("lr_decay", self.lr_decay, any),
+            (
+                "initial_accumulator_value",
+                self.initial_accumulator_value,
+                any,
+            ),
+            ("eps", self.eps, any),
+        ]
+    }
+
+    fn print(&self, lr: f64, decay: &str) -> String {
+        let Self {
+            lr_decay,
+            initial_accumulator_value: initial,
+            eps,
+        } = self;
+        format!(
+            "lr={lr}, lr_decay={lr_decay}, weight_decay={decay}, initial_accumulator_value={initial}, eps={eps}"
+        )
+    }
+
+    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+        ops::StepRule::Adagrad(ops::AdagradStep {
+            lr: self.lr(update),
+            eps: self.eps,
+            weight_decay: update.weight_decay,
+        })
+    }
+
+    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
+        let gradient = update.decayed()?;
+        let sum = (&update.state[0] + gradient.sqr()?)?;
+        let direction = (gradient / (sum.sqrt()? + self.eps)?)?;
+        Ok(((update.value - (direction * self.lr(update))?)?, vec![sum]))
+    }
+}

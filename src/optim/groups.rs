@@ -1,0 +1,239 @@
+//! The core of every optimiser: groups of parameters, and a step that happens as a whole or not at all.
+
+use super::kept::Kept;
+use super::rule::{Rule, Update};
+use crate::error;
+use crate::nn::Parameter;
+use crate::ops;
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor, Var};
+
+/// Settings that hold for some of the parameters.
+#[derive(Clone)]
+pub(super) struct Group<R> {
+    pub(super) lr: f64,
+    pub(super) weight_decay: f64,
+    pub(super) decay_matrices_only: bool,
+    pub(super) rule: R,
+}
+
+impl<R: Rule> Group<R> {
+    fn check(&self, kind: &str) -> Result<()> {
+        let any = f64::INFINITY;
+        let common = [
+            ("lr", self.lr, any),
+            ("weight_decay", self.weight_decay, any),
+        ];
+        let mut limits = common.into_iter().chain(self.rule.limits());
+        match limits.find(|(_, value, limit)| !(0.0..*limit).contains(value)) {
+            None => Ok(()),
+            Some((name, value, limit)) => Err(error::argument(
+                kind,
+                match limit.is_finite() {
+                    true => format!("{name} of at least 0 and below {limit}"),
+                    false => format!("{name} of at least 0"),
+                },
+                value,
+                "Set it where the optimiser is created; a schedule sets lr before each step",
+            )),
+        }
+    }
+
+    fn update<'a>(&self, plan: &'a Plan) -> Update<'a> {
+        let decays = !self.decay_matrices_only || plan.value.rank() >= 2;
+        Update {
+            value: &plan.value,
+            gradient: &plan.gradient,
+            state: &plan.state,
+            lr: self.lr,
+            weight_decay: if decays { self.weight_decay } else { 0.0 },
+            step: plan.step,
+        }
+    }
+
+    fn print(&self) -> String {
+        let decay = self.weight_decay.to_string();
+        let of = if self.decay_matrices_only {
+            " of matrices"
+        } else {
+            ""
+        };
+        self.rule.print(self.lr, &(decay + of))
+    }
+}
+
+/// A parameter, its group, and the state that the optimiser keeps for it.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub(super) parameter: Parameter,
+    pub(super) group: usize,
+    pub(super) kept: Option<Kept>,
+}
+
+/// The parameters of an optimiser in groups, of which there is at least one.
+#[derive(Clone)]
+pub(super) struct Groups<R> {
+    /// The optimiser's name: the state of one kind does not fit another.
+    pub(super) kind: &'static str,
+    pub(super) groups: Vec<Group<R>>,
+    pub(super) members: Vec<Member>,
+}
+
+impl<R: Rule> Groups<R> {
+    pub(super) fn new(
+        kind: &'static str,
+        parameters: Vec<Parameter>,
+        lr: f64,
+        weight_decay: f64,
+        rule: R,
+    ) -> Self {
+        let member = |parameter| Member {
+            parameter,
+            group: 0,
+            kept: None,
+        };
+        let all = Self {
+            kind,
+            groups: vec![Group {
+                lr,
+                weight_decay,
+                decay_matrices_only: false,
+                rule,
+            }],
+            members: parameters.into_iter().map(member).collect(),
+        };
+        let mut distinct = Self {
+            kind,
+            groups: vec![],
+            members: vec![],
+        };
+        distinct.add(all);
+        distinct
+    }
+
+    /// Adds the groups of another optimiser. A parameter that both have moves to the other's group.
+    pub(super) fn add(&mut self, other: Self) {
+        let before = self.groups.len();
+        self.groups.extend(other.groups);
+        for mut member in other.members {
+            member.group += before;
+            let mut own = self.members.iter_mut();
+            match own.find(|own| own.parameter.is_same(&member.parameter)) {
+                Some(own) => own.group = member.group,
+                None => self.members.push(member),
+            }
+        }
+    }
+
+    /// Returns the group whose settings the methods of an optimiser change.
+    pub(super) fn first(&mut self) -> &mut Group<R> {
+        &mut self.groups[0]
+    }
+
+    pub(super) fn lrs(&self) -> Vec<f64> {
+        self.groups.iter().map(|group| group.lr).collect()
+    }
+
+    /// Sets the learning rates of the groups, in order.
+    pub(super) fn set_lrs(&mut self, lrs: impl IntoIterator<Item = f64>) {
+        for (group, lr) in self.groups.iter_mut().zip(lrs) {
+            group.lr = lr;
+        }
+    }
+
+    /// Updates each parameter that has a gradient. All that can fail comes first, so an error changes
+    /// nothing; without a kernel this needs memory for the new values of all parameters at once.
+    pub(super) fn step(&mut self, gradients: &GradStore) -> Result<()> {
+        self.groups.iter().try_for_each(|g| g.check(self.kind))?;
+        let mut plans = Vec::with_capacity(self.members.len());
+        for (i, member) in self.members.iter().enumerate() {
+            plans.extend(self.plan(member, gradients)?.map(|plan| (i, plan)));
+        }
+        if plans.is_empty() && !self.members.is_empty() {
+            return Err(error::state(
+                "the optimiser's parameters have no gradients",
+                "the loss does not depend on them",
+                "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
+            ));
+        }
+        for (i, plan) in plans {
+            let member = &mut self.members[i];
+            member.kept = plan.apply(&self.groups[member.group])?;
+        }
+        Ok(())
+    }
+
+    /// Prepares the update of a parameter; `None` if it has no gradient. Nothing changes yet.
+    fn plan(&self, member: &Member, gradients: &GradStore) -> Result<Option<Plan>> {
+        let Member {
+            parameter, kept, ..
+        } = member;
+        let Ok(var) = parameter.var() else {
+            return Ok(None);
+        };
+        let Some(gradient) = gradients.get(&var) else {
+            return Ok(None);
+        };
+        if !var.dtype().is_float() {
+            return Err(error::dtype(
+                self.kind,
+                "parameters of floating-point numbers",
+                var.dtype(),
+                "Convert the values before they become a parameter: x.to_dtype(DType::F32)?",
+            ));
+        }
+        if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(gradient)) {
+            return Err(error::state(
+                self.kind,
+                format_args!("a gradient is {refusal}"),
+                "Pass what loss.backward()? returns; a changed gradient must keep shape and type",
+            ));
+        }
+        let group = &self.groups[member.group];
+        let mut plan = Plan {
+            value: var.as_tensor().detach(),
+            gradient: gradient.clone(),
+            state: Kept::tensors(kept.as_ref(), &group.rule, &var)?,
+            step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
+            new: None,
+            var,
+        };
+        if !ops::has_step_kernel(&plan.value, &plan.gradient, &plan.state) {
+            plan.new = Some(group.rule.compute(group.update(&plan))?);
+        }
+        Ok(Some(plan))
+    }
+
+    pub(super) fn print(&self) -> String {
+        let groups: Vec<String> = self.groups.iter().map(Group::print).collect();
+        format!("{}({})", self.kind, groups.join("; "))
+    }
+}
+
+/// An update of a parameter that is ready to happen.
+struct Plan {
+    var: Var,
+    value: Tensor,
+    gradient: Tensor,
+    state: Vec<Tensor>,
+    step: f64,
+    /// The new value and the new state; `None` if a kernel will compute them in place.
+    new: Option<(Tensor, Vec<Tensor>)>,
+}
+
+impl Plan {
+    /// Updates the parameter and returns its new state.
+    fn apply<R: Rule>(mut self, group: &Group<R>) -> Result<Option<Kept>> {
+        match self.new.take() {
+            None => {
+                let rule = group.rule.kernel(group.update(&self));
+                ops::step_in_place(&self.value, &self.gradient, &self.state, rule)?;
+            }
+            Some((value, state)) => {
+                self.var.set(&value)?;
+                self.state = state;
+            }
+        }
+        Ok(Kept::new(self.step, &group.rule, self.state))
+    }
+}

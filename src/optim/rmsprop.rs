@@ -1,0 +1,157 @@
+//! RMSprop.
+
+use super::optimizer;
+use super::rule::{Rule, Update};
+use crate::ops;
+use candle_core::{Result, Tensor};
+
+#[derive(Clone)]
+pub(super) struct RMSpropRule {
+    alpha: f64,
+    eps: f64,
+    momentum: f64,
+    centered: bool,
+}
+
+optimizer!(
+    /// RMSprop: divides each gradient by the root of the running mean of its square. From Hinton, 2012,
+    /// and d2l's chapter *RMSProp*; the rules are those of PyTorch's `RMSprop`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(2, 1)?;
+    /// let mut optimizer = RMSprop::new(net.parameters(), 0.01);
+    /// let loss = || net.forward(&ones((1, 2), &cpu())?)?.sum_all();
+    /// let before = loss()?;
+    /// optimizer.step(&before.backward()?)?;
+    /// assert!(loss()?.to_scalar::<f32>()? < before.to_scalar::<f32>()?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    RMSprop, RMSpropRule { alpha: 0.99, eps: 1e-8, momentum: 0.0, centered: false }, RMSpropRule, 0.0,
+    "alpha 0.99, eps 1e-8, no momentum, no weight decay"
+);
+
+impl RMSprop {
+    /// Sets the decay rate of the running mean of the squared gradient.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).alpha(0.9);
+    /// assert!(optimizer.show_text().contains("alpha=0.9"));
+    /// ```
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.groups.first().rule.alpha = alpha;
+        self
+    }
+
+    /// Sets the value that is added to the denominator, so that it is never 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).eps(1e-6);
+    /// assert!(optimizer.show_text().contains("eps=0.000001"));
+    /// ```
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.groups.first().rule.eps = eps;
+        self
+    }
+
+    /// Sets the momentum, as in [`Sgd`](super::Sgd), of the divided gradients.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).momentum(0.9);
+    /// assert!(optimizer.show_text().contains("momentum=0.9"));
+    /// ```
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.groups.first().rule.momentum = momentum;
+        self
+    }
+
+    /// Divides by the root of the variance: the running mean of the gradient is subtracted. From
+    /// Graves, 2013.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = RMSprop::new(vec![], 0.01).centered(true);
+    /// assert!(optimizer.show_text().contains("centered=true"));
+    /// ```
+    pub fn centered(mut self, centered: bool) -> Self {
+        self.groups.first().rule.centered = centered;
+        self
+    }
+}
+
+impl Rule for RMSpropRule {
+    const STATE: &'static [&'static str] = &["square_avg", "momentum_buffer", "grad_avg"];
+
+    fn needs(&self, name: &str) -> bool {
+        match name {
+            "momentum_buffer" => self.momentum != 0.0,
+            "grad_avg" => self.centered,
+            _ => true,
+        }
+    }
+
+    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
+        let any = f64::INFINITY;
+        vec![
+            ("alpha", self.alpha, any),
+            ("eps", self.eps, any),
+            ("momentum", self.momentum, any),
+        ]
+    }
+
+    fn print(&self, lr: f64, decay: &str) -> String {
+        let Self {
+            alpha,
+            eps,
+            momentum,
+            centered,
+        } = self;
+        format!(
+            "lr={lr}, alpha={alpha}, eps={eps}, weight_decay={decay}, momentum={momentum}, centered={centered}"
+        )
+    }
+
+    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+        ops::StepRule::RMSprop(ops::RMSpropStep {
+            lr: update.lr,
+            alpha: self.alpha,
+            eps: self.eps,
+            momentum: self.momentum,
+            centered: self.centered,
+            weight_decay: update.weight_decay,
+        })
+    }
+
+    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
+        let gradient = update.decayed()?;
+        let mean = |old: &Tensor, new: &Tensor| (old * self.alpha)? + (new * (1.0 - self.alpha))?;
+        let mut old = update.state.iter();
+        let mut next = || old.next().expect("as many as the rule needs");
+        let square = mean(next(), &gradient.sqr()?)?;
+        let buffer = (self.momentum != 0.0).then(&mut next);
+        let average = self.centered.then(|| mean(next(), &gradient)).transpose()?;
+        let spread = match &average {
+            Some(average) => (&square - average.sqr()?)?,
+            None => square.clone(),
+        };
+        let direction = (gradient / (spread.sqrt()? + self.eps)?)?;
+        let (direction, buffer) = match buffer {
+            Some(buffer) => {
+                let buffer = ((buffer * self.momentum)? + direction)?;
+                (buffer.clone(), Some(buffer))
+            }
+            None => (direction, None),
+        };
+        let value = (update.value - (direction * update.lr)?)?;
+        let state = [Some(square), buffer, average];
+        Ok((value, state.into_iter().flatten().collect()))
+    }
+}

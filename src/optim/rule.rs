@@ -1,0 +1,55 @@
+//! What distinguishes one kind of optimiser from another.
+
+use crate::ops;
+use candle_core::{Result, Tensor};
+
+/// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
+pub(super) trait Rule: Clone + Send {
+    /// The names of all tensors that a parameter's state can have.
+    const STATE: &'static [&'static str];
+    /// Returns whether the state has this tensor under these settings.
+    fn needs(&self, _name: &str) -> bool {
+        true
+    }
+
+    /// Returns the value with which the tensors of the state begin.
+    fn initial(&self) -> f64 {
+        0.0
+    }
+
+    /// Returns name and value of each setting that must not be negative, and the limit below which it
+    /// must be.
+    fn limits(&self) -> Vec<(&'static str, f64, f64)>;
+
+    /// Prints the settings; `decay` is the weight decay.
+    fn print(&self, lr: f64, decay: &str) -> String;
+
+    /// Returns the step for the kernel, which updates value and state in their own memory.
+    fn kernel(&self, update: Update<'_>) -> ops::StepRule;
+
+    /// Returns the new value and the new state.
+    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)>;
+}
+
+/// The inputs of an update.
+#[derive(Clone, Copy)]
+pub(super) struct Update<'a> {
+    pub(super) value: &'a Tensor,
+    pub(super) gradient: &'a Tensor,
+    /// The tensors that the rule needs, in the order of [`Rule::STATE`].
+    pub(super) state: &'a [Tensor],
+    pub(super) lr: f64,
+    pub(super) weight_decay: f64,
+    /// The number of this step of the parameter, from 1. A step without a gradient does not count.
+    pub(super) step: f64,
+}
+
+impl Update<'_> {
+    /// Returns the gradient with that of the weight decay.
+    pub(super) fn decayed(&self) -> Result<Tensor> {
+        match self.weight_decay == 0.0 {
+            true => Ok(self.gradient.clone()),
+            false => self.gradient + (self.value * self.weight_decay)?,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A learning rate that falls when a metric no longer improves.
+
+use super::LrSchedule;
+
+/// Multiplies the learning rate by a factor when a metric has not improved for some epochs, as PyTorch's
+/// `ReduceLROnPlateau`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let schedule = ReduceOnPlateau::new("val_loss").patience(0).threshold(0.9);
+/// let history = Trainer::new(3).schedule(schedule).fit(&mut model, &Digits::new())?;
+/// assert_eq!(history.epochs[1].lr, 0.1); // an epoch without improvement is needed first
+/// assert!((history.epochs[2].lr - 0.01).abs() < 1e-12);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReduceOnPlateau {
+    name: String,
+    larger_is_better: bool,
+    factor: f64,
+    patience: usize,
+    threshold: f64,
+    absolute: bool,
+    cooldown: usize,
+    min_lr: f64,
+    eps: f64,
+}
+
+impl ReduceOnPlateau {
+    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
+    /// name ends in `accuracy` must increase. The factor is 0.1, the patience 10 epochs.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_accuracy");
+    /// assert!(format!("{schedule:?}").contains("larger_is_better: true"));
+    /// ```
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            larger_is_better: name.ends_with("accuracy"),
+            factor: 0.1,
+            patience: 10,
+            threshold: 1e-4,
+            absolute: false,
+            cooldown: 0,
+            min_lr: 0.0,
+            eps: 1e-8,
+        }
+    }
+
+    /// Sets whether the metric must increase: PyTorch's `mode="max"`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_f1").larger_is_better(true).patience(0);
+    /// assert_eq!(schedule.lr_after(&[0.5, 0.6], 0.1, 2), 0.1);
+    /// ```
+    pub fn larger_is_better(mut self, larger_is_better: bool) -> Self {
+        self.larger_is_better = larger_is_better;
+        self
+    }
+
+    /// Sets the factor of each reduction.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").factor(0.5).patience(0);
+    /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.05);
+    /// ```
+    pub fn factor(mut self, factor: f64) -> Self {
+        self.factor = factor;
+        self
+    }
+
+    /// Sets how many epochs without improvement are allowed: the next one reduces the learning rate.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").patience(1);
+    /// assert_eq!(schedule.lr_after(&[0.5, 0.5], 0.1, 2), 0.1);
+    /// assert!(schedule.lr_after(&[0.5, 0.5, 0.5], 0.1, 3) < 0.1);
+    /// ```
+    pub fn patience(mut self, patience: usize) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets by which share of the best value a metric must improve.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").threshold(0.1).patience(0);
+    /// assert!(schedule.lr_after(&[0.50, 0.46], 0.1, 2) < 0.1); // 8 % are too little
+    /// ```
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        (self.threshold, self.absolute) = (threshold, false);
+        self
+    }
+
+    /// Sets by how much a metric must improve: PyTorch's `threshold_mode="abs"`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").absolute_threshold(0.1).patience(0);
+    /// assert!(schedule.lr_after(&[0.50, 0.41], 0.1, 2) < 0.1);
+    /// ```
+    pub fn absolute_threshold(mut self, threshold: f64) -> Self {
+        (self.threshold, self.absolute) = (threshold, true);
+        self
+    }
+
+    /// Sets for how many epochs after a reduction none counts as without improvement.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).cooldown(5).factor(0.5);
+    /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.05);
+    /// ```
+    pub fn cooldown(mut self, cooldown: usize) -> Self {
+        self.cooldown = cooldown;
+        self
+    }
+
+    /// Sets the smallest learning rate.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).min_lr(0.02);
+    /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.02);
+    /// ```
+    pub fn min_lr(mut self, min_lr: f64) -> Self {
+        self.min_lr = min_lr;
+        self
+    }
+
+    /// Sets the smallest change: a smaller one is left out.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = ReduceOnPlateau::new("val_loss").patience(0).eps(1.0);
+    /// assert_eq!(schedule.lr_after(&[0.5; 7], 0.1, 7), 0.1);
+    /// ```
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.eps = eps;
+        self
+    }
+
+    fn improves(&self, value: f64, best: f64) -> bool {
+        let Self {
+            threshold,
+            absolute,
+            larger_is_better,
+            ..
+        } = *self;
+        match (larger_is_better, absolute) {
+            (true, true) => value > best + threshold,
+            (true, false) => value > best * (1.0 + threshold),
+            (false, true) => value < best - threshold,
+            (false, false) => value < best * (1.0 - threshold),
+        }
+    }
+}
+
+impl LrSchedule for ReduceOnPlateau {
+    fn lr(&self, base: f64, _: usize) -> f64 {
+        base
+    }
+
+    fn metric(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
+    fn lr_after(&self, values: &[f64], base: f64, _: usize) -> f64 {
+        let mut best = match self.larger_is_better {
+            true => f64::NEG_INFINITY,
+            false => f64::INFINITY,
+        };
+        let (mut lr, mut waited, mut cooling) = (base, 0, 0);
+        for &value in values {
+            match self.improves(value, best) {
+                true => (best, waited) = (value, 0),
+                false => waited += 1,
+            }
+            if cooling > 0 {
+                (cooling, waited) = (cooling - 1, 0);
+            }
+            if waited > self.patience {
+                (cooling, waited) = (self.cooldown, 0);
+                let reduced = (lr * self.factor).max(self.min_lr);
+                if lr - reduced > self.eps {
+                    lr = reduced;
+                }
+            }
+        }
+        lr
+    }
+}

@@ -1,0 +1,275 @@
+use super::*;
+use crate::nn::{Layer, Linear, Parameter, ParametersExt};
+use crate::tensor::{ones, tensor};
+use candle_core::{DType, Device};
+
+const CPU: Device = Device::Cpu;
+
+type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
+
+/// One of each kind, with all state that the kind can have.
+const KINDS: [Make; 6] = [
+    |p| Box::new(Sgd::new(p, 0.1)),
+    |p| Box::new(Sgd::new(p, 0.1).momentum(0.9)),
+    |p| Box::new(Adam::new(p, 0.1)),
+    |p| Box::new(AdamW::new(p, 0.1)),
+    |p| Box::new(RMSprop::new(p, 0.1).momentum(0.9).centered(true)),
+    |p| Box::new(Adagrad::new(p, 0.1).initial_accumulator_value(0.5)),
+];
+
+fn parameter(values: &[f64]) -> Parameter {
+    Parameter::new(&tensor(values, &CPU).unwrap()).unwrap()
+}
+
+fn values(parameter: &Parameter) -> Vec<f32> {
+    parameter
+        .tensor()
+        .unwrap()
+        .flatten_all()
+        .unwrap()
+        .to_vec1()
+        .unwrap()
+}
+
+/// Returns the gradients of the sum of the parameters' squares.
+fn gradients(of: &[&Parameter]) -> GradStore {
+    let squares = of
+        .iter()
+        .map(|p| p.tensor().unwrap().sqr().unwrap().sum_all().unwrap());
+    let squares: Vec<Tensor> = squares.collect();
+    Tensor::stack(&squares, 0)
+        .unwrap()
+        .sum_all()
+        .unwrap()
+        .backward()
+        .unwrap()
+}
+
+fn state(optimizer: &dyn Optimizer) -> Vec<(String, Vec<f64>)> {
+    let entries = optimizer.state().unwrap().into_iter();
+    let numbers = |t: Tensor| {
+        let t = t.to_dtype(DType::F64).unwrap();
+        t.flatten_all().unwrap().to_vec1().unwrap()
+    };
+    entries
+        .map(|(name, tensor)| (name, numbers(tensor)))
+        .collect()
+}
+
+#[test]
+fn the_parameters_of_another_model_are_refused() {
+    let (net, other) = (Linear::new(2, 1).unwrap(), Linear::new(2, 1).unwrap());
+    let loss = net.forward(&ones((1, 2), &CPU).unwrap()).unwrap();
+    let gradients = loss.sum_all().unwrap().backward().unwrap();
+    let message = Sgd::new(other.parameters(), 0.1).step(&gradients);
+    let message = message.unwrap_err().to_string();
+    assert!(message.contains("have no gradients") && message.lines().count() == 2);
+}
+
+#[test]
+fn optimisers_print_their_settings() {
+    assert_eq!(
+        format!("{:?}", Sgd::new(vec![], 0.1).momentum(0.9)),
+        "Sgd(lr=0.1, momentum=0.9, weight_decay=0, nesterov=false)"
+    );
+    let adamw = AdamW::new(vec![], 0.1).decay_matrices_only();
+    assert_eq!(
+        format!("{:?}", adamw.add_param_group(AdamW::new(vec![], 0.5))),
+        "AdamW(lr=0.1, betas=(0.9, 0.999), eps=0.00000001, weight_decay=0.01 of matrices; \
+         lr=0.5, betas=(0.9, 0.999), eps=0.00000001, weight_decay=0.01)"
+    );
+}
+
+#[test]
+fn a_step_that_fails_changes_nothing() {
+    for make in KINDS {
+        let (a, b) = (parameter(&[1.0, 2.0]), parameter(&[3.0]));
+        let mut optimizer = make(vec![a.clone(), b.clone()]);
+        optimizer.step(&gradients(&[&a, &b])).unwrap();
+        let before = (values(&a), values(&b), state(&*optimizer));
+
+        let mut wrong = gradients(&[&a, &b]);
+        let ones = Tensor::ones((2, 2), DType::F32, &CPU).unwrap();
+        wrong.insert(&b.tensor().unwrap(), ones);
+        let message = optimizer.step(&wrong).unwrap_err().to_string();
+        let first = message.lines().next().unwrap();
+        assert!(
+            first.ends_with(": a gradient is [2, 2] instead of [1]"),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 2);
+        assert_eq!((values(&a), values(&b), state(&*optimizer)), before);
+
+        let integers = Parameter::new(&Tensor::new(&[4i64], &CPU).unwrap()).unwrap();
+        let mut mixed = make(vec![a.clone(), integers.clone()]);
+        let mut both = gradients(&[&a]);
+        both.insert(
+            &integers.tensor().unwrap(),
+            Tensor::new(&[1i64], &CPU).unwrap(),
+        );
+        let message = mixed.step(&both).unwrap_err().to_string();
+        assert!(message.contains(": expected parameters of floating-point numbers, found i64\n"));
+        assert_eq!((values(&a), state(&*mixed).len()), (before.0.clone(), 1));
+        optimizer.step(&gradients(&[&a, &b])).unwrap();
+        assert_ne!(values(&a), before.0);
+    }
+}
+
+#[test]
+fn a_parameter_that_occurs_twice_makes_one_step() {
+    for make in KINDS {
+        let (once, twice) = (parameter(&[1.0]), parameter(&[1.0]));
+        let mut one = make(vec![once.clone()]);
+        let mut two = make(vec![twice.clone(), twice.clone()]);
+        for _ in 0..3 {
+            one.step(&gradients(&[&once])).unwrap();
+            two.step(&gradients(&[&twice])).unwrap();
+        }
+        assert_eq!(values(&once), values(&twice));
+        assert_eq!(state(&*one), state(&*two));
+    }
+}
+
+#[test]
+fn a_clone_keeps_its_own_state() {
+    let p = parameter(&[1.0]);
+    let mut adam = Adam::new(vec![p.clone()], 0.1);
+    adam.step(&gradients(&[&p])).unwrap();
+    let copy = adam.clone();
+    let before = state(&copy);
+    adam.step(&gradients(&[&p])).unwrap();
+    assert_eq!(state(&copy), before);
+    assert_ne!(state(&adam), before);
+}
+
+#[test]
+fn a_group_takes_over_the_parameters_that_it_shares() {
+    let (a, b) = (parameter(&[1.0]), parameter(&[1.0]));
+    let slow = Sgd::new(vec![b.clone()], 0.01);
+    let mut optimizer = Sgd::new(vec![a.clone(), b.clone()], 0.1).add_param_group(slow);
+    optimizer.step(&gradients(&[&a, &b])).unwrap();
+    assert_eq!((values(&a), values(&b)), (vec![0.8], vec![0.98]));
+    assert_eq!((optimizer.lr(), optimizer.lrs()), (0.1, vec![0.1, 0.01]));
+    optimizer.set_lr(0.5);
+    assert_eq!(optimizer.lrs(), [0.5, 0.5]);
+}
+
+#[test]
+fn the_state_of_groups_is_restored_with_their_learning_rates() {
+    let make = |a: &Parameter, b: &Parameter| {
+        let other = AdamW::new(vec![b.clone()], 0.01).betas(0.5, 0.9);
+        AdamW::new(vec![a.clone(), b.clone()], 0.1).add_param_group(other)
+    };
+    let (a, b) = (parameter(&[1.0]), parameter(&[1.0, 2.0]));
+    let mut whole = make(&a, &b);
+    whole.step(&gradients(&[&a, &b])).unwrap();
+    whole.set_lrs(&[0.05, 0.02]);
+    let (c, d) = (parameter(&[0.0]), parameter(&[0.0, 0.0]));
+    c.set(&a.tensor().unwrap().copy().unwrap()).unwrap();
+    d.set(&b.tensor().unwrap().copy().unwrap()).unwrap();
+    let mut resumed = make(&c, &d);
+    let saved = whole.state().unwrap().into_iter().collect();
+    resumed.load_state(&saved).unwrap();
+    assert_eq!(state(&resumed), state(&whole));
+    for _ in 0..3 {
+        whole.step(&gradients(&[&a, &b])).unwrap();
+        resumed.step(&gradients(&[&c, &d])).unwrap();
+    }
+    assert_eq!((values(&a), values(&b)), (values(&c), values(&d)));
+    // One group fewer is another optimiser.
+    let message = AdamW::new(vec![c, d], 0.1).load_state(&saved).unwrap_err();
+    assert!(
+        message
+            .to_string()
+            .contains("it has 8 entries instead of 7"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_setting_out_of_its_range_is_refused() {
+    let p = parameter(&[1.0]);
+    let all = || vec![p.clone()];
+    let wrong: [(Box<dyn Optimizer>, &str); 5] = [
+        (
+            Box::new(Sgd::new(all(), f64::NAN)),
+            "Sgd: expected lr of at least 0, found NaN",
+        ),
+        (
+            Box::new(Sgd::new(all(), 0.1).momentum(-0.9)),
+            "Sgd: expected momentum of at least 0, found -0.9",
+        ),
+        (
+            Box::new(Adam::new(all(), 0.1).betas(0.9, 1.0)),
+            "Adam: expected the second beta of at least 0 and below 1, found 1",
+        ),
+        (
+            Box::new(RMSprop::new(all(), 0.1).weight_decay(-1.0)),
+            "RMSprop: expected weight_decay of at least 0, found -1",
+        ),
+        (
+            Box::new(Adagrad::new(all(), 0.1).add_param_group(Adagrad::new(vec![], 0.1).eps(-1.0))),
+            "Adagrad: expected eps of at least 0, found -1",
+        ),
+    ];
+    for (mut optimizer, want) in wrong {
+        let message = optimizer.step(&gradients(&[&p])).unwrap_err().to_string();
+        assert_eq!(message.lines().next(), Some(want));
+        assert_eq!((message.lines().count(), values(&p)), (2, vec![1.0]));
+    }
+}
+
+/// The squares of these gradients are infinite in single precision.
+#[test]
+fn the_norm_of_large_gradients_does_not_overflow() {
+    for dtype in [DType::F64, DType::F32] {
+        let place = Tensor::new(&[1f64, 1.0], &CPU)
+            .unwrap()
+            .to_dtype(dtype)
+            .unwrap();
+        let place = Parameter::new(&place).unwrap();
+        let slope = Tensor::new(&[3e25, 4e25], &CPU)
+            .unwrap()
+            .to_dtype(dtype)
+            .unwrap();
+        let product = (place.tensor().unwrap() * slope).unwrap();
+        let mut gradients = product.sum_all().unwrap().backward().unwrap();
+        clip_gradients(std::slice::from_ref(&place), &mut gradients, 1.0).unwrap();
+        let clipped = gradients.get(&place.tensor().unwrap()).unwrap();
+        let clipped = clipped
+            .to_dtype(DType::F64)
+            .unwrap()
+            .to_vec1::<f64>()
+            .unwrap();
+        assert!(
+            (clipped[0] - 0.6).abs() < 1e-6 && (clipped[1] - 0.8).abs() < 1e-6,
+            "{clipped:?}"
+        );
+    }
+}
+
+#[test]
+fn sums_of_gradients_that_do_not_fit_are_unchanged() {
+    let (a, b) = (parameter(&[1.0]), parameter(&[2.0, 3.0]));
+    let both = [a.clone(), b.clone()];
+    let mut sums = gradients(&[&a]);
+    accumulate_gradients(&both, &mut sums, &gradients(&[&a, &b])).unwrap();
+    let mut wrong = gradients(&[&a, &b]);
+    wrong.insert(&b.tensor().unwrap(), Tensor::new(&[1f32], &CPU).unwrap());
+    assert!(accumulate_gradients(&both, &mut sums, &wrong).is_err());
+    let sum = |p: &Parameter| {
+        sums.get(&p.tensor().unwrap())
+            .unwrap()
+            .to_vec1::<f32>()
+            .unwrap()
+    };
+    assert_eq!((sum(&a), sum(&b)), (vec![4.0], vec![4.0, 6.0]));
+}
+
+#[test]
+fn plain_sgd_keeps_no_state() {
+    let p = parameter(&[1.0]);
+    let mut sgd = Sgd::new(vec![p.clone()], 0.1);
+    sgd.step(&gradients(&[&p])).unwrap();
+    assert_eq!(state(&sgd), [("Sgd.lr".to_owned(), vec![0.1])]);
+}

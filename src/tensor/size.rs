@@ -1,0 +1,84 @@
+//! Sizes that memory cannot hold, refused before the allocation ends the process.
+
+use crate::error;
+use candle_core::{Device, Result};
+
+/// Smaller requests are left to the allocator.
+const SMALL: usize = 1 << 28;
+
+/// Returns whether a device can hold a tensor of this shape with elements of `size` bytes. A GPU reports
+/// a full memory itself, but not a size that overflows.
+///
+/// A large block is reserved and released again, which touches none of its pages.
+pub(crate) fn fits_memory(shape: &[usize], size: usize, device: &Device) -> bool {
+    let bytes = shape
+        .iter()
+        .try_fold(size, |bytes, dim| bytes.checked_mul(*dim));
+    match bytes {
+        // A dimension of 0 makes the whole empty, whatever the others are.
+        _ if shape.contains(&0) => true,
+        Some(bytes) if bytes <= SMALL || !device.is_cpu() => bytes < isize::MAX as usize,
+        Some(bytes) => Vec::<u8>::new().try_reserve_exact(bytes).is_ok(),
+        None => false,
+    }
+}
+
+/// Checks that a device can hold a tensor of this shape with elements of `size` bytes.
+pub(crate) fn check_size(
+    function: &str,
+    shape: &[usize],
+    size: usize,
+    device: &Device,
+) -> Result<()> {
+    match fits_memory(shape, size, device) {
+        true => Ok(()),
+        false => Err(error::argument(
+            function,
+            "a shape that fits into the memory",
+            format_args!("{shape:?}"),
+            "Choose a smaller shape",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{arange, eye, full, linspace, ones, rand, randint, randn, randperm, zeros};
+    use candle_core::Tensor;
+
+    #[test]
+    fn shapes_that_no_memory_holds_are_errors() {
+        type Create = fn((usize, usize)) -> Result<Tensor>;
+        let create: [(&str, Create); 6] = [
+            ("zeros", |shape| zeros(shape, &Device::Cpu)),
+            ("ones", |shape| ones(shape, &Device::Cpu)),
+            ("full", |shape| full(shape, 2.0, &Device::Cpu)),
+            ("rand", |shape| rand(shape, &Device::Cpu)),
+            ("randn", |shape| randn(shape, &Device::Cpu)),
+            ("randint", |shape| randint(0, 5, shape, &Device::Cpu)),
+        ];
+        for (name, create) in create {
+            for shape in [(1 << 40, 1 << 40), (usize::MAX, 1), (1 << 22, 1 << 22)] {
+                let message = create(shape).unwrap_err().to_string();
+                assert!(
+                    message.contains("fits into the memory"),
+                    "{name}: {message}"
+                );
+                assert_eq!(message.lines().count(), 2);
+            }
+            assert_eq!(create((0, 3)).unwrap().elem_count(), 0);
+        }
+        let cpu = &Device::Cpu;
+        for result in [
+            eye(1 << 40, cpu),
+            randperm(usize::MAX, cpu),
+            linspace(0.0, 1.0, usize::MAX, cpu),
+            arange(0, i64::MAX, cpu),
+            arange(0.0, f64::INFINITY, cpu),
+        ] {
+            assert_eq!(result.unwrap_err().to_string().lines().count(), 2);
+        }
+        assert!(fits_memory(&[1 << 26], 8, cpu) && fits_memory(&[0, usize::MAX, 2], 4, cpu));
+    }
+}

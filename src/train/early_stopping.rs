@@ -1,0 +1,143 @@
+//! Stopping a training that no longer improves.
+
+use super::{Callback, EpochEnd, FitEnd, Flow};
+use crate::error;
+use crate::nn::{Parameters, state_of};
+use candle_core::{Result, Tensor};
+use std::fmt;
+
+/// Stops when a metric has not improved for some epochs. From d2l's chapter *Generalization in
+/// Deep Learning*.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+/// let mut trainer = Trainer::new(100).callback(EarlyStopping::new("val_loss", 1).min_delta(0.5));
+/// assert!(trainer.fit(&mut model, &Digits::new())?.epochs.len() < 100);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct EarlyStopping {
+    name: String,
+    patience: usize,
+    min_delta: f64,
+    larger_is_better: bool,
+    restore_best: bool,
+    best: Option<Values>,
+}
+
+impl EarlyStopping {
+    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
+    /// name ends in `accuracy` must increase.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let stop = EarlyStopping::new("val_accuracy", 5);
+    /// assert!(format!("{stop:?}").contains("larger_is_better: true"));
+    /// ```
+    pub fn new(name: &str, patience: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            patience,
+            min_delta: 0.0,
+            larger_is_better: name.ends_with("accuracy"),
+            restore_best: false,
+            best: None,
+        }
+    }
+
+    /// Sets how much a metric must improve in order to count as better.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let stop = EarlyStopping::new("val_loss", 5).min_delta(0.001);
+    /// assert!(format!("{stop:?}").contains("min_delta: 0.001"));
+    /// ```
+    pub fn min_delta(mut self, min_delta: f64) -> Self {
+        self.min_delta = min_delta;
+        self
+    }
+
+    /// Sets whether the model has the parameters and buffers of its best epoch at the end, also if all
+    /// epochs were run. It keeps a copy of them; after an error or an interrupt the model stays as it is.
+    ///
+    /// A training that is resumed from a checkpoint restores the best epoch since then.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// manual_seed(0);
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 2.0); // it will jump
+    /// let stop = EarlyStopping::new("val_loss", 3).restore_best(true);
+    /// let mut trainer = Trainer::new(20).callback(stop);
+    /// let history = trainer.fit(&mut model, &Digits::new())?;
+    /// let best = history.values("val_loss").into_iter().fold(f64::INFINITY, f64::min);
+    /// let loss = trainer.validate(&model, &Digits::new())?["val_loss"];
+    /// assert!((loss - best).abs() < 1e-6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn restore_best(mut self, restore: bool) -> Self {
+        self.restore_best = restore;
+        self
+    }
+}
+
+impl Callback for EarlyStopping {
+    // The epoch at which it stops follows from the history alone, so a resumed training stops at the
+    // same epoch as an uninterrupted one.
+    fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
+        if end.epoch.metric(&self.name).is_none() {
+            return Err(error::name("metric", &self.name, end.epoch.metrics.keys()));
+        }
+        let sign = if self.larger_is_better { 1.0 } else { -1.0 };
+        let (mut best, mut waited) = (f64::NEG_INFINITY, 0);
+        for value in end.history.values(&self.name) {
+            let value = value * sign;
+            match value - best > self.min_delta {
+                true => (best, waited) = (value, 0),
+                false => waited += 1,
+            }
+        }
+        if self.restore_best && (waited == 0 || self.best.is_none()) {
+            self.best = Some(Values::of(end.model)?);
+        }
+        match waited >= self.patience.max(1) {
+            true => Ok(Flow::Stop),
+            false => Ok(Flow::Continue),
+        }
+    }
+
+    fn on_fit_end(&mut self, end: &FitEnd<'_>) -> Result<()> {
+        match self.best.take() {
+            Some(best) if end.completed => best.restore(end.model),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Copies of a model's parameters and buffers.
+#[derive(Clone)]
+struct Values(Vec<Tensor>);
+
+impl Values {
+    fn of(model: &dyn Parameters) -> Result<Self> {
+        let copies = state_of(model)
+            .into_iter()
+            .map(|entry| entry.parameter.tensor()?.detach().copy());
+        copies.collect::<Result<_>>().map(Self)
+    }
+
+    fn restore(&self, model: &dyn Parameters) -> Result<()> {
+        let mut pairs = state_of(model).into_iter().zip(&self.0);
+        pairs.try_for_each(|(entry, values)| entry.parameter.set(values))
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tensors", self.0.len())
+    }
+}

@@ -1,0 +1,180 @@
+//! Running a model without training it: validation, test, prediction.
+
+use super::model::{AnyModel, Steps, device_of, steps};
+use super::recorder::{Recorder, collect};
+use super::{Module, Trainer};
+use crate::data::{AnyBatch, AnyLoader, BatchData, DataLoader, DataModule, typed};
+use crate::device::explain_gpu;
+use crate::error;
+use crate::nn::evaluating;
+use crate::notebook::check_interrupt;
+use crate::tensor::no_grad;
+use candle_core::{Device, Error, Result};
+use std::collections::BTreeMap;
+
+impl Trainer {
+    /// Returns the metrics of a model on the validation set: what `validation_step` plots, as
+    /// `val_…`, averaged over the examples.
+    ///
+    /// The model is in evaluation mode meanwhile, on the device where it is, and nothing is recorded
+    /// for gradients.
+    ///
+    /// # Errors
+    /// If there is no validation set, data or model fail, or the user stops it.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let metrics = Trainer::new(1).validate(&model, &Digits::new())?;
+    /// assert!(metrics["val_accuracy"] < 0.5); // it has not been trained
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn validate<M, B, Y>(
+        &self,
+        model: &M,
+        data: &impl DataModule<B>,
+    ) -> Result<BTreeMap<String, f64>>
+    where
+        M: Module<B, Y>,
+        B: BatchData,
+        Y: BatchData,
+    {
+        let loader = data.val_dataloader()?.map(DataLoader::into_any);
+        evaluate(Pass::Validation, steps::<M, B, Y>(), model, loader)
+    }
+
+    /// Returns the metrics of a model on the test set: what `validation_step` plots, as `test_…`. A
+    /// [`DataLoader`] is a test set, too.
+    ///
+    /// # Errors
+    /// As for [`validate`](Self::validate).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let loader = DataLoader::new(Digits::new().val()?).batch_size(100);
+    /// let metrics = Trainer::new(1).test(&model, &loader)?;
+    /// assert!(metrics.keys().eq(["test_accuracy", "test_loss"]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn test<M, B, Y>(
+        &self,
+        model: &M,
+        data: &impl DataModule<B>,
+    ) -> Result<BTreeMap<String, f64>>
+    where
+        M: Module<B, Y>,
+        B: BatchData,
+        Y: BatchData,
+    {
+        let loader = data.test_dataloader()?.map(DataLoader::into_any);
+        evaluate(Pass::Test, steps::<M, B, Y>(), model, loader)
+    }
+
+    /// Returns the outputs of a model for all batches of a loader, joined and on the CPU:
+    /// `(examples, …)`.
+    ///
+    /// # Errors
+    /// If the shapes of the outputs differ in more than the number of examples; else as for
+    /// [`validate`](Self::validate).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let loader = DataLoader::new(Digits::new().val()?);
+    /// let logits = Trainer::new(1).predict(&model, &loader)?;
+    /// assert_eq!(logits.dims(), [360, 10]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn predict<M, B, Y>(&self, model: &M, loader: &DataLoader<B>) -> Result<Y>
+    where
+        M: Module<B, Y>,
+        B: BatchData,
+        Y: BatchData,
+    {
+        let outputs = outputs(steps::<M, B, Y>(), model, loader.clone().into_any())?;
+        let outputs: Vec<Y> = outputs.into_iter().map(typed).collect();
+        Y::collate(&Vec::from_iter(&outputs))
+    }
+}
+
+/// What a model is evaluated for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Pass {
+    Validation,
+    Test,
+}
+
+/// Evaluates a model where it is, and leaves it in its mode.
+fn evaluate(
+    pass: Pass,
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    loader: Option<AnyLoader>,
+) -> Result<BTreeMap<String, f64>> {
+    let device = device_of(model);
+    let loader = loader.ok_or_else(|| no_data(pass))?.moved_to(&device);
+    let metrics = evaluating(model, || evaluated(pass, steps, model, &loader, &device));
+    explain_gpu(metrics, &device, None)
+}
+
+/// Returns the means of what the model plots in its validation steps.
+pub(super) fn evaluated(
+    pass: Pass,
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    loader: &AnyLoader,
+    device: &Device,
+) -> Result<BTreeMap<String, f64>> {
+    let mut recorder = Recorder::default();
+    for batch in loader.batches() {
+        check_interrupt()?;
+        let batch = batch?.moved_to(device)?;
+        let step = || no_grad(|| steps.validation(model, &*batch));
+        recorder.add(collect(batch.examples()?, step)?.1);
+    }
+    let means = recorder.fetch()?.means();
+    Ok(match pass {
+        Pass::Validation => means,
+        Pass::Test => means.into_iter().map(as_test).collect(),
+    })
+}
+
+fn as_test((name, mean): (String, f64)) -> (String, f64) {
+    match name.strip_prefix("val_") {
+        Some(metric) => (format!("test_{metric}"), mean),
+        None => (name, mean),
+    }
+}
+
+/// Returns the outputs for all batches, on the CPU.
+fn outputs(
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    loader: AnyLoader,
+) -> Result<Vec<Box<dyn AnyBatch>>> {
+    let device = device_of(model);
+    let output = |batch: Result<Box<dyn AnyBatch>>| {
+        check_interrupt()?;
+        let output = no_grad(|| steps.forward(model, &*batch?))?;
+        output.moved_to(&Device::Cpu)
+    };
+    let batches = loader.moved_to(&device).batches();
+    let outputs = evaluating(model, || batches.map(output).collect());
+    explain_gpu(outputs, &device, None)
+}
+
+fn no_data(pass: Pass) -> Error {
+    let (operation, method) = match pass {
+        Pass::Validation => ("Trainer::validate", "val_dataloader"),
+        Pass::Test => ("Trainer::test", "test_dataloader"),
+    };
+    error::state(
+        operation,
+        format_args!("the data has no loader for this: its {method} returns None"),
+        format_args!("Implement {method}, or pass a loader to test(&model, &loader)"),
+    )
+}

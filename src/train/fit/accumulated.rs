@@ -1,0 +1,121 @@
+//! Gradients of several batches for one step.
+
+use crate::nn::{Parameters, ParametersExt};
+use crate::optim::accumulate_gradients;
+use candle_core::Result;
+use candle_core::backprop::GradStore;
+
+/// The sum of the gradients since the last step, each times the examples of its batch.
+#[derive(Default)]
+pub(super) struct Accumulated {
+    sums: Option<GradStore>,
+    examples: usize,
+}
+
+impl Accumulated {
+    /// Adds the mean gradients of a batch. Returns the mean over all examples if the batch ends a
+    /// step.
+    pub(super) fn add(
+        &mut self,
+        model: &(impl Parameters + ?Sized),
+        mut gradients: GradStore,
+        examples: usize,
+        ends: bool,
+    ) -> Result<Option<GradStore>> {
+        if ends && self.sums.is_none() {
+            return Ok(Some(gradients));
+        }
+        let parameters = model.parameters();
+        let scale = |gradients: &mut GradStore, factor: f64| {
+            for var in parameters.iter().filter_map(|p| p.var().ok()) {
+                if let Some(gradient) = gradients.remove(&var) {
+                    gradients.insert(&var, (gradient * factor)?);
+                }
+            }
+            Ok::<_, candle_core::Error>(())
+        };
+        scale(&mut gradients, examples as f64)?;
+        if let Some(sums) = self.sums.take() {
+            accumulate_gradients(&parameters, &mut gradients, &sums)?;
+        }
+        self.examples += examples;
+        if ends {
+            scale(&mut gradients, 1.0 / self.examples as f64)?;
+            self.examples = 0;
+            return Ok(Some(gradients));
+        }
+        self.sums = Some(gradients);
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::{DataLoader, DataModule, TensorDataset};
+    use crate::error::{Problem, of};
+    use crate::nn::ParametersExt;
+    use crate::tensor::{manual_seed, with_seed, zeros};
+    use crate::train::Trainer;
+    use crate::train::tests::mlp;
+    use candle_core::{DType, Device, Result, Tensor};
+
+    /// Examples in order, in batches of this size.
+    struct Ordered(Tensor, usize);
+
+    impl DataModule for Ordered {
+        fn train_dataloader(&self) -> Result<DataLoader> {
+            let classes = Tensor::arange(0u32, self.0.dims()[0] as u32, &Device::Cpu)?;
+            let classes = (classes.to_dtype(DType::F64)? / 20.0)?.to_dtype(DType::U32)?;
+            let data = TensorDataset::new(self.0.clone(), classes)?;
+            Ok(DataLoader::new(data).batch_size(self.1))
+        }
+    }
+
+    #[test]
+    fn accumulated_batches_make_the_step_of_one_batch() -> Result<()> {
+        let x = with_seed(3, || crate::tensor::randn((50, 2), &Device::Cpu))?;
+        let train = |batch_size: usize, accumulate: usize, devices: usize| {
+            manual_seed(4);
+            let mut model = mlp(0.0);
+            let mut trainer = Trainer::new(3)
+                .gradient_clip_val(0.5)
+                .devices(&vec![Device::Cpu; devices])
+                .accumulate_grad_batches(accumulate);
+            let history = trainer.fit(&mut model, &Ordered(x.clone(), batch_size))?;
+            let steps = history.intervals.last().map(|interval| interval.step);
+            let values = model.state_dict()?.into_iter();
+            let values = values.map(|(_, t)| t.flatten_all()?.to_vec1::<f32>());
+            Ok::<_, candle_core::Error>((steps, values.collect::<Result<Vec<_>>>()?.concat()))
+        };
+        let (steps, want) = train(32, 1, 1)?;
+        for (batch_size, accumulate, devices) in [(16, 2, 1), (8, 4, 1), (16, 2, 2)] {
+            let (same, got) = train(batch_size, accumulate, devices)?;
+            assert_eq!(same, steps, "50 examples make 2 steps an epoch");
+            for (got, want) in got.iter().zip(&want) {
+                assert!((got - want).abs() < 1e-4, "{got} is not {want}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_infinite_loss_is_reported_with_its_step() -> Result<()> {
+        // Batch 5 of 8 has the value.
+        let x = zeros((32, 2), &Device::Cpu)?;
+        let wrong = Tensor::full(f32::NAN, (1, 2), &Device::Cpu)?;
+        let x = x.slice_assign(&[17..18, 0..2], &wrong)?;
+        for (accumulate, log_every, step) in [(1, 3, 5), (2, 3, 3), (4, 8, 2), (3, 5, 2)] {
+            let mut trainer = Trainer::new(1)
+                .log_every(log_every)
+                .accumulate_grad_batches(accumulate);
+            let error = trainer.fit(&mut mlp(0.0), &Ordered(x.clone(), 4));
+            let error = error.unwrap_err();
+            let found = match of(&error).map(|error| &error.problem) {
+                Some(Problem::Loss { step, .. }) => *step,
+                _ => panic!("{error}"),
+            };
+            assert_eq!(found, step, "every {accumulate} batches");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,43 @@
+//! What happens before the first step.
+
+use crate::data::AnyLoader;
+use crate::error;
+use crate::nn::ParametersExt;
+use crate::tensor::{no_grad, with_seed};
+use crate::train::Trainer;
+use crate::train::model::{AnyModel, Steps};
+use candle_core::Result;
+
+pub(super) fn refuse_empty(name: &str, loader: &AnyLoader) -> Result<()> {
+    match loader.num_examples() == 0 {
+        false => Ok(()),
+        true => Err(error::state(
+            "Trainer",
+            format_args!("the {name} set is empty"),
+            "Add examples; without a validation set, val_dataloader returns None",
+        )),
+    }
+}
+
+/// Initialises lazy parameters with one example, so that the model can be copied. It does not change
+/// the random values of the batches.
+pub(super) fn settle(
+    trainer: &Trainer,
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    train: &AnyLoader,
+) -> Result<()> {
+    if model
+        .parameters()
+        .iter()
+        .all(|parameter| parameter.is_initialized())
+    {
+        return Ok(());
+    }
+    let Some(batch) = with_seed(0, || train.batches().next()) else {
+        return Ok(());
+    };
+    let first = batch?.part_on(0, 1, &trainer.in_use[0])?;
+    model.set_training(false);
+    no_grad(|| steps.forward(model, &*first)).map(drop)
+}

@@ -1,0 +1,73 @@
+//! The work on one batch.
+
+use super::{Fit, STEP_LOSS};
+use crate::data::AnyBatch;
+use crate::device::explain_gpu;
+use crate::nn::ParametersExt;
+use crate::optim::clip_gradients;
+use crate::train::parallel::{self, Gradients};
+use crate::train::recorder::Metric;
+use crate::train::{Flow, Step};
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor};
+
+impl Fit<'_> {
+    pub(super) fn train_batch(&mut self, batch: &dyn AnyBatch) -> Result<()> {
+        self.schedule()?;
+        let device = self.trainer.in_use[0].clone();
+        explain_gpu(self.step_on(batch), &device, None)
+    }
+
+    /// Computes the gradients of a batch, and makes a step if it was the last batch of the step.
+    pub(super) fn step_on(&mut self, batch: &dyn AnyBatch) -> Result<()> {
+        let examples = batch.examples()?;
+        let parts = parallel::split(batch, &self.trainer.in_use)?;
+        let (Gradients { loss, gradients }, mut metrics) =
+            parallel::backward(self.steps, self.model, &self.others, &parts)?;
+        let ends = (self.batch + 1).is_multiple_of(self.trainer.accumulate)
+            || self.batch + 1 == self.train.num_batches();
+        let accumulated = &mut self.accumulated;
+        if let Some(mut gradients) = accumulated.add(self.model, gradients, examples, ends)? {
+            self.flow = self.on_step(batch, &loss, &mut gradients)?;
+            if self.trainer.clip > 0.0 {
+                clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
+            }
+            self.optimizer.step(&gradients)?;
+            parallel::broadcast(self.model, &self.others)?;
+            self.step += 1;
+        }
+        metrics.push(Metric {
+            name: STEP_LOSS.to_owned(),
+            value: loss,
+            weight: examples as f64,
+        });
+        self.recorder.add(metrics);
+        self.speed.interval += examples;
+        self.batch += 1;
+        Ok(())
+    }
+
+    /// Calls the callbacks before the optimiser's step.
+    fn on_step(
+        &mut self,
+        batch: &dyn AnyBatch,
+        loss: &Tensor,
+        gradients: &mut GradStore,
+    ) -> Result<Flow> {
+        let mut step = Step {
+            step: self.step + 1,
+            epoch: self.epoch + 1,
+            loss,
+            model: &*self.model,
+            gradients,
+            batch,
+        };
+        let mut flow = Flow::Continue;
+        for callback in &mut self.trainer.callbacks {
+            if callback.on_step(&mut step)? == Flow::Stop {
+                flow = Flow::Stop;
+            }
+        }
+        Ok(flow)
+    }
+}

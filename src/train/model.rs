@@ -1,0 +1,74 @@
+//! A model and its steps as trait objects. The training loop uses them, so that the loop is compiled
+//! once, in this crate, and not in each cell that trains a model.
+
+use super::Module;
+use crate::data::{AnyBatch, BatchData};
+use crate::nn::{Parameter, Parameters, ParametersExt};
+use crate::optim::Optimizer;
+use candle_core::{Device, Result, Tensor};
+use std::any::Any;
+use std::marker::PhantomData;
+
+/// A model of a type that is not known.
+pub(super) trait AnyModel: Parameters + Any + Send + Sync {
+    fn copied_to(&self, device: &Device) -> Result<Box<dyn AnyModel>>;
+}
+
+impl<M: Parameters + Send + Sync + 'static> AnyModel for M {
+    fn copied_to(&self, device: &Device) -> Result<Box<dyn AnyModel>> {
+        Ok(Box::new(self.replicate(device)?))
+    }
+}
+
+/// What a [`Module`] does with a batch. The model and the batch are those for whose types the steps
+/// were made by [`steps`].
+pub(super) trait Steps: Sync {
+    fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Tensor>;
+
+    fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<()>;
+
+    fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Box<dyn AnyBatch>>;
+
+    fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer>;
+}
+
+/// Returns the steps of this type of models, batches and outputs.
+pub(super) fn steps<M: Module<B, Y>, B: BatchData, Y: BatchData>() -> &'static dyn Steps {
+    &Of::<M, B, Y>(PhantomData)
+}
+
+struct Of<M, B, Y>(PhantomData<fn(M, B, Y)>);
+
+impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for Of<M, B, Y> {
+    fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Tensor> {
+        known::<M>(model).training_step(known(batch))
+    }
+
+    fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<()> {
+        known::<M>(model).validation_step(known(batch))
+    }
+
+    fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Box<dyn AnyBatch>> {
+        let output = known::<M>(model).forward(known::<B>(batch).input())?;
+        Ok(Box::new(output))
+    }
+
+    fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer> {
+        known::<M>(model).configure_optimizers()
+    }
+}
+
+fn known<T: 'static>(value: &dyn Any) -> &T {
+    value
+        .downcast_ref()
+        .expect("a value of the type of the steps")
+}
+
+/// Returns the device of a model's parameters; the CPU if it has none.
+pub(super) fn device_of(model: &dyn AnyModel) -> Device {
+    let own = model
+        .parameters()
+        .iter()
+        .find_map(Parameter::planned_device);
+    own.unwrap_or(Device::Cpu)
+}

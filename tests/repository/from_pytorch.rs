@@ -1,0 +1,79 @@
+//! The tables that compare PyTorch with Taper: the names of Taper in them exist.
+
+use super::{read, root};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const PAGE: &str = "book/src/from-pytorch.md";
+
+#[test]
+fn the_names_of_taper_exist() {
+    let (prelude, functions) = (words(&read("src/prelude.rs")), functions());
+    let page = read(PAGE);
+    let names = names_of_taper(&page);
+    assert!(names.len() > 60, "only {} names in {PAGE}", names.len());
+    let exists = |name: &str| match name.split_once("::") {
+        Some((owner, function)) => prelude.contains(owner) && functions.contains(function),
+        None => prelude.contains(name),
+    };
+    let missing: Vec<&str> = names.into_iter().filter(|name| !exists(name)).collect();
+    assert!(
+        missing.is_empty(),
+        "{PAGE} names what the prelude does not have: {missing:?}"
+    );
+}
+
+#[test]
+fn every_layer_is_in_the_tables() {
+    let nn = read("src/nn.rs");
+    let (_, list) = nn
+        .split_once("pub use layers::{")
+        .expect("the list of layers");
+    let (list, _) = list.split_once('}').expect("the end of the list");
+    let page = read(PAGE);
+    let names = names_of_taper(&page);
+    // `seq!` takes more than layers; the trait that says so is not a layer itself.
+    let layers =
+        { list.split(',').map(str::trim) }.filter(|name| !name.is_empty() && *name != "IntoLayer");
+    let missing: Vec<&str> = layers.filter(|name| !names.contains(name)).collect();
+    assert!(missing.is_empty(), "{PAGE} lacks {missing:?}");
+}
+
+/// Returns the code spans in the second column of all tables.
+fn names_of_taper(page: &str) -> BTreeSet<&str> {
+    let rows = page.lines().filter(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.split('|').nth(2));
+    cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect()
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c)).map(str::to_owned).collect()
+}
+
+/// Returns the names of all functions of the crate `taper`.
+fn functions() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    add_functions(&root().join("src"), &mut names);
+    names
+}
+
+fn add_functions(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder)
+        .expect("a folder of sources")
+        .flatten()
+    {
+        let path = entry.path();
+        if path.is_dir() {
+            add_functions(&path, names);
+        } else if let Ok(text) = std::fs::read_to_string(&path) {
+            let parts = text.split("fn ").skip(1);
+            names.extend(parts.map(|part| {
+                let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                part[..end.unwrap_or(part.len())].to_owned()
+            }));
+        }
+    }
+}
