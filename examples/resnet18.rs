@@ -111,6 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[ignore = "slow: run by .ci/nightly"]
     fn it_learns_and_has_the_parameters_of_torchvision() -> Result<()> {
         let (model, history) = train(1)?;
         assert!(history.last("val_accuracy") > Some(0.8), "{history:?}");
