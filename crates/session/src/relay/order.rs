@@ -61,7 +61,7 @@ mod interpose {
 }
 
 /// Keeps the order of this process's two output streams from now on. `output` is a duplicate of standard
-/// output, to which [`write`] writes.
+/// output, to which [`write()`] writes.
 pub(crate) fn keep_order(output: RawFd) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     interpose::keep_order(output);
