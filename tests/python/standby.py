@@ -68,7 +68,7 @@ class Standby(unittest.TestCase):
         spare = self.start_one()
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "TEA": "green", "PATH": os.environ["PATH"] + ":/tea"}
-        del environment["MILK"]
+            del environment["MILK"]
             with Kernel(cwd=folder, env=environment) as kernel:
                 self.assertIn(spare, cells_process(kernel).parents())
                 here = kernel.run("std::env::current_dir()?.to_string_lossy().into_owned()").value()
