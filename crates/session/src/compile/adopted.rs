@@ -17,8 +17,25 @@ use taper_host::cache;
 const FILE: &str = "environment.json";
 
 /// New values of variables; `None` removes one.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// As JSON it is a list of pairs: the name of a variable need not be text, as the key of an object must be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Pairs", into = "Pairs")]
 pub(crate) struct Changes(BTreeMap<OsString, Option<OsString>>);
+
+type Pairs = Vec<(OsString, Option<OsString>)>;
+
+impl From<Pairs> for Changes {
+    fn from(pairs: Pairs) -> Changes {
+        Changes(pairs.into_iter().collect())
+    }
+}
+
+impl From<Changes> for Pairs {
+    fn from(changes: Changes) -> Pairs {
+        changes.0.into_iter().collect()
+    }
+}
 
 impl Changes {
     /// Compares an environment with that of this process, as its child processes would see it.
@@ -84,6 +101,17 @@ fn is_of_session(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn they_survive_the_file() {
+        let changes = Changes::from(vec![
+            ("TEA".into(), Some("green".into())),
+            ("MILK".into(), None),
+        ]);
+        let text = serde_json::to_vec(&changes).expect("it is written");
+        let read: Changes = serde_json::from_slice(&text).expect("it is read");
+        assert_eq!(read, changes);
+    }
 
     #[test]
     fn only_differences_are_applied() {
