@@ -82,8 +82,8 @@ mod tests {
         add(system.join("rustc-1.85.0/library"));
         add(system.join("rustc-1.95.01/library"));
         assert_eq!(found(), None);
-        let debians = add(system.join("rustc-1.95.0+dfsg1/library"));
-        assert_eq!(found(), Some(debians));
+        let from_debian = add(system.join("rustc-1.95.0+dfsg1/library"));
+        assert_eq!(found(), Some(from_debian));
         let rustups = add(sysroot.join("lib/rustlib/src/rust/library"));
         assert_eq!(found(), Some(rustups));
     }
