@@ -65,7 +65,7 @@ pub trait Optimizer: Send {
     /// ```
     fn step(&mut self, gradients: &GradStore) -> Result<()>;
 
-    /// Returns the learning rate; with several parameter groups, that of the first.
+    /// Returns the learning rate; with several parameter groups, the rate of the first.
     ///
     /// ```
     /// use taper::prelude::*;

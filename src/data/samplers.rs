@@ -36,7 +36,7 @@ pub trait Sampler: Send + Sync {
     /// Returns the indices of the next loop.
     ///
     /// # Errors
-    /// An error is that of the loop.
+    /// Errors come from the loop.
     fn sample(&self) -> Result<Vec<usize>>;
 }
 

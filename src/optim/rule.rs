@@ -45,7 +45,7 @@ pub(super) struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Returns the gradient with that of the weight decay.
+    /// Returns the gradient with the weight decay added.
     pub(super) fn decayed(&self) -> Result<Tensor> {
         match self.weight_decay == 0.0 {
             true => Ok(self.gradient.clone()),

@@ -93,8 +93,8 @@ impl TransformerDecoderLayer {
         Ok(())
     }
 
-    /// Returns the features of all steps. `mask` is that of the self-attention, usually causal;
-    /// `memory_mask` that of the attention to the encoder's output.
+    /// Returns the features of all steps. `mask` masks the self-attention and is usually causal;
+    /// `memory_mask` masks the attention to the encoder's output.
     ///
     /// # Errors
     /// If the shapes of the inputs or the masks do not fit.

@@ -1,7 +1,7 @@
 //! Leaves out of a cell's source what the cell does not need.
 //!
 //! evcxr puts a store for variables into every cell, loads each variable that is alive, and stores it again:
-//! work for rustc that grows with a notebook. Here the store becomes an import of the one that `taper`
+//! work for rustc that grows with a notebook. Here the store becomes an import of the store that `taper`
 //! has compiled, and a variable that the cell does not name stays where it is. What is left out is
 //! overwritten with spaces, so that lines and columns in diagnostics are right.
 
@@ -31,7 +31,7 @@ pub(crate) fn lighten(source: &str) -> Option<String> {
     String::from_utf8(light).ok().filter(|_| is_lighter)
 }
 
-/// The place of evcxr's store, if it is the one that is known and `taper` can take its place.
+/// The place of evcxr's store, if it is known and `taper` can take its place.
 fn known_store(above: &str) -> Option<Range<usize>> {
     let start = above.rfind(STORE)? + STORE.len();
     let end = start + above[start..].find("\n}\n#[unsafe(no_mangle)]")?;
