@@ -30,10 +30,16 @@ pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(error) = error.downcast_ref::<Error>() {
         return described(error);
     }
-    match error.downcast_ref::<std::io::Error>() {
-        Some(error) => described(error),
-        None => join(&error.to_string(), None),
-    }
+    let advice = if let Some(error) = error.downcast_ref::<std::io::Error>() {
+        of_io(error.kind())
+    } else if error.is::<ParseIntError>() {
+        Some(NOT_AN_INTEGER)
+    } else if error.is::<ParseFloatError>() {
+        Some(NOT_A_FLOAT)
+    } else {
+        None
+    };
+    join(&error.to_string(), advice)
 }
 
 const NOT_A_FLOAT: &str =
@@ -188,6 +194,17 @@ mod tests {
         let message = "shape mismatch: [5, 3] has 15 elements, but there are 12";
         assert_eq!(text.lines().next(), Some(message));
         assert_eq!(text.lines().count(), 2);
+    }
+
+    #[test]
+    fn an_error_in_a_box_has_the_advice_of_its_type() {
+        let number = "tall".parse::<f64>().expect_err("a word");
+        let boxed: Box<dyn std::error::Error> = Box::new(number.clone());
+        assert_eq!(described(&boxed), described(&number));
+        let number = "tall".parse::<u8>().expect_err("a word");
+        let boxed: Box<dyn std::error::Error> = Box::new(number.clone());
+        assert_eq!(described(&boxed), described(&number));
+        assert!(of_any(&number).ends_with(NOT_AN_INTEGER));
     }
 
     #[test]

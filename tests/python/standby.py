@@ -83,7 +83,7 @@ class Standby(unittest.TestCase):
                 first = kernel.run("let mine = 2;")
                 self.assertEqual(first.reply["execution_count"], 8)
                 self.restart(kernel)
-        self.assertFalse(spare.is_running())
+        self.assertTrue(wait_until(lambda: not spare.is_running()))
 
     def restart(self, kernel: Kernel) -> None:
         self.assertTrue(wait_until(ready, 120), spares())
