@@ -12,7 +12,7 @@ mod advice;
 mod construct;
 mod text;
 
-pub(crate) use advice::{described, of_any};
+pub(crate) use advice::{AnyError, described, of_any};
 pub(crate) use construct::{
     argument, dtype, explain, file, gpu, index, interrupted, loss, name, parse, shape, state,
 };

@@ -2,44 +2,78 @@
 
 use candle_core::Error;
 use std::any::TypeId;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io::ErrorKind;
 use std::marker::PhantomData;
 use std::num::{ParseFloatError, ParseIntError};
 
-/// Returns the message of an error, and a line about what to do unless the message has one.
-pub(crate) fn described<T: Display>(error: &T) -> String {
-    let (message, advice) = if let Some(error) = as_type::<_, Error>(error) {
-        (message(error), of_candle(error))
-    } else if let Some(error) = as_type::<_, std::io::Error>(error) {
-        (error.to_string(), of_io(error.kind()))
-    } else if let Some(error) = as_type::<_, Box<dyn std::error::Error>>(error) {
-        return of_any(&**error);
-    } else if is_same::<T, ParseIntError>() {
-        (error.to_string(), Some(NOT_AN_INTEGER))
-    } else if is_same::<T, ParseFloatError>() {
-        (error.to_string(), Some(NOT_A_FLOAT))
-    } else {
-        (error.to_string(), None)
-    };
-    join(&message, advice)
+/// An error of any type. What is done with it is compiled once here, and not for each type in each cell.
+pub(crate) struct AnyError<'a> {
+    value: *const (),
+    id: TypeId,
+    print: fn(*const (), &mut Formatter<'_>) -> fmt::Result,
+    borrowed: PhantomData<&'a ()>,
 }
 
-/// [`described`] for an error whose type is not known to the compiler.
-pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(error) = error.downcast_ref::<Error>() {
-        return described(error);
+impl<'a> AnyError<'a> {
+    #[inline]
+    pub(crate) fn new<T: Display>(error: &'a T) -> AnyError<'a> {
+        AnyError {
+            value: std::ptr::from_ref(error).cast(),
+            id: type_id::<T>(),
+            // SAFETY: it is called with `value` alone, which points to a `T`.
+            print: |value, formatter| unsafe { (*value.cast::<T>()).fmt(formatter) },
+            borrowed: PhantomData,
+        }
     }
-    let advice = if let Some(error) = error.downcast_ref::<std::io::Error>() {
+
+    /// Returns the error as a `B`, if that is its type.
+    fn get<B: 'static>(&self) -> Option<&'a B> {
+        // SAFETY: `value` points to a value of this type, borrowed for `'a`. `B` has no lifetimes of its own, so
+        // none are extended.
+        (self.id == TypeId::of::<B>()).then(|| unsafe { &*self.value.cast::<B>() })
+    }
+}
+
+impl Display for AnyError<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        (self.print)(self.value, formatter)
+    }
+}
+
+/// Returns the message of an error, and a line about what to do unless the message has one.
+pub(crate) fn described(error: &AnyError<'_>) -> String {
+    if let Some(error) = error.get::<Error>() {
+        return join(&message(error), of_candle(error));
+    }
+    if let Some(error) = error.get::<Box<dyn std::error::Error>>() {
+        return of_any(&**error);
+    }
+    let advice = if let Some(error) = error.get::<std::io::Error>() {
         of_io(error.kind())
-    } else if error.is::<ParseIntError>() {
+    } else if error.get::<ParseIntError>().is_some() {
         Some(NOT_AN_INTEGER)
-    } else if error.is::<ParseFloatError>() {
+    } else if error.get::<ParseFloatError>().is_some() {
         Some(NOT_A_FLOAT)
     } else {
         None
     };
     join(&error.to_string(), advice)
+}
+
+/// [`described`] for an error in a box.
+pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref::<Error>() {
+        described(&AnyError::new(error))
+    } else if let Some(error) = error.downcast_ref::<std::io::Error>() {
+        described(&AnyError::new(error))
+    } else if let Some(error) = error.downcast_ref::<ParseIntError>() {
+        described(&AnyError::new(error))
+    } else if let Some(error) = error.downcast_ref::<ParseFloatError>() {
+        described(&AnyError::new(error))
+    } else {
+        join(&error.to_string(), None)
+    }
 }
 
 const NOT_A_FLOAT: &str =
@@ -133,16 +167,6 @@ fn of_io(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-fn is_same<A, B: 'static>() -> bool {
-    type_id::<A>() == TypeId::of::<B>()
-}
-
-/// Returns the value as a `B`, if that is its type.
-fn as_type<A, B: 'static>(value: &A) -> Option<&B> {
-    // SAFETY: both are the same type. `B` has no lifetimes of its own, so none are extended.
-    is_same::<A, B>().then(|| unsafe { &*std::ptr::from_ref(value).cast::<B>() })
-}
-
 /// Returns the id of a type that may contain references, for which `TypeId::of` is not callable. Types that
 /// differ in lifetimes alone have the same id.
 fn type_id<T>() -> TypeId {
@@ -169,6 +193,10 @@ fn type_id<T>() -> TypeId {
 mod tests {
     use super::*;
     use candle_core::{DType, Device, Tensor};
+
+    fn described<T: Display>(error: &T) -> String {
+        super::described(&AnyError::new(error))
+    }
 
     fn failed<T>(result: candle_core::Result<T>) -> String {
         described(&result.err().expect("it fails"))

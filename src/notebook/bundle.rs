@@ -21,7 +21,12 @@ pub struct MimeBundle {
 impl MimeBundle {
     /// Creates a bundle with plain text alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::default().and("text/plain", text.into())
+        Self::plain(text.into())
+    }
+
+    /// [`MimeBundle::text`], compiled here and not in each cell.
+    pub(super) fn plain(text: String) -> Self {
+        Self::default().and("text/plain", text)
     }
 
     /// Adds or replaces the representation for one MIME type.

@@ -45,6 +45,11 @@ pub(crate) fn result(bundle: &MimeBundle) {
     emit("result", bundle);
 }
 
+/// [`result`] of a bundle that is dropped here and not in each cell.
+pub(super) fn owned_result(bundle: MimeBundle) {
+    result(&bundle);
+}
+
 fn emit(op: &str, bundle: &MimeBundle) {
     match Host::current() {
         Host::Taper { secret } => write_record(secret, &json!({ "op": op, "data": bundle.data() })),

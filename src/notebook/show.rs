@@ -54,13 +54,13 @@ pub trait Show {
     /// assert_eq!(cpu().show_bundle().get("text/plain"), Some("cpu"));
     /// ```
     fn show_bundle(&self) -> MimeBundle {
-        MimeBundle::text(self.show_text())
+        MimeBundle::plain(self.show_text())
     }
 
     /// Shows the value as the result of its cell. Notebooks call this.
     #[doc(hidden)]
     fn evcxr_display(&self) {
-        display::result(&self.show_bundle());
+        display::owned_result(self.show_bundle());
     }
 }
 

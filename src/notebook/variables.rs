@@ -44,10 +44,9 @@ impl VariableStore {
     /// When there is no such variable, or it has another type.
     #[inline]
     pub fn take_variable<T: 'static>(&mut self, name: &str) -> T {
-        match self.take(name).downcast() {
-            Ok(value) => *value,
-            Err(_) => other_type(name),
-        }
+        let value = self.take(name, TypeId::of::<T>());
+        // SAFETY: `take` has compared the types, and the pointer was made from the box that `put` was given.
+        *unsafe { Box::from_raw(value.cast::<T>()) }
     }
 
     /// Returns what all cells share under this name, and creates it the first time.
@@ -84,9 +83,12 @@ impl VariableStore {
     }
 
     #[inline(never)]
-    fn take(&mut self, name: &str) -> Box<dyn Any> {
-        let value = self.variables.remove(name);
-        value.unwrap_or_else(|| panic!("the variable `{name}` has gone missing"))
+    fn take(&mut self, name: &str, wanted: TypeId) -> *mut () {
+        match self.variables.remove(name) {
+            None => panic!("the variable `{name}` has gone missing"),
+            Some(value) if (*value).type_id() != wanted => other_type(name),
+            Some(value) => Box::into_raw(value).cast(),
+        }
     }
 }
 
@@ -119,6 +121,14 @@ mod tests {
         let first = store.lazy_arc("runtime", || 1);
         let second = store.lazy_arc("runtime", || 2);
         assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[test]
+    #[should_panic(expected = "`x` has another type")]
+    fn a_variable_is_not_taken_as_another_type() {
+        let mut store = store();
+        store.put_variable("x", 2_u8);
+        store.take_variable::<String>("x");
     }
 
     #[test]

@@ -51,8 +51,10 @@ impl Linker {
         };
         let program = folder("-Clinker=", &self.program);
         let folders = self.folders.iter();
-        [program, "-Clinker-flavor=ld.lld".into()]
-            .into_iter()
+        // Threads take longer to start than they save.
+        let settings = ["-Clinker-flavor=ld.lld", "-Clink-arg=--threads=1"];
+        std::iter::once(program)
+            .chain(settings.map(OsString::from))
             .chain(folders.map(move |path| folder("-Clink-arg=-L", path)))
     }
 }

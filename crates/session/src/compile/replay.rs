@@ -128,9 +128,14 @@ impl Recipe {
 
     fn changed_arguments(&self, is_check: bool, output: &Path) -> Vec<OsString> {
         let mut changed = Vec::with_capacity(self.arguments.len() + 8);
-        let mut rest = self.arguments.iter().skip(1);
+        let shared = self.shared_libraries();
+        let mut rest = self.arguments.iter().skip(1).peekable();
         while let Some(argument) = rest.next() {
-            if argument == "--out-dir" {
+            let value = rest.peek().map_or("", |next| next.as_str());
+            if argument == "--out-dir"
+                || (argument == "--extern" && is_second(value, &shared))
+                || (argument == "-C" && value.starts_with("incremental="))
+            {
                 rest.next();
             } else if argument.starts_with("--emit=") {
                 changed.push(
@@ -141,18 +146,32 @@ impl Recipe {
                     }
                     .into(),
                 );
-            } else if argument.starts_with("incremental=") && is_check {
-                // The results of a check lack the machine code that the next cell would take over.
-                changed.push(format!("{argument}/check").into());
             } else if !self.is_left_out(argument) {
                 changed.push(argument.into());
             }
         }
         changed.extend(["--out-dir".into(), output.into()]);
-        // Nothing is gained by optimising across the parts of so small a crate.
-        changed.push("-Clto=off".into());
+        // So small a crate is compiled in less time than the state of the last one is read and written, and its
+        // parts than they take to be optimised together.
+        changed.extend(["-Ccodegen-units=2".into(), "-Clto=off".into()]);
         changed.extend(self.linker.iter().flat_map(Linker::arguments));
         changed
+    }
+
+    /// The names of the dependencies that rustc is given as shared libraries, which it is told to prefer.
+    fn shared_libraries(&self) -> Vec<&str> {
+        if !self
+            .arguments
+            .iter()
+            .any(|argument| argument == "-Cprefer-dynamic")
+        {
+            return Vec::new();
+        }
+        let names = self.arguments.iter().filter_map(|argument| {
+            let (name, file) = argument.split_once('=')?;
+            file.ends_with(std::env::consts::DLL_SUFFIX).then_some(name)
+        });
+        names.collect()
     }
 
     fn is_left_out(&self, argument: &str) -> bool {
@@ -186,6 +205,14 @@ fn are_about_the_cell(diagnostics: &[Value]) -> bool {
         .filter(|d| messages::is_error(d))
         .peekable();
     errors.peek().is_some() && errors.all(messages::points_into_a_source)
+}
+
+/// Whether this names the static form of a dependency that is there as a shared library too. rustc would read
+/// the metadata of both.
+fn is_second(dependency: &str, shared: &[&str]) -> bool {
+    dependency
+        .split_once('=')
+        .is_some_and(|(name, file)| file.ends_with(".rlib") && shared.contains(&name))
 }
 
 /// Returns whether this is a variable in which cargo describes a crate to its compiler.
@@ -255,15 +282,33 @@ mod tests {
             "--crate-name",
             "ctx",
             "--emit=link",
-            "-C",
-            "incremental=/w/i",
             "--out-dir",
             "/w/cells",
+            "-Ccodegen-units=2",
             "-Clto=off",
         ];
         assert_eq!(build, texts(&expected));
         let check = recipe.changed_arguments(true, Path::new("/w/cells"));
         assert!(check.contains(&"--emit=metadata".into()));
-        assert!(check.contains(&"incremental=/w/i/check".into()));
+    }
+
+    #[test]
+    fn of_a_shared_library_the_static_form_is_not_read() {
+        let shared = format!("taper=/w/libtaper{}", std::env::consts::DLL_SUFFIX);
+        let more = [
+            "--extern",
+            &shared,
+            "--extern",
+            "taper=/w/libtaper.rlib",
+            "--extern",
+            "own=/w/libown.rlib",
+            "-Cprefer-dynamic",
+        ];
+        let given = [&["/bin/rustc"][..], &more].concat();
+        let build = recipe(&given).changed_arguments(false, Path::new("/w/cells"));
+        let expected = [&more[..2], &more[4..]].concat();
+        assert_eq!(build[..5], texts(&expected));
+        let without = recipe(&given[..7]).changed_arguments(false, Path::new("/w/cells"));
+        assert_eq!(without[..6], texts(&more[..6]));
     }
 }

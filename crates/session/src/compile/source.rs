@@ -7,12 +7,16 @@ use std::path::Path;
 const BEGIN: &str = "struct EvcxrUserCodeError {}";
 
 /// Parts of that code, and what takes their place: a report with the type of the error and the line of the `?`,
-/// where evcxr prints the error's text alone.
-const CHANGES: [(&str, &str); 2] = [
+/// where evcxr prints the error's text alone. The report ends with what evcxr reads.
+const CHANGES: [(&str, &str); 3] = [
     ("fn from(error: T)", "#[track_caller] fn from(error: T)"),
     (
         "eprintln!(\"{}\", error);",
         "::taper::notebook::failure::failed(&error);",
+    ),
+    (
+        "println!(\"{}\", evcxr_internal_runtime::USER_ERROR_OCCURRED);",
+        "",
     ),
 ];
 
