@@ -56,7 +56,8 @@ impl FeedForward {
     }
 }
 
-/// Adds what `part` computes from `x`: from the normalised input, or with a normalisation of the sum.
+/// A residual connection: `x` plus what `part` computes from it. The normalisation comes before `part`, or
+/// after the sum.
 pub(super) fn residual(
     x: &Tensor,
     norm: &LayerNorm,

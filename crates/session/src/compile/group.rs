@@ -32,7 +32,7 @@ impl Compilation {
         }
     }
 
-    /// From now on cells are compiled again.
+    /// Allows compilation again.
     pub(crate) fn allow(&self) {
         let _ = std::fs::remove_file(self.folder.join(STOPPED));
     }

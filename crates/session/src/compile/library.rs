@@ -26,7 +26,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<()> {
     link(folder, LINK, Path::new(EMPTY))
 }
 
-/// From now on rust-analyzer finds the library.
+/// Lets rust-analyzer find the library from now on.
 pub(crate) fn show(work: &Path) -> Result<()> {
     link(work.parent().unwrap_or(work), LINK, Path::new(SEEN))
 }

@@ -54,7 +54,7 @@ impl Translator {
         }
     }
 
-    /// From now on evcxr passes records on.
+    /// Lets evcxr pass records on from now on.
     pub(crate) fn set_ready(&mut self) {
         self.ready = true;
     }

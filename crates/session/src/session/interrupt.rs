@@ -81,8 +81,7 @@ impl Interrupter {
         self.cell.lock().expect("no panic while locked").begun = begun;
     }
 
-    /// From now on code is compiled again. Call it when no evaluation that was given up is left, or that
-    /// would go on.
+    /// Allows compilation again. Call this only when no abandoned evaluation is left: it would continue.
     pub(crate) fn allow_compilation(&self) {
         self.compilation.allow();
     }

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use taper_evaluator::commands;
+use toml::Value;
+
+const NAME: &str = "taper";
 
 /// The import that the session makes.
 const PRELUDE: &str = "use taper::prelude::*;";
@@ -50,25 +53,40 @@ impl PreloadedCrate {
         line == PRELUDE || self.is_our_dependency(line)
     }
 
-    /// Returns whether the line is `:dep taper = { path = "…" }` with the path of the loaded crate.
+    /// Returns whether the line asks for the loaded crate: by its name alone, by its folder, or by a path that
+    /// leads to no crate of that name, as in a chapter that was copied to another folder.
     fn is_our_dependency(&self, line: &str) -> bool {
-        let Some(dependency) = line.strip_prefix(":dep ") else {
+        let Some(dependency) = line.strip_prefix(":dep ").map(str::trim) else {
             return false;
         };
-        let Some((name, value)) = dependency.split_once('=') else {
+        if dependency == NAME {
+            return true;
+        }
+        let Some(Value::Table(asked)) = value_of(dependency) else {
             return false;
         };
-        let path = value
-            .trim()
-            .strip_prefix('{')
-            .and_then(|v| v.strip_suffix('}'))
-            .and_then(|v| v.trim().strip_prefix("path"))
-            .and_then(|v| v.trim_start().strip_prefix('='))
-            .and_then(|v| v.trim().strip_prefix('"'))
-            .and_then(|v| v.strip_suffix('"'));
-        let same = |path: &str| std::fs::canonicalize(path).is_ok_and(|p| p == self.folder);
-        name.trim() == "taper" && path.is_some_and(same)
+        match asked.get("path").and_then(Value::as_str) {
+            Some(path) if asked.len() == 1 => {
+                folder_of_taper(path).is_none_or(|p| p == self.folder)
+            }
+            _ => false,
+        }
     }
+}
+
+/// Parses what follows `taper =`.
+fn value_of(dependency: &str) -> Option<Value> {
+    let mut table: toml::Table = dependency.parse().ok()?;
+    table.remove(NAME)
+}
+
+/// Returns the folder to which the path leads, if there is a crate `taper` in it.
+fn folder_of_taper(path: &str) -> Option<PathBuf> {
+    let folder = std::fs::canonicalize(path).ok()?;
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+    let manifest: toml::Table = manifest.parse().ok()?;
+    let name = manifest.get("package")?.get("name")?.as_str()?;
+    (name == NAME).then_some(folder)
 }
 
 fn toml_string(text: &str) -> String {
@@ -93,15 +111,39 @@ mod tests {
         assert_eq!(left.trim(), "let x = 1;");
     }
 
+    /// Writes the manifest of a crate, and returns its folder.
+    fn crate_named(name: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let manifest = format!("[package]\nname = \"{name}\"\n");
+        std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("a manifest");
+        folder
+    }
+
+    #[test]
+    fn the_loaded_crate_is_meant_where_there_is_no_other() {
+        let (ours, other) = (crate_named("taper"), crate_named("own"));
+        let folder = ours.path().canonicalize().expect("the folder exists");
+        let loaded = PreloadedCrate::new(folder.clone(), vec![]);
+        for line in [
+            ":dep taper".to_owned(),
+            ":dep taper = { path = \"/no/such/folder\" }".to_owned(),
+            format!(":dep taper = {{ path = \"{}\" }}", folder.display()),
+            format!(":dep taper = {{ path = {:?} }}", other.path()),
+        ] {
+            assert_eq!(loaded.without_reloading(&line).trim(), "", "{line}");
+        }
+    }
+
     #[test]
     fn another_taper_is_still_loaded() {
-        let here = tempfile::tempdir().expect("a temporary folder");
-        let loaded = PreloadedCrate::new(here.path().join("taper"), vec![]);
-        let asked = format!(":dep taper = {{ path = \"{}\" }}", here.path().display());
+        let other = crate_named("taper");
+        let loaded = PreloadedCrate::new("/our/taper".into(), vec![]);
+        let asked = format!(":dep taper = {{ path = {:?} }}", other.path());
         for cell in [
             asked.as_str(),
             ":dep taper = \"0.1\"",
             ":dep taper = { path = \"..\", features = [\"cuda\"] }",
+            ":dep taper-macros",
         ] {
             assert_eq!(loaded.without_reloading(cell), cell);
         }

@@ -70,7 +70,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("E0369", "cannot add `Vec", "the elements are added with `a.iter().zip(&b).map(|(a, b)| a + b).collect::<Vec<_>>()`; two lists are joined with `a.extend(b)`."),
     ("E0369", "binary operation `==` cannot be applied", "write `#[derive(PartialEq)]` above the definition of the type."),
     ("E0599", "no method named `append` found for struct `Vec", "an element is added with `v.push(x)`."),
-    ("E0308", "expected `&Device`, found `&str`", "a device is found by its name and lent: `&device(\"cuda:0\")?`, or `&cpu()`."),
+    ("E0308", "expected `&Device`, found `&str`", "a device is found by its name and borrowed: `&device(\"cuda:0\")?`, or `&cpu()`."),
     ("E0308", "expected `&Device`", "a device is lent with `&`, and a shape is a tuple: `zeros((2, 3), &cpu())?`."),
     ("E0308", "expected `&Tensor`, found", "a tensor is lent with `&`: `a.matmul(&b)?`."),
     ("E0308", "expected `bool`, found integer", "a condition is a comparison: `x != 0`."),
