@@ -14,6 +14,7 @@ from peers import Peer, all_peers, end_standby, register, wait_for_standby
 from run import cache
 
 UPDATES = 10_000
+AGE_TURNS = 15
 T = TypeVar("T")
 
 # As long as a training loop with small steps: one or two seconds.
@@ -41,6 +42,8 @@ def main() -> int:
     for title, measure in [("start", starts), ("cells", cells), ("memory", memory), ("board", board)]:
         if title not in arguments.skip:
             results[title] = measure(peers, arguments.runs)
+    if arguments.age:
+        results["age"] = age(peers, arguments.age)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n")
     return 0
@@ -57,6 +60,7 @@ def parse_arguments() -> argparse.Namespace:
         help="once, stock evcxr with an empty work directory, which takes minutes",
     )
     parser.add_argument("--skip", action="append", default=[], choices=["start", "cells", "memory", "board"])
+    parser.add_argument("--age", type=int, default=0, metavar="N", help="a cell after N cells that keep a variable each")
     parser.add_argument("--only", metavar="NAME", help="only the peers whose name contains this")
     return parser.parse_args()
 
@@ -134,6 +138,26 @@ def each_cell(peer: Peer) -> list[float]:
 
 def percentile(values: list[float], percent: int) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def age(peers: list[Peer], cells: int) -> dict:
+    """Measures one cell in an aged kernel and in a fresh one, in turns."""
+    peer = next((peer for peer in peers if "no standby" in peer.name), None)
+    if peer is None:
+        return {}
+    taken = {"fresh": [], "aged": []}
+    with Kernel(peer) as aged, Kernel(peer) as fresh:
+        aged.first_tensor()
+        fresh.first_tensor()
+        for number in range(cells):
+            aged.run(f"let v{number} = {number};")
+        for turn in range(AGE_TURNS):
+            code = f'println!("{{}}", {turn} + 1);'
+            taken["fresh"].append(fresh.run(code))
+            taken["aged"].append(aged.run(code))
+    title = f"A small cell, fresh and after {cells:,} cells that keep a variable each"
+    print_table(title, {name: statistics.median(times) for name, times in taken.items()}, "s", {})
+    return taken
 
 
 def memory(peers: list[Peer], runs: int) -> dict:

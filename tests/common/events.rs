@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Starting includes building the warm image, which the first start does.
 const TO_START: Duration = Duration::from_secs(900);
 /// Ten times what the slowest cell of these tests takes.
-const FOR_A_CELL: Duration = Duration::from_secs(120);
+const FOR_A_CELL: Duration = Duration::from_secs(300);
 
 /// The one session of a test file. Cells of several tests run in it, one test at a time; each test
 /// defines the variables it uses, since another may have ended the process in which they live.
