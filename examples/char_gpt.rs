@@ -2,32 +2,20 @@
 //!
 //!     cargo run --release --example char_gpt
 
+#[cfg(test)]
+mod pytorch;
+
 use taper::prelude::*;
 
 const TEXT: &str = include_str!("char_gpt.rs");
 const CONTEXT: usize = 32;
 
-/// The characters of the text, in order; a token is an index.
-struct Characters(Vec<char>);
-
-impl Characters {
-    fn of(text: &str) -> Self {
-        let sorted: std::collections::BTreeSet<char> = text.chars().collect();
-        Self(sorted.into_iter().collect())
-    }
-
-    fn encode(&self, text: &str) -> Vec<i64> {
-        let token = |c: char| self.0.binary_search(&c).ok().map(|index| index as i64);
-        text.chars().filter_map(token).collect()
-    }
-}
-
 /// Windows of the text; the targets are the characters that follow.
-struct Windows;
+struct Windows(&'static str);
 
 impl DataModule for Windows {
     fn train_dataloader(&self) -> Result<DataLoader> {
-        let text = tensor(Characters::of(TEXT).encode(TEXT), &cpu())?; // (characters,)
+        let text = tensor(CharTokenizer::new(self.0).encode(self.0)?, &cpu())?; // (characters,)
         let starts: Vec<usize> = (0..text.dim(0)? - CONTEXT).step_by(4).collect();
         let rows = |shift: usize| {
             let row = |start: &usize| text.narrow(0, start + shift, CONTEXT);
@@ -61,16 +49,15 @@ impl Gpt {
     }
 
     /// Continues a text with the most likely characters.
-    fn generate(&self, characters: &Characters, prompt: &str, count: usize) -> Result<String> {
-        let mut tokens = characters.encode(prompt);
+    fn generate(&self, characters: &CharTokenizer, prompt: &str, count: usize) -> Result<String> {
+        let mut tokens = characters.encode(prompt)?;
         for _ in 0..count {
             let context = &tokens[tokens.len().saturating_sub(CONTEXT)..];
             let logits = self.forward(&tensor(context.to_vec(), &cpu())?.unsqueeze(0)?)?;
             let last = logits.i((0, context.len() - 1))?; // (vocabulary,)
-            tokens.push(last.argmax(0)?.to_scalar::<u32>()?.into());
+            tokens.push(last.argmax(0)?.to_scalar()?);
         }
-        let character = |token: &i64| characters.0[*token as usize];
-        Ok(tokens.iter().map(character).collect())
+        characters.decode(&tokens)
     }
 }
 
@@ -92,28 +79,32 @@ impl Module for Gpt {
     }
 }
 
-fn train(epochs: usize) -> Result<(Gpt, History)> {
+fn train(mut trainer: Trainer, text: &'static str) -> Result<(Gpt, History)> {
     manual_seed(0);
-    let mut model = Gpt::new(Characters::of(TEXT).0.len(), 64, 4, 2)?;
-    let history = Trainer::new(epochs).fit(&mut model, &Windows)?;
+    let mut model = Gpt::new(CharTokenizer::new(text).vocab_size(), 64, 4, 2)?;
+    let history = trainer.fit(&mut model, &Windows(text))?;
     Ok((model, history))
 }
 
 fn main() -> Result<()> {
-    let (model, _) = train(10)?;
-    println!(
-        "{}",
-        model.generate(&Characters::of(TEXT), "impl Layer for ", 200)?
-    );
+    let (model, _) = train(Trainer::new(10), TEXT)?;
+    let text = model.generate(&CharTokenizer::new(TEXT), "impl Layer for ", 200)?;
+    println!("{text}");
     Ok(())
 }
 
 #[test]
 fn it_learns_to_write_its_own_source() -> Result<()> {
-    let (model, history) = train(5)?;
+    let (model, history) = train(Trainer::new(5), TEXT)?;
     let losses = history.values("train_loss");
     assert!(losses[4] < 1.5 && losses[4] < 0.6 * losses[0], "{losses:?}");
-    let text = model.generate(&Characters::of(TEXT), "impl Layer fo", 1)?;
+    let text = model.generate(&CharTokenizer::new(TEXT), "impl Layer fo", 1)?;
     assert_eq!(text, "impl Layer for");
     Ok(())
+}
+
+#[test]
+fn it_learns_as_in_pytorch() -> Result<()> {
+    let text = include_str!("../LICENSE-MIT");
+    pytorch::compare("char_gpt", |trainer| train(trainer, text))
 }

@@ -3,6 +3,9 @@
 //!
 //!     cargo run --release --example lstm
 
+#[cfg(test)]
+mod pytorch;
+
 use std::f64::consts::TAU;
 use taper::prelude::*;
 
@@ -83,16 +86,15 @@ impl Module for Forecaster {
     }
 }
 
-fn train(epochs: usize) -> Result<(Forecaster, History)> {
+fn train(trainer: Trainer) -> Result<(Forecaster, History)> {
     manual_seed(0);
     let mut model = Forecaster::new(32)?;
-    let mut trainer = Trainer::new(epochs).gradient_clip_val(1.0);
-    let history = trainer.fit(&mut model, &Waves)?;
+    let history = trainer.gradient_clip_val(1.0).fit(&mut model, &Waves)?;
     Ok((model, history))
 }
 
 fn main() -> Result<()> {
-    let (model, history) = train(20)?;
+    let (model, history) = train(Trainer::new(20))?;
     println!("{}", history.show_text());
     let wave = waves(1, STEPS + 20)?;
     let forecast = model
@@ -111,12 +113,17 @@ mod tests {
 
     #[test]
     fn it_continues_waves() -> Result<()> {
-        let (model, history) = train(8)?;
+        let (model, history) = train(Trainer::new(8))?;
         assert!(history.last("val_loss") < Some(0.01), "{history:?}");
         let wave = waves(16, STEPS + 5)?;
         let forecast = model.forecast(&wave.narrow(1, 0, STEPS)?, 5)?;
         let error = mse_loss(&forecast, &wave.narrow(1, STEPS, 5)?)?.to_scalar::<f32>()?;
         assert!(error < 0.05, "{error}"); // that of the mean is 0.5
         Ok(())
+    }
+
+    #[test]
+    fn it_learns_as_in_pytorch() -> Result<()> {
+        pytorch::compare("lstm", train)
     }
 }

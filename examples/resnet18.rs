@@ -3,6 +3,9 @@
 //!
 //!     cargo run --release --example resnet18
 
+#[cfg(test)]
+mod pytorch;
+
 use taper::prelude::*;
 
 /// Two convolutions whose result is added to the input.
@@ -91,17 +94,21 @@ impl Layer for ResNet18 {
     }
 }
 
-fn train(epochs: usize) -> Result<(Classifier<ResNet18>, History)> {
+fn classifier() -> Result<Classifier<ResNet18>> {
+    let model = Classifier::new(ResNet18::new(1, 10)?, 0.001);
+    Ok(model.optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr))))
+}
+
+fn train(mut trainer: Trainer) -> Result<(Classifier<ResNet18>, History)> {
     manual_seed(0);
-    let mut model = Classifier::new(ResNet18::new(1, 10)?, 0.001)
-        .optimizer(|parameters, lr| Box::new(Adam::new(parameters, lr)));
+    let mut model = classifier()?;
     let data = Digits::new().batch_size(32);
-    let history = Trainer::new(epochs).fit(&mut model, &data)?;
+    let history = trainer.fit(&mut model, &data)?;
     Ok((model, history))
 }
 
 fn main() -> Result<()> {
-    let (_, history) = train(5)?;
+    let (_, history) = train(Trainer::new(5))?;
     println!("{}", history.show_text());
     Ok(())
 }
@@ -113,7 +120,7 @@ mod tests {
     #[test]
     #[ignore = "slow: run by .ci/nightly"]
     fn it_learns_and_has_the_parameters_of_torchvision() -> Result<()> {
-        let (model, history) = train(1)?;
+        let (model, history) = train(Trainer::new(1))?;
         assert!(history.last("val_accuracy") > Some(0.8), "{history:?}");
         // Torchvision's has 11,689,512, with 1,000 classes and 64 kernels of 3 × 7 × 7 at the beginning.
         let expected = 11_689_512 - 990 * 513 - 64 * (3 * 7 * 7 - 3 * 3);
@@ -121,5 +128,14 @@ mod tests {
         let name = "layer4.0.downsample.0.weight";
         assert_eq!(model.parameter(name)?.shape()?.dims(), [512, 256, 1, 1]);
         Ok(())
+    }
+
+    #[test]
+    fn it_learns_as_in_pytorch() -> Result<()> {
+        manual_seed(0);
+        let data = pytorch::doubles(&Digits::new().batch_size(8))?;
+        let mut model = classifier()?;
+        model.to_dtype(DType::F64)?;
+        pytorch::compare("resnet18", |mut trainer| trainer.fit(&mut model, &data))
     }
 }

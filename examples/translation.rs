@@ -2,6 +2,9 @@
 //!
 //!     cargo run --release --example translation
 
+#[cfg(test)]
+mod pytorch;
+
 use taper::prelude::*;
 
 const WORDS: [&str; 30] = [
@@ -179,10 +182,10 @@ impl Module for Translator {
     }
 }
 
-fn train(epochs: usize) -> Result<(Translator, History)> {
+fn train(mut trainer: Trainer) -> Result<(Translator, History)> {
     manual_seed(0);
     let mut model = Translator::new(32, 4, 1)?;
-    let history = Trainer::new(epochs).fit(&mut model, &Numbers)?;
+    let history = trainer.fit(&mut model, &Numbers)?;
     model.eval();
     Ok((model, history))
 }
@@ -195,7 +198,7 @@ fn translate(model: &Translator, number: usize) -> Result<String> {
 }
 
 fn main() -> Result<()> {
-    let (model, history) = train(40)?;
+    let (model, history) = train(Trainer::new(40))?;
     println!("{}", history.show_text());
     for number in [7, 70, 315, 707] {
         let words = in_words(number)
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn it_translates_numbers_that_it_has_not_seen() -> Result<()> {
-        let (model, history) = train(25)?;
+        let (model, history) = train(Trainer::new(25))?;
         assert!(history.last("val_loss") < Some(0.2), "{history:?}");
         let right = (0..1000).step_by(7).filter(|&number| {
             translate(&model, number).is_ok_and(|text| text == number.to_string())
@@ -221,5 +224,10 @@ mod tests {
         let right = right.count();
         assert!(right > 110, "{right} of 143");
         Ok(())
+    }
+
+    #[test]
+    fn it_learns_as_in_pytorch() -> Result<()> {
+        pytorch::compare("translation", train)
     }
 }
