@@ -10,9 +10,13 @@ mod errors;
 mod gpu_info;
 #[cfg(any(feature = "cuda", test))]
 mod memory;
+#[cfg(any(feature = "cuda", test))]
+mod transfer;
 
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
+#[cfg(feature = "cuda")]
+pub(crate) use transfer::between_cards;
 
 use crate::error::{self, Problem};
 use candle_core::{Device, DeviceLocation, Result};

@@ -183,10 +183,10 @@ impl Parameter {
                 "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
             ));
         }
-        self.init(values.device(), |device| values.to_device(device))?;
+        self.init(values.device(), |device| moved(values, device))?;
         let var = self.var()?;
         // Candle refuses values that share memory with the variable, so they are copied first.
-        var.set(&values.to_device(var.device())?.force_contiguous()?)
+        var.set(&moved(values, var.device())?.force_contiguous()?)
     }
 
     /// Returns the shape of the values.

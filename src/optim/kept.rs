@@ -2,6 +2,7 @@
 
 use super::rule::Rule;
 use crate::error;
+use crate::tensor::moved;
 use candle_core::{Result, Tensor, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Kept {
                 tensor.device().same_device(var.device()),
                 Arc::strong_count(&kept.tensors),
             ) {
-                (false, _) => tensor.to_device(var.device()),
+                (false, _) => moved(tensor, var.device()),
                 (true, 1) => Ok(tensor.clone()),
                 (true, _) => tensor.copy(),
             }

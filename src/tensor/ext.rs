@@ -1,13 +1,18 @@
 //! Copies of tensors, and the memory that they share.
 
+#[cfg(feature = "cuda")]
+use crate::device::between_cards;
 use crate::device::explain_gpu;
-use candle_core::{Device, Result, Tensor};
+#[cfg(feature = "cuda")]
+use candle_core::cuda_backend::CudaStorageSlice;
+use candle_core::{CpuStorage, Device, Result, Storage, Tensor};
 
 /// Extends Candle's [`Tensor`].
 ///
 /// Candle's own `x.to_device(&device)?` makes no copy when the tensor is there already: the result
 /// shares its memory. Between two devices it transfers the whole storage of a view;
-/// [`copy_to`](TensorExt::copy_to) transfers only the elements of the view.
+/// [`copy_to`](TensorExt::copy_to) transfers only the elements of the view. Between two GPUs use `copy_to`: it
+/// waits until the values exist, and until they are copied; Candle's function leaves the order to the cards.
 pub trait TensorExt {
     /// Copies the tensor to `device`, into memory of its own, also when the tensor is there
     /// already.
@@ -44,8 +49,10 @@ pub trait TensorExt {
 
 impl TensorExt for Tensor {
     fn copy_to(&self, device: &Device) -> Result<Tensor> {
-        let here = explain_gpu(self.force_contiguous(), self.device(), Some(bytes_of(self)))?;
-        moved(&here, device)
+        if !self.device().same_device(device) {
+            return moved(&compact(self)?, device);
+        }
+        explain_gpu(self.force_contiguous(), device, Some(bytes_of(self)))
     }
 
     fn shares_storage_with(&self, other: &Tensor) -> bool {
@@ -53,9 +60,53 @@ impl TensorExt for Tensor {
     }
 }
 
-/// Moves a tensor as Candle does. An error of a full device contains the sizes.
+/// Moves a tensor to a device, as Candle does, but in order if both devices are GPUs. An error of a full device
+/// contains the sizes.
 pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
-    explain_gpu(tensor.to_device(device), device, Some(bytes_of(tensor)))
+    let result = match (tensor.device(), device) {
+        #[cfg(feature = "cuda")]
+        (Device::Cuda(_), Device::Cuda(to)) if !tensor.device().same_device(device) => {
+            between_cards(&compact(tensor)?, to)
+        }
+        _ => tensor.to_device(device),
+    };
+    explain_gpu(result, device, Some(bytes_of(tensor)))
+}
+
+/// Returns the tensor if it is all of its memory, in order, else a copy that is.
+fn compact(tensor: &Tensor) -> Result<Tensor> {
+    if tensor.is_contiguous() && storage_len(tensor) == tensor.elem_count() {
+        return Ok(tensor.clone());
+    }
+    explain_gpu(
+        tensor.force_contiguous(),
+        tensor.device(),
+        Some(bytes_of(tensor)),
+    )
+}
+
+/// Returns the number of elements of the memory behind a tensor; 0 for types that Taper does not use.
+fn storage_len(tensor: &Tensor) -> usize {
+    macro_rules! len {
+        ($storage:expr, $kind:ident) => {
+            match $storage {
+                $kind::U8(values) => values.len(),
+                $kind::U32(values) => values.len(),
+                $kind::I64(values) => values.len(),
+                $kind::BF16(values) => values.len(),
+                $kind::F16(values) => values.len(),
+                $kind::F32(values) => values.len(),
+                $kind::F64(values) => values.len(),
+                _ => 0,
+            }
+        };
+    }
+    match &*tensor.storage_and_layout().0 {
+        Storage::Cpu(storage) => len!(storage, CpuStorage),
+        #[cfg(feature = "cuda")]
+        Storage::Cuda(storage) => len!(&storage.slice, CudaStorageSlice),
+        _ => 0,
+    }
 }
 
 /// Returns how many bytes the tensor's own elements take.
@@ -72,7 +123,7 @@ fn storage_address(tensor: &Tensor) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candle_core::{DType, Storage, Var};
+    use candle_core::{DType, Var};
 
     fn sample() -> Tensor {
         Tensor::arange(0f32, 12f32, &Device::Cpu)
@@ -112,6 +163,20 @@ mod tests {
             panic!("the copy is not on the CPU")
         };
         assert_eq!(storage.as_slice::<f32>().unwrap().len(), 6);
+    }
+
+    #[test]
+    fn what_is_transferred_is_copied_before_only_if_it_is_a_part() {
+        let x = sample();
+        assert!(compact(&x).unwrap().shares_storage_with(&x));
+        let flat = x.flatten_all().unwrap();
+        assert!(compact(&flat).unwrap().shares_storage_with(&x));
+        for part in [x.narrow(0, 0, 2), x.narrow(1, 0, 2), x.t()] {
+            let part = part.unwrap();
+            let copy = compact(&part).unwrap();
+            assert!(!copy.shares_storage_with(&x));
+            assert_eq!(storage_len(&copy), part.elem_count());
+        }
     }
 
     #[test]

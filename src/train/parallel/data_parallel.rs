@@ -5,7 +5,7 @@ use crate::data::{AnyBatch, BatchData};
 use crate::device::explain_gpu;
 use crate::error::{self, Problem};
 use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
-use crate::tensor::{draw_seed, with_seed};
+use crate::tensor::{draw_seed, moved, with_seed};
 use crate::train::Module;
 use crate::train::model::{AnyModel, Steps, steps};
 use crate::train::recorder::{self, Metric};
@@ -336,7 +336,7 @@ fn one_part(step: Result<(Tensor, Vec<Metric>)>, share: f64) -> Result<Part> {
 /// Adds the loss, gradients and metrics of another device to those of the first device.
 fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter]) -> Result<()> {
     total.metrics.append(&mut part.metrics);
-    total.loss = (&total.loss + part.loss.to_device(total.loss.device())?)?;
+    total.loss = (&total.loss + moved(&part.loss, total.loss.device())?)?;
     for (own, their) in own.iter().zip(theirs) {
         let (Ok(own), Ok(their)) = (own.var(), their.var()) else {
             continue;
@@ -344,7 +344,7 @@ fn add(total: &mut Part, own: &[Parameter], part: &mut Part, theirs: &[Parameter
         let Some(gradient) = part.gradients.remove(&their) else {
             continue;
         };
-        let gradient = gradient.to_device(own.device())?;
+        let gradient = moved(&gradient, own.device())?;
         let sum = match total.gradients.get(&own) {
             Some(sum) => (sum + gradient)?,
             None => gradient,
