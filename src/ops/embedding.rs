@@ -33,7 +33,83 @@ pub(crate) fn embedding(caller: &dyn Display, tokens: &Tensor, weight: &Tensor) 
     let indices = tokens.flatten_all()?;
     let rows = match indices.device().is_cpu() {
         true => weight.index_select(&indices, 0)?,
-        false => or_nan(&indices, count, |indices| weight.index_select(indices, 0))?,
+        false => or_nan(&indices, count, |indices| rows_in_groups(weight, indices))?,
     };
     rows.reshape(shape)
+}
+
+/// How many elements the copies of a table may have together: 64 MiB of `f32`.
+const LARGEST: usize = 1 << 24;
+
+/// Returns the rows of a table `(count, length)` for indices in range, `(indices, length)`.
+///
+/// In the gradient of `index_select`, a GPU has `length` threads, each of which walks all indices. So the
+/// indices are divided into groups, each with a copy of the table: there are that many times as many threads,
+/// each of which walks its group. Their order is fixed, and so is the sum.
+fn rows_in_groups(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
+    let ((count, length), total) = (weight.dims2()?, indices.elem_count());
+    let groups = groups(total, weight.elem_count());
+    if groups == 1 || !weight.track_op() {
+        return weight.index_select(indices, 0);
+    }
+    let each = total.div_ceil(groups);
+    // The last group is filled up with indices whose rows are cut off.
+    let indices = indices.pad_with_zeros(0, 0, each * groups - total)?;
+    let indices = indices.reshape((groups, each, 1))?;
+    let indices = indices.broadcast_as((groups, each, length))?.contiguous()?;
+    let tables = weight.broadcast_as((groups, count, length))?.contiguous()?;
+    let rows = tables.gather(&indices, 1)?; // (groups, each, length)
+    rows.reshape((groups * each, length))?.narrow(0, 0, total)
+}
+
+/// Returns into how many groups to divide the indices: no group is shorter than the groups are many, which
+/// balances the walk and the sum of the copies.
+fn groups(indices: usize, table: usize) -> usize {
+    let largest = LARGEST / table.max(1);
+    indices.isqrt().min(largest).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{rand, randint, with_seed};
+    use candle_core::{Device, Var};
+
+    #[test]
+    fn groups_have_the_rows_and_gradients_of_a_single_selection() -> Result<()> {
+        for (count, length, total) in [(7, 3, 50), (5, 1, 4), (3, 2, 1), (40, 8, 301)] {
+            let cpu = Device::Cpu;
+            let draw = || -> Result<(Tensor, Tensor)> {
+                Ok((
+                    rand((count, length), &cpu)?,
+                    randint(0, count as i64, total, &cpu)?,
+                ))
+            };
+            let (table, indices) = with_seed(total as u64, draw)?;
+            let indices = indices.to_dtype(DType::U32)?;
+            let scale = rand((total, length), &cpu)?;
+            let run = |look_up: &dyn Fn(&Tensor) -> Result<Tensor>| -> Result<_> {
+                let table = Var::from_tensor(&table)?;
+                let rows = look_up(&table)?;
+                let gradients = (&rows * &scale)?.sum_all()?.backward()?;
+                let gradient = gradients.get(&table).expect("it is tracked");
+                Ok((rows.to_vec2::<f32>()?, gradient.to_vec2::<f32>()?))
+            };
+            let (rows, gradient) = run(&|table| rows_in_groups(table, &indices))?;
+            let (same_rows, same_gradient) = run(&|table| table.index_select(&indices, 0))?;
+            assert_eq!(rows, same_rows);
+            for (a, b) in gradient.concat().iter().zip(same_gradient.concat()) {
+                assert!((a - b).abs() < 1e-4, "{a} {b}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_large_table_is_not_copied() {
+        assert_eq!(groups(4096, 1000), 64);
+        assert_eq!(groups(4096, LARGEST / 8), 8);
+        assert_eq!(groups(4096, LARGEST + 1), 1);
+        assert_eq!(groups(0, 10), 1);
+    }
 }

@@ -1,73 +1,90 @@
 //! Pooling with Candle's operations.
+//!
+//! The elements at one place of all patches are a view of the images, `(batch, channels, out_height,
+//! out_width)`. Their maximum or mean is taken view by view, forward and backward, with as many threads as the
+//! output has elements. An `index_select` of the patches would be shorter, but in its gradient a GPU has one
+//! thread for each image, and its indices would be uploaded in every step.
 
 use super::plane::Pool2dSpec;
 use crate::ops::pair::Pair;
-use candle_core::{D, Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 
+/// Of equal elements, the first gets the gradient; NaN counts as larger than all other values.
 pub(super) fn max_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
-    let patches = patches(x, spec, f64::NEG_INFINITY)?;
-    let largest = patches.detach().argmax_keepdim(D::Minus1)?;
-    patches.gather(&largest, D::Minus1)?.squeeze(D::Minus1)
+    reduce(&views(x, spec, f64::NEG_INFINITY)?, |max, x| {
+        let (new, old) = (x.detach(), max.detach());
+        let larger = (new.gt(&old)? + new.ne(&new)?)?;
+        larger.where_cond(x, max)
+    })
 }
 
 pub(super) fn avg_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
-    patches(x, spec, 0.0)?.mean(D::Minus1)
+    let views = views(x, spec, 0.0)?;
+    reduce(&views, |sum, x| sum + x)? / views.len() as f64
 }
 
-/// Returns the elements of each patch: `(batch, channels, out_height, out_width, elements)`. The padding
-/// has the value `filler`.
-fn patches(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Tensor> {
+fn reduce(views: &[Tensor], f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let (first, rest) = views.split_first().expect("a patch has elements");
+    rest.iter().try_fold(first.clone(), |sum, x| f(&sum, x))
+}
+
+/// Returns the elements at each place of the patches, row by row. The padding has the value `filler`.
+///
+/// Elements whose row and column have the same remainders by the stride are a phase of the images. A patch
+/// has its elements of a phase at a fixed distance, so a view is a part of a phase.
+fn views(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Vec<Tensor>> {
     let (n, c, h, w) = x.dims4()?;
     let [out_h, out_w] = spec.output_size([h, w]);
-    let (h, w) = (h + 2 * spec.padding.height, w + 2 * spec.padding.width);
     let x = padded(x, spec.padding, filler)?;
-    let (rows, columns) = (spec.kernel.height, spec.kernel.width);
-    if spec.stride == spec.kernel {
-        // Patches that do not overlap need no copies of their elements.
-        let x = x
-            .narrow(2, 0, out_h * rows)?
-            .narrow(3, 0, out_w * columns)?;
-        let x = x
-            .contiguous()?
-            .reshape(&[n, c, out_h, rows, out_w, columns][..])?;
-        let x = x.permute(vec![0, 1, 2, 4, 3, 5])?.contiguous()?;
-        return x.reshape((n, c, out_h, out_w, rows * columns));
-    }
-    let indices = patch_indices(spec, w, (out_h, out_w), x.device())?;
-    let x = x.reshape((n * c, h * w))?.index_select(&indices, 1)?;
-    x.reshape((n, c, out_h, out_w, rows * columns))
+    let [rows, columns] = spec.kernel.both();
+    // A single patch needs no stride, which may be longer than the image.
+    let step = |outputs: usize, stride: usize, kernel: usize| match outputs {
+        1 => kernel,
+        _ => stride,
+    };
+    let down = step(out_h, spec.stride.height, rows);
+    let right = step(out_w, spec.stride.width, columns);
+    let (high, wide) = (out_h + (rows - 1) / down, out_w + (columns - 1) / right);
+    let x = sized(&sized(&x, 2, high * down, filler)?, 3, wide * right, filler)?;
+    let x = x.reshape(&[n, c, high, down, wide, right][..])?;
+    let phase = |i: usize| {
+        let (row, column) = (i / right.min(columns), i % right.min(columns));
+        let x = x.narrow(3, row, 1)?.narrow(5, column, 1)?;
+        x.contiguous()?.reshape((n, c, high, wide))
+    };
+    let phases = (0..down.min(rows) * right.min(columns)).map(phase);
+    let phases: Vec<Tensor> = phases.collect::<Result<_>>()?;
+    let view = |i: usize| {
+        let (row, column) = (i / columns, i % columns);
+        let phase = &phases[row % down * right.min(columns) + column % right];
+        let view = phase.narrow(2, row / down, out_h)?;
+        view.narrow(3, column / right, out_w)?.contiguous()
+    };
+    (0..rows * columns).map(view).collect()
 }
 
-/// Returns the indices of the elements of each patch in a flat image of this width.
-fn patch_indices(
-    Pool2dSpec { kernel, stride, .. }: Pool2dSpec,
-    width: usize,
-    (out_h, out_w): (usize, usize),
-    device: &Device,
-) -> Result<Tensor> {
-    let mut indices = Vec::with_capacity(out_h * out_w * kernel.product());
-    for top in (0..out_h).map(|i| i * stride.height) {
-        for left in (0..out_w).map(|i| i * stride.width) {
-            for row in top..top + kernel.height {
-                let columns = left..left + kernel.width;
-                indices.extend(columns.map(|column| (row * width + column) as u32));
-            }
-        }
+/// Cuts a dimension, or appends `filler`, so that it has this size.
+fn sized(x: &Tensor, dim: usize, size: usize, filler: f64) -> Result<Tensor> {
+    match x.dim(dim)? {
+        has if has >= size => x.narrow(dim, 0, size)?.contiguous(),
+        has => Tensor::cat(&[x, &edge(x, dim, size - has, filler)?], dim),
     }
-    let count = indices.len();
-    Tensor::from_vec(indices, count, device)
 }
 
 fn padded(x: &Tensor, padding: Pair, filler: f64) -> Result<Tensor> {
     let mut x = x.clone();
     for (dim, padding) in [(2, padding.height), (3, padding.width)] {
-        if padding == 0 {
-            continue;
+        if padding > 0 {
+            let edge = edge(&x, dim, padding, filler)?;
+            x = Tensor::cat(&[&edge, &x, &edge], dim)?;
         }
-        let mut shape = x.dims().to_vec();
-        shape[dim] = padding;
-        let edge = (Tensor::zeros(shape, x.dtype(), x.device())? + filler)?;
-        x = Tensor::cat(&[&edge, &x, &edge], dim)?;
     }
     Ok(x)
+}
+
+/// Returns a tensor with the shape of `x` but for one dimension.
+fn edge(x: &Tensor, dim: usize, size: usize, filler: f64) -> Result<Tensor> {
+    let mut shape = x.dims().to_vec();
+    shape[dim] = size;
+    Tensor::zeros(shape, x.dtype(), x.device())? + filler
 }
