@@ -1,6 +1,6 @@
 //! The kind of GPU that this build supports: CUDA, Metal or none, chosen by the crate's features.
 
-pub(super) use kind::{count, open};
+pub(super) use kind::{count, open, uuids};
 
 use crate::error;
 use candle_core::{Device, Result};
@@ -21,7 +21,7 @@ mod kind {
     use super::*;
     use crate::device::errors::{explain_gpu, explained};
     use candle_core::cuda_backend::CudaDevice;
-    use candle_core::cuda_backend::cudarc::driver::{CudaContext, sys};
+    use candle_core::cuda_backend::cudarc::driver::{CudaContext, result, sys};
 
     pub(super) const NAME: Option<&str> = Some("cuda");
 
@@ -39,6 +39,20 @@ mod kind {
                 };
                 explained(driver).unwrap_or_else(unknown)
             })
+    }
+
+    /// Returns the identifier of each GPU, as `nvidia-smi` writes it; none if the driver does not tell one.
+    pub(in super::super) fn uuids() -> Vec<String> {
+        let uuid = |index| {
+            let card = result::device::get(index).ok()?;
+            let bytes = result::device::get_uuid(card).ok()?.bytes;
+            Some(uuid_text(bytes.map(|byte| byte as u8)))
+        };
+        let count = count().unwrap_or(0) as i32;
+        (0..count)
+            .map(uuid)
+            .collect::<Option<_>>()
+            .unwrap_or_default()
     }
 
     /// Opens a GPU with one stream for all threads. Candle's default is one for each thread, and
@@ -74,6 +88,20 @@ mod kind {
     }
 }
 
+/// Returns the text of an identifier: `GPU-` and 16 bytes in groups of 4, 2, 2, 2 and 6.
+#[cfg(any(feature = "cuda", test))]
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let separator = |i| match i {
+        0 => "GPU-",
+        4 | 6 | 8 | 10 => "-",
+        _ => "",
+    };
+    let digits = bytes.iter().enumerate();
+    digits
+        .map(|(i, byte)| format!("{}{byte:02x}", separator(i)))
+        .collect()
+}
+
 #[cfg(all(feature = "metal", not(feature = "cuda")))]
 mod kind {
     use super::*;
@@ -88,6 +116,10 @@ mod kind {
 
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         Device::new_metal(index)
+    }
+
+    pub(in super::super) fn uuids() -> Vec<String> {
+        vec![]
     }
 }
 
@@ -107,5 +139,20 @@ mod kind {
 
     pub(in super::super) fn open(_index: usize) -> Result<Device> {
         count().map(|_| Device::Cpu)
+    }
+
+    pub(in super::super) fn uuids() -> Vec<String> {
+        vec![]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_identifier_is_written_as_the_driver_writes_it() {
+        assert_eq!(
+            super::uuid_text(std::array::from_fn(|i| i as u8 * 17)),
+            "GPU-00112233-4455-6677-8899-aabbccddeeff"
+        );
     }
 }

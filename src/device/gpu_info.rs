@@ -1,5 +1,6 @@
 //! What NVIDIA's driver reports about the GPUs of this machine.
 
+use super::backend;
 use crate::error;
 use candle_core::{Error, Result};
 use std::fmt;
@@ -13,8 +14,10 @@ const NVIDIA_SMI: &str = "nvidia-smi";
 /// One NVIDIA GPU as its driver describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuInfo {
-    /// The driver's index of this GPU, from 0.
+    /// The index of this GPU for [`gpu`](crate::device::gpu), from 0; in a build without CUDA, the driver's.
     pub index: usize,
+    /// The identifier of this GPU, such as `"GPU-8f6c…"`.
+    pub uuid: String,
     /// The product's name, such as `"NVIDIA H200"`.
     pub name: String,
     /// Memory in use, by all programs, in MiB; `None` where the driver does not say.
@@ -27,7 +30,9 @@ pub struct GpuInfo {
 
 /// Returns the NVIDIA GPUs of this machine, with their memory in MiB.
 ///
-/// This asks the driver, so it works in every build, also in one without GPU support.
+/// This asks the driver, so it works in every build, also in one without GPU support. In a build with CUDA,
+/// `gpu_info()?[i]` is what `gpu(i)` opens: CUDA may count cards of several kinds in another order than the
+/// driver's tools, and the variable `CUDA_VISIBLE_DEVICES` hides some.
 ///
 /// # Errors
 /// If `nvidia-smi`, which comes with the driver, is missing or fails.
@@ -41,7 +46,21 @@ pub struct GpuInfo {
 /// }
 /// ```
 pub fn gpu_info() -> Result<Vec<GpuInfo>> {
-    query(Path::new(NVIDIA_SMI))
+    let gpus = query(Path::new(NVIDIA_SMI))?;
+    Ok(in_order(gpus, &backend::uuids()))
+}
+
+/// Returns the GPUs with these identifiers, in their order; all GPUs if one of them is not known.
+fn in_order(gpus: Vec<GpuInfo>, uuids: &[String]) -> Vec<GpuInfo> {
+    let of = |(index, uuid): (usize, &String)| {
+        let gpu = gpus.iter().find(|gpu| gpu.uuid == *uuid)?.clone();
+        Some(GpuInfo { index, ..gpu })
+    };
+    let ordered: Option<Vec<GpuInfo>> = uuids.iter().enumerate().map(of).collect();
+    match ordered {
+        Some(ordered) if !ordered.is_empty() => ordered,
+        _ => gpus,
+    }
 }
 
 /// Returns the table that the command `nvidia-smi` prints: driver, memory, load and programs of
@@ -66,7 +85,7 @@ fn query(program: &Path) -> Result<Vec<GpuInfo>> {
     let text = run(
         program,
         &[
-            "--query-gpu=index,name,memory.used,memory.total,driver_version",
+            "--query-gpu=index,uuid,name,memory.used,memory.total,driver_version",
             "--format=csv,noheader,nounits",
         ],
     )?;
@@ -75,11 +94,12 @@ fn query(program: &Path) -> Result<Vec<GpuInfo>> {
 
 fn parse_line(line: &str) -> Result<GpuInfo> {
     let parts: Vec<&str> = line.split(',').map(str::trim).collect();
-    let [index, name, used, total, driver] = parts[..] else {
+    let [index, uuid, name, used, total, driver] = parts[..] else {
         return Err(unreadable(line));
     };
     Ok(GpuInfo {
         index: index.parse().map_err(|_| unreadable(line))?,
+        uuid: uuid.to_owned(),
         name: name.to_owned(),
         memory_used: used.parse().ok(),
         memory_total: total.parse().ok(),
@@ -90,7 +110,7 @@ fn parse_line(line: &str) -> Result<GpuInfo> {
 fn unreadable(line: &str) -> Error {
     error::parse(
         "nvidia-smi",
-        "a line of 5 values, the first an integer",
+        "a line of 6 values, the first an integer",
         format_args!("{line:?}"),
         "nvidia_smi()? shows its table unchanged",
     )
@@ -160,14 +180,30 @@ mod tests {
 
     #[test]
     fn a_line_becomes_a_gpu() {
-        let gpu = parse_line("1, NVIDIA H200, 512, 143771, 570.86.15").unwrap();
+        let gpu = parse_line("1, GPU-8f6c, NVIDIA H200, 512, 143771, 570.86.15").unwrap();
         assert_eq!(
             gpu.to_string(),
             "GPU 1: NVIDIA H200, 512 / 143771 MiB, driver 570.86.15"
         );
-        let shared_memory = parse_line("0, NVIDIA GB10, [N/A], [N/A], 580.1").unwrap();
+        let shared_memory = parse_line("0, GPU-17aa, NVIDIA GB10, [N/A], [N/A], 580.1").unwrap();
         assert_eq!(shared_memory.memory_total, None);
         assert!(parse_line("No devices were found").is_err());
+    }
+
+    #[test]
+    fn gpus_have_the_order_of_cuda() {
+        let lines = ["0, GPU-a, Slow, 1, 2, 3.4", "1, GPU-b, Fast, 1, 2, 3.4"];
+        let order = |uuids: &[&str]| {
+            let gpus = lines.map(|line| parse_line(line).unwrap()).to_vec();
+            let uuids: Vec<String> = uuids.iter().map(|uuid| (*uuid).to_owned()).collect();
+            let gpus = in_order(gpus, &uuids);
+            let named = gpus.iter().map(|gpu| format!("{} {}", gpu.index, gpu.name));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(order(&[]), "0 Slow, 1 Fast");
+        assert_eq!(order(&["GPU-b", "GPU-a"]), "0 Fast, 1 Slow");
+        assert_eq!(order(&["GPU-b"]), "0 Fast");
+        assert_eq!(order(&["MIG-c"]), "0 Slow, 1 Fast");
     }
 
     #[test]
@@ -184,7 +220,7 @@ mod tests {
     fn output_is_returned_and_a_failure_is_reported() {
         let folder = std::env::temp_dir().join(format!("taper-smi-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let working = script(&folder, "works", "echo '0, Toy, 1, 2, 3.4'");
+        let working = script(&folder, "works", "echo '0, GPU-0, Toy, 1, 2, 3.4'");
         let broken = script(&folder, "fails", "echo 'no devices' >&2; exit 6");
 
         assert_eq!(query(&working).unwrap()[0].name, "Toy");

@@ -81,6 +81,15 @@ pub(crate) fn same_device(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> 
 }
 
 fn two_devices(caller: &dyn Display, own: &str, other: &str) -> Error {
+    if own == other {
+        return explain(
+            format!("{caller} and its input are on {own}, but were opened by two devices"),
+            format!(
+                "Open each GPU with gpu({})?, which always returns the same device: work of two is not in order",
+                own.rsplit(':').next().unwrap_or("0")
+            ),
+        );
+    }
     explain(
         format!("{caller} is on {own}, but its input is on {other}"),
         "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
@@ -148,6 +157,15 @@ mod tests {
             two_devices(&"Linear(…)", "cuda:0", "cpu").to_string(),
             "Linear(…) is on cuda:0, but its input is on cpu\n\
              Move one of them: model.to_device(x.device())?, or x.to_device(&device)?"
+        );
+    }
+
+    #[test]
+    fn two_handles_of_a_gpu_are_told_apart() {
+        assert_eq!(
+            two_devices(&"Linear(…)", "cuda:1", "cuda:1").to_string(),
+            "Linear(…) and its input are on cuda:1, but were opened by two devices\n\
+             Open each GPU with gpu(1)?, which always returns the same device: work of two is not in order"
         );
     }
 }

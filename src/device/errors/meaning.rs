@@ -6,10 +6,6 @@ use candle_core::Error;
 
 /// What an error of the driver or one of its libraries means.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(feature = "cuda"),
-    expect(dead_code, reason = "no driver names them")
-)]
 pub(super) enum Meaning {
     OutOfMemory,
     NoDriver,
@@ -132,11 +128,44 @@ impl Meaning {
 mod tests {
     use super::*;
 
+    const ALL: [(Meaning, &str); 18] = [
+        (Meaning::OutOfMemory, "out of memory"),
+        (Meaning::NoDriver, "there is no NVIDIA driver"),
+        (Meaning::NoDevice, "driver sees none"),
+        (Meaning::DeviceInUse, "exclusively"),
+        (Meaning::OldDriver, "driver is too old"),
+        (Meaning::NotSupported, "does not support a function"),
+        (Meaning::OldGpu, "for newer GPUs"),
+        (Meaning::OtherGpu, "for other GPUs"),
+        (Meaning::DriverMismatch, "of different versions"),
+        (Meaning::Compatibility, "compatibility package"),
+        (Meaning::NotReady, "is not ready"),
+        (Meaning::IllegalAddress, "outside its allocation"),
+        (Meaning::Assert, "out of range"),
+        (Meaning::NoKernel, "no kernel"),
+        (Meaning::Unknown, "without a reason"),
+        (Meaning::NoCublas, "cuBLAS"),
+        (Meaning::NoCurand, "cuRAND"),
+        (Meaning::UnsupportedOperation, "not implemented for GPUs"),
+    ];
+
     #[test]
-    fn every_meaning_has_two_lines() {
-        for meaning in [Meaning::NoDriver, Meaning::NoKernel, Meaning::NoCublas] {
+    fn every_meaning_has_two_lines_of_its_own() {
+        assert_eq!(ALL.len(), Meaning::UnsupportedOperation as usize + 1);
+        let mut seen = std::collections::HashSet::new();
+        for (i, (meaning, says)) in ALL.into_iter().enumerate() {
+            assert_eq!(meaning as usize, i, "{meaning:?}");
             let text = meaning.to_error(None, || None).to_string();
-            assert_eq!(text.lines().count(), 2, "{text}");
+            let lines: Vec<&str> = text.lines().collect();
+            let [problem, advice] = lines[..] else {
+                panic!("{text}");
+            };
+            assert!(problem.contains(says), "{text}");
+            assert!(
+                advice.starts_with(|first: char| first.is_uppercase()) || advice.contains('`'),
+                "{text}"
+            );
+            assert!(seen.insert(problem.to_owned()), "{text}");
         }
     }
 
