@@ -101,7 +101,7 @@ fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
             false,
         ),
         with_cargo(
-            "Measurements",
+            "Checks against the CPU, and measurements",
             &["run", "--quiet"],
             &["--example", "gpu_check"],
             true,
@@ -158,10 +158,12 @@ fn folder() -> Result<PathBuf> {
     Ok(taper_host::cache::folder()?.join("gpu-check"))
 }
 
-/// The results, written to the file after each step.
+/// The results, written to the file after each step: the machine, a line for each step, the outputs.
 struct Report {
     file: PathBuf,
-    text: String,
+    begin: String,
+    summary: String,
+    outputs: String,
     /// The first card's name.
     machine: String,
     steps: usize,
@@ -170,7 +172,7 @@ struct Report {
 
 impl Report {
     fn new(driver: &Driver, settings: &Settings, file: PathBuf) -> Result<Self> {
-        let text = format!(
+        let begin = format!(
             "# Taper on a GPU\n\n\
              - cards: {}\n- driver: {}, CUDA {}.{}\n- Taper: {}, built {}\n- Rust: {}\n\n",
             driver.names(),
@@ -183,7 +185,9 @@ impl Report {
         );
         Ok(Self {
             file,
-            text,
+            begin,
+            summary: String::new(),
+            outputs: String::new(),
             machine: driver.cards[0].name.clone(),
             steps: 0,
             failed: 0,
@@ -219,13 +223,14 @@ impl Report {
                 .to_owned(),
             false => format!("```\n{output}\n```"),
         };
+        writeln!(self.summary, "- {verdict} in {took}: {}", step.title)?;
         writeln!(
-            self.text,
+            self.outputs,
             "## {}: {verdict} in {took}\n\n{output}\n",
             step.title
         )?;
-        std::fs::write(&self.file, &self.text)
-            .with_context(|| format!("writing {}", self.file.display()))
+        let text = format!("{}{}\n{}", self.begin, self.summary, self.outputs);
+        std::fs::write(&self.file, text).with_context(|| format!("writing {}", self.file.display()))
     }
 }
 
@@ -268,7 +273,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut report = Report {
             file: folder.path().join("report.md"),
-            text: String::new(),
+            begin: "# A report\n\n".to_owned(),
+            summary: String::new(),
+            outputs: String::new(),
             machine: String::new(),
             steps: 0,
             failed: 0,
@@ -292,6 +299,12 @@ mod tests {
         }
         assert_eq!((report.steps, report.failed), (2, 1));
         let text = std::fs::read_to_string(&report.file).expect("it is written");
+        assert!(
+            text.starts_with(
+                "# A report\n\n- passed in 0 s: A step\n- FAILED in 0 s: A step\n\n## A step: "
+            ),
+            "{text}"
+        );
         assert!(
             text.contains("A step: passed in 0 s\n\na\n### b\n"),
             "{text}"

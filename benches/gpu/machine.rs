@@ -1,0 +1,155 @@
+//! The devices that are checked, and the comparison of a card's values with the CPU's.
+
+use candle_core::backprop::GradStore;
+use taper::prelude::*;
+
+/// What a computation returns: tensors with names.
+pub(crate) type Values = Vec<(String, Tensor)>;
+
+/// A computation, which gives the same values on each device.
+pub(crate) struct Computation {
+    pub(crate) name: &'static str,
+    pub(crate) run: Run,
+}
+
+type Run = Box<dyn Fn(&Device) -> Result<Values>>;
+
+/// The cards of this machine.
+pub(crate) struct Machine {
+    pub(crate) cards: Vec<Device>,
+    /// A fault of a card, for the tests of the checks.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// Makes the card's result of one computation wrong.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "only tests make cards wrong"))]
+pub(crate) enum Fault {
+    /// The first value of the last tensor is NaN.
+    NaN(&'static str),
+    /// The first value of the last tensor is off by a hundredth of the largest.
+    Off(&'static str),
+    /// The last tensor, such as a gradient, is missing.
+    Missing(&'static str),
+}
+
+/// The result of a check.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Passed(String),
+    Failed(String),
+    /// What it needs is not there.
+    Absent(String),
+}
+
+impl Machine {
+    /// Returns the first card.
+    pub(crate) fn card(&self) -> &Device {
+        &self.cards[0]
+    }
+
+    /// Compares the values of computations on the CPU with those on a card. A difference may be at most
+    /// `near` times the largest value of its tensor.
+    pub(crate) fn compare(&self, computations: &[Computation], near: f64) -> Outcome {
+        let (mut failed, mut largest, mut tensors) = (vec![], 0f64, 0);
+        for computation in computations {
+            match self.differences(computation) {
+                Ok(differences) => {
+                    tensors += differences.len();
+                    for (name, off) in differences {
+                        if off > near {
+                            failed.push(format!("{} ({name}: {off:.1e})", computation.name));
+                        }
+                        largest = largest.max(off);
+                    }
+                }
+                Err(error) => failed.push(format!("{} ({})", computation.name, first_line(&error))),
+            }
+        }
+        match (failed.is_empty(), tensors) {
+            (true, 1..) => Outcome::Passed(format!(
+                "{} computations, {tensors} tensors, off by at most {largest:.0e} (allowed: {near:.0e})",
+                computations.len()
+            )),
+            (true, 0) => Outcome::Failed("nothing was compared".to_owned()),
+            (false, _) => Outcome::Failed(failed.join(", ")),
+        }
+    }
+
+    /// Returns the largest difference of each tensor, relative to its largest value.
+    fn differences(&self, computation: &Computation) -> Result<Vec<(String, f64)>> {
+        let expected = values(&(computation.run)(&cpu())?)?;
+        let got = values(&(computation.run)(self.card())?)?;
+        let got = self.with_fault(computation.name, got);
+        let names = |values: &[(String, Vec<f64>)]| -> Vec<String> {
+            values.iter().map(|(name, _)| name.clone()).collect()
+        };
+        if names(&got) != names(&expected) {
+            let (got, expected) = (names(&got).join(" "), names(&expected).join(" "));
+            return Err(Error::Msg(format!("expected {expected}, found {got}")));
+        }
+        let both = expected.into_iter().zip(got);
+        Ok(both
+            .map(|((name, a), (_, b))| (name, difference(&a, &b)))
+            .collect())
+    }
+
+    fn with_fault(&self, name: &str, mut got: Vec<(String, Vec<f64>)>) -> Vec<(String, Vec<f64>)> {
+        let change = |values: &mut Vec<(String, Vec<f64>)>, f: &dyn Fn(f64, f64) -> f64| {
+            if let Some((_, values)) = values.last_mut() {
+                let size = values.iter().fold(0f64, |size, x| size.max(x.abs()));
+                values[0] = f(values[0], size);
+            }
+        };
+        match self.fault {
+            Some(Fault::NaN(wrong)) if wrong == name => change(&mut got, &|_, _| f64::NAN),
+            Some(Fault::Off(wrong)) if wrong == name => {
+                change(&mut got, &|x, size| x + size / 100.0)
+            }
+            Some(Fault::Missing(wrong)) if wrong == name => drop(got.pop()),
+            _ => {}
+        }
+        got
+    }
+}
+
+/// Fetches the values. They are compared on the host: a card's own maximum may leave out NaN.
+fn values(tensors: &Values) -> Result<Vec<(String, Vec<f64>)>> {
+    let host = |(name, tensor): &(String, Tensor)| {
+        let tensor = tensor.to_device(&cpu())?.to_dtype(DType::F64)?;
+        Ok((name.clone(), tensor.flatten_all()?.to_vec1()?))
+    };
+    tensors.iter().map(host).collect()
+}
+
+/// Returns the largest difference relative to the largest value; infinite if a value is not finite or the
+/// lengths differ.
+pub(crate) fn difference(expected: &[f64], got: &[f64]) -> f64 {
+    let all_finite = expected.iter().chain(got).all(|x| x.is_finite());
+    if expected.len() != got.len() || expected.is_empty() || !all_finite {
+        return f64::INFINITY;
+    }
+    let size = expected.iter().fold(0f64, |size, x| size.max(x.abs()));
+    let off = expected.iter().zip(got).map(|(a, b)| (a - b).abs());
+    off.fold(0f64, f64::max) / size.max(f64::MIN_POSITIVE)
+}
+
+/// Returns the gradients of a model's parameters; an error if one is missing.
+pub(crate) fn gradients_of(model: &dyn Parameters, gradients: &GradStore) -> Result<Values> {
+    let named = model.named_parameters().into_iter();
+    let gradient = |(name, parameter): (String, Parameter)| {
+        let gradient = gradients.get(&parameter.tensor()?).cloned();
+        let missing = || Error::Msg(format!("no gradient of {name}"));
+        Ok((format!("gradient of {name}"), gradient.ok_or_else(missing)?))
+    };
+    named.map(gradient).collect()
+}
+
+pub(crate) fn first_line(error: &Error) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
