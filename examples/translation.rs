@@ -183,7 +183,6 @@ impl Module for Translator {
 }
 
 fn train(mut trainer: Trainer) -> Result<(Translator, History)> {
-    manual_seed(0);
     let mut model = Translator::new(32, 4, 1)?;
     let history = trainer.fit(&mut model, &Numbers)?;
     model.eval();
@@ -198,6 +197,7 @@ fn translate(model: &Translator, number: usize) -> Result<String> {
 }
 
 fn main() -> Result<()> {
+    manual_seed(0);
     let (model, history) = train(Trainer::new(40))?;
     println!("{}", history.show_text());
     for number in [7, 70, 315, 707] {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn it_translates_numbers_that_it_has_not_seen() -> Result<()> {
-        let (model, history) = train(Trainer::new(25))?;
+        let (model, history) = with_seed(0, || train(Trainer::new(25)))?;
         assert!(history.last("val_loss") < Some(0.2), "{history:?}");
         let right = (0..1000).step_by(7).filter(|&number| {
             translate(&model, number).is_ok_and(|text| text == number.to_string())

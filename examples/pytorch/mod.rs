@@ -65,7 +65,7 @@ pub(crate) fn compare<T>(
         folder: folder.clone(),
         losses: losses.clone(),
     };
-    train(Trainer::new(STEPS).callback(record))?;
+    with_seed(0, || train(Trainer::new(STEPS).callback(record)))?;
     let losses = losses.lock().expect("no thread has panicked").clone();
     assert_eq!(losses.len(), STEPS);
     if let Some(folder) = folder {

@@ -73,6 +73,7 @@ fn of_driver(error: DriverError) -> Option<Meaning> {
         CUresult::CUDA_ERROR_ILLEGAL_ADDRESS => Meaning::IllegalAddress,
         CUresult::CUDA_ERROR_ASSERT => Meaning::Assert,
         CUresult::CUDA_ERROR_NOT_FOUND => Meaning::NoKernel,
+        CUresult::CUDA_ERROR_INVALID_VALUE => Meaning::InvalidLaunch,
         CUresult::CUDA_ERROR_UNKNOWN => Meaning::Unknown,
         _ => return None,
     })
@@ -121,6 +122,10 @@ mod tests {
             (
                 driver(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
                 "the GPU is out of memory",
+            ),
+            (
+                driver(CUresult::CUDA_ERROR_INVALID_VALUE),
+                "a kernel on the GPU cannot be started",
             ),
             (
                 text(CudaError::Load {

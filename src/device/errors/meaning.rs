@@ -21,6 +21,7 @@ pub(super) enum Meaning {
     IllegalAddress,
     Assert,
     NoKernel,
+    InvalidLaunch,
     Unknown,
     NoCublas,
     NoCurand,
@@ -104,6 +105,10 @@ impl Meaning {
                 "the GPU has no kernel for this operation on this element type",
                 "Convert first: x.to_dtype(DType::F32)?; or compute it on the CPU: x.to_device(&cpu())?",
             ),
+            Self::InvalidLaunch => (
+                "a kernel on the GPU cannot be started for these sizes",
+                "A tensor without elements cannot be computed on a GPU: leave out empty batches, or use cpu()",
+            ),
             Self::Unknown => (
                 "the NVIDIA driver failed without a reason",
                 "Run `nvidia-smi` in a terminal; if it fails too, restart the machine",
@@ -128,7 +133,7 @@ impl Meaning {
 mod tests {
     use super::*;
 
-    const ALL: [(Meaning, &str); 18] = [
+    const ALL: [(Meaning, &str); 19] = [
         (Meaning::OutOfMemory, "out of memory"),
         (Meaning::NoDriver, "there is no NVIDIA driver"),
         (Meaning::NoDevice, "driver sees none"),
@@ -143,6 +148,7 @@ mod tests {
         (Meaning::IllegalAddress, "outside its allocation"),
         (Meaning::Assert, "out of range"),
         (Meaning::NoKernel, "no kernel"),
+        (Meaning::InvalidLaunch, "cannot be started"),
         (Meaning::Unknown, "without a reason"),
         (Meaning::NoCublas, "cuBLAS"),
         (Meaning::NoCurand, "cuRAND"),
