@@ -6,7 +6,7 @@ use taper::prelude::*;
 /// What a computation returns: tensors with names.
 pub(crate) type Values = Vec<(String, Tensor)>;
 
-/// A computation, which gives the same values on each device.
+/// A computation, whose values are the same on each device.
 pub(crate) struct Computation {
     pub(crate) name: &'static str,
     pub(crate) run: Run,

@@ -41,7 +41,7 @@ mod kind {
             })
     }
 
-    /// Returns the identifier of each GPU, as `nvidia-smi` writes it; none if the driver does not tell one.
+    /// Returns the identifier of each GPU, as `nvidia-smi` writes it; none if the driver does not report them.
     pub(in super::super) fn uuids() -> Vec<String> {
         let uuid = |index| {
             let card = result::device::get(index).ok()?;
