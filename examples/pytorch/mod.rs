@@ -92,7 +92,7 @@ fn stored(name: &str) -> Vec<f64> {
     let losses = words.into_iter().flatten().map(|loss| loss.parse());
     let losses: Vec<f64> = losses
         .collect::<Result<_, _>>()
-        .expect("the losses are numbers");
+        .expect("a loss for each step");
     assert_eq!(losses.len(), STEPS, "{name}");
     losses
 }

@@ -129,7 +129,7 @@ def floats(text):
 
 
 def difference(some, others):
-    """Returns the largest relative difference; infinite if the numbers differ in count or are not finite."""
+    """Returns the largest relative difference; infinite if the counts differ or a loss is not finite."""
     if len(some) != len(others):
         return float("inf")
     off = max(abs(a / b - 1) for a, b in zip(some, others))
