@@ -228,7 +228,7 @@ mod tests {
         assert!(message.starts_with("nvidia-smi failed: no devices\n"));
 
         let table = NvidiaSmi(run(&working, &[]).unwrap());
-        assert_eq!(format!("{table:?}"), "0, Toy, 1, 2, 3.4");
+        assert_eq!(format!("{table:?}"), "0, GPU-0, Toy, 1, 2, 3.4");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

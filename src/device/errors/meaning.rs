@@ -167,10 +167,7 @@ mod tests {
                 panic!("{text}");
             };
             assert!(problem.contains(says), "{text}");
-            assert!(
-                advice.starts_with(|first: char| first.is_uppercase()) || advice.contains('`'),
-                "{text}"
-            );
+            assert!(!advice.is_empty(), "{text}");
             assert!(seen.insert(problem.to_owned()), "{text}");
         }
     }
