@@ -115,10 +115,10 @@ mod tests {
     fn it_continues_waves() -> Result<()> {
         let (model, history) = with_seed(0, || train(Trainer::new(8)))?;
         assert!(history.last("val_loss") < Some(0.01), "{history:?}");
-        let wave = with_seed(1, || waves(16, STEPS + 5))?;
+        let wave = with_seed(1, || waves(64, STEPS + 5))?;
         let forecast = model.forecast(&wave.narrow(1, 0, STEPS)?, 5)?;
         let error = mse_loss(&forecast, &wave.narrow(1, STEPS, 5)?)?.to_scalar::<f32>()?;
-        assert!(error < 0.05, "{error}"); // that of the mean is 0.5
+        assert!(error < 0.1, "{error}"); // that of the mean is 0.5
         Ok(())
     }
 
