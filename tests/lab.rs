@@ -60,7 +60,7 @@ fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
         return;
     }
-    let chapter = root().join("notebooks/09-gpus.ipynb");
+    let chapter = root().join("notebooks/21-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
     let mut lab = Lab::start();
     let url = lab.url();
@@ -71,7 +71,7 @@ fn a_chapter_runs_in_the_browser() {
         "--url",
         &url,
         "--notebook",
-        "notebooks/09-gpus.ipynb",
+        "notebooks/21-gpus.ipynb",
         "--screenshot",
         "tests/output/gpus.png",
     ]);

@@ -15,10 +15,10 @@ use taper_host::toolchain;
 
 /// The chapters that compute on a GPU where there is one.
 const CHAPTERS: [&str; 4] = [
-    "09-gpus",
-    "10-leaf-network",
-    "11-ai-on-a-gpu",
-    "12-several-devices",
+    "21-gpus",
+    "22-leaf-network",
+    "23-ai-on-a-gpu",
+    "24-several-devices",
 ];
 
 /// Check Taper on an NVIDIA GPU: tests, chapters, speed compared with PyTorch.
