@@ -7,12 +7,12 @@
 mod containers;
 mod devices;
 mod table;
+mod tensor;
 
 pub(crate) use table::Table;
 
-use crate::device::DeviceExt;
 use crate::notebook::{MimeBundle, display};
-use candle_core::{DType, Shape, Tensor, Var};
+use candle_core::{DType, Shape};
 use std::time::Duration;
 
 /// A value that a cell can show.
@@ -61,25 +61,6 @@ pub trait Show {
     #[doc(hidden)]
     fn evcxr_display(&self) {
         display::owned_result(self.show_bundle());
-    }
-}
-
-impl Show for Tensor {
-    fn show_text(&self) -> String {
-        let dims = self.dims();
-        let place = self.device().label();
-        let kind = format!("Tensor[{dims:?}, {}, {place}]", self.dtype().as_str());
-        // Candle appends a line without the device if it is the CPU; ours replaces it.
-        match self.to_string().rsplit_once('\n') {
-            Some((values, _)) => format!("{}\n{kind}", values.trim_end()),
-            None => kind,
-        }
-    }
-}
-
-impl Show for Var {
-    fn show_text(&self) -> String {
-        self.as_tensor().show_text()
     }
 }
 
@@ -133,29 +114,8 @@ show_as_rust_prints!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{tensor, zeros};
-    use candle_core::Device;
-
-    const CPU: Device = Device::Cpu;
-
-    #[test]
-    fn a_tensor_shows_values_shape_type_and_device() {
-        let x = tensor(&[[1.0, 2.0], [3.0, 4.0]], &CPU).unwrap();
-        let text = "[[1., 2.],\n [3., 4.]]\nTensor[[2, 2], f32, cpu]";
-        assert_eq!(x.show_text(), text);
-        assert_eq!(Var::from_tensor(&x).unwrap().show_text(), text);
-        let number = tensor(7, &CPU).unwrap();
-        assert_eq!(number.show_text(), "[7]\nTensor[[], i64, cpu]");
-        let empty = zeros((0, 3), &CPU).unwrap().show_text();
-        assert!(empty.ends_with("Tensor[[0, 3], f32, cpu]"), "{empty}");
-    }
-
-    #[test]
-    fn a_large_tensor_is_shortened() {
-        let text = zeros((1000, 1000), &CPU).unwrap().show_text();
-        assert!(text.lines().count() < 12, "{text}");
-        assert!(text.contains("..."));
-    }
+    use crate::device::cpu;
+    use crate::tensor::zeros;
 
     #[test]
     fn primitive_values_are_shown_as_rust_formats_them() {
@@ -176,7 +136,7 @@ mod tests {
         clippy::unnecessary_mut_passed
     )]
     fn the_call_of_a_notebook_compiles_for_values_and_references() {
-        let x = zeros(2, &CPU).unwrap();
+        let x = zeros(2, &cpu()).unwrap();
         let mut name = String::from("n");
         (x).evcxr_display();
         (&x).evcxr_display();

@@ -10,6 +10,9 @@ const TEXT_LIMIT: usize = 8 << 20;
 /// How many bytes of figures and other displays one cell may show.
 const DISPLAY_LIMIT: usize = 64 << 20;
 
+/// How many characters of a value are shown that has no representation but `{:?}`.
+const VALUE_LIMIT: usize = 2000;
+
 /// The line for which evcxr waits at the end of a cell.
 const COMPLETE_LINE: &str = "EVCXR_EXECUTION_COMPLETE\n";
 
@@ -226,9 +229,14 @@ impl Translator {
     }
 
     fn complete(&mut self) {
-        let data = std::mem::take(&mut self.bundle);
+        let mut data = std::mem::take(&mut self.bundle);
         if !data.is_empty() {
             let metadata = Map::new();
+            if data.len() == 1
+                && let Some(Value::String(text)) = data.get_mut("text/plain")
+            {
+                shorten(text);
+            }
             self.display(Record::Result { data, metadata });
         }
         self.release_panic("caught panic");
@@ -302,6 +310,18 @@ impl Translator {
         self.output += line;
         self.output.push('\n');
     }
+}
+
+/// Leaves out the middle of a value that `{:?}` has printed and that is too long to read.
+fn shorten(text: &mut String) {
+    let count = text.chars().count();
+    if count <= VALUE_LIMIT {
+        return;
+    }
+    let [head, tail] = [VALUE_LIMIT * 3 / 4, VALUE_LIMIT / 4];
+    let first: String = text.chars().take(head).collect();
+    let last: String = text.chars().skip(count - tail).collect();
+    *text = format!("{first} … {} more characters … {last}", count - head - tail);
 }
 
 /// Truncates `text` to at most `room` bytes, at the end of a character.

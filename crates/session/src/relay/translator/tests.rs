@@ -132,6 +132,24 @@ fn of_two_figures_of_one_type_the_last_is_the_value() {
 }
 
 #[test]
+fn a_long_value_is_shortened() {
+    let long = format!("{:?}", (0..5000).collect::<Vec<_>>());
+    let (records, _) = translate(|t| {
+        let block = format!("EVCXR_BEGIN_CONTENT text/plain\n{long}\nEVCXR_END_CONTENT\n");
+        t.stdout(block.as_bytes());
+    });
+    let [Record::Result { data, .. }] = &records[..] else {
+        panic!("{records:?}");
+    };
+    let text = data["text/plain"].as_str().unwrap();
+    assert!(
+        text.starts_with("[0, 1, 2,") && text.ends_with(" 4999]"),
+        "{text}"
+    );
+    assert!(text.contains(" … 26890 more characters … "), "{text}");
+}
+
+#[test]
 fn two_types_in_a_row_are_one_value() {
     let (records, _) = translate(|t| {
         t.stdout(b"EVCXR_BEGIN_CONTENT text/plain\n1\nEVCXR_END_CONTENT\n");
