@@ -124,8 +124,8 @@ impl Axis {
     }
 
     /// Returns value and label of each tick.
-    pub(super) fn into_ticks(self) -> Vec<(f64, String)> {
-        self.ticks
+    pub(super) fn ticks(&self) -> &[(f64, String)] {
+        &self.ticks
     }
 
     /// Returns how far the last label extends beyond the end of an axis of this length.

@@ -20,6 +20,9 @@ use std::path::Path;
 /// [`save`](Self::save) the board. Stock `evcxr_jupyter` shows it once, as the value of a cell or when
 /// it is dropped.
 ///
+/// Series named `train_loss`, `val_loss` and `val_accuracy` show two quantities, what follows `train_`, `val_` or
+/// `test_`. The quantity of the first series has its axis at the left, any other has one at the right.
+///
 /// ```
 /// use taper::prelude::*;
 ///
@@ -54,7 +57,7 @@ struct RunningMean {
 }
 
 impl ProgressBoard {
-    /// Creates an empty board, 350 by 250 pixels. The limits of its axes follow from the points.
+    /// Creates an empty board, 600 by 340 pixels. The limits of its axes follow from the points.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -140,7 +143,7 @@ impl ProgressBoard {
         self.with(|chart| chart.y.scale = scale)
     }
 
-    /// Sets the size in pixels. The default is 350 by 250, the minimum 100 by 80.
+    /// Sets the size in pixels. The default is 600 by 340, the minimum 100 by 80.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -237,7 +240,11 @@ impl Board {
             .iter()
             .position(|s| s.label == label)
             .unwrap_or_else(|| {
-                series.push(Series::new(label, Vec::new()));
+                let mut new = Series::new(label, Vec::new());
+                let first = series.first().unwrap_or(&new);
+                // A loss of 2 would flatten an accuracy between 0.8 and 0.9.
+                new.on_right = new.quantity().is_some() && new.quantity() != first.quantity();
+                series.push(new);
                 self.pending.push(RunningMean::default());
                 series.len() - 1
             });
@@ -272,5 +279,51 @@ impl Show for ProgressBoard {
 
     fn evcxr_display(&self) {
         self.live.show_as_value();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_quantity_has_an_axis_at_the_right() {
+        let board = ProgressBoard::new();
+        for epoch in 1..=4 {
+            let x = f64::from(epoch);
+            board.draw(x, 200.0 / x, "train_loss", 1);
+            board.draw(x, 0.8 + x / 100.0, "val_accuracy", 1);
+            board.draw(x, 220.0 / x, "val_loss", 1);
+        }
+        let sides: Vec<bool> = board
+            .live
+            .read()
+            .chart
+            .series
+            .iter()
+            .map(|s| s.on_right)
+            .collect();
+        assert_eq!(sides, [false, true, false]);
+        let svg = board.svg();
+        for text in [">loss<", ">accuracy<", ">0.84<", ">200<"] {
+            assert!(svg.contains(text), "{text}: {svg}");
+        }
+    }
+
+    #[test]
+    fn names_without_a_quantity_share_the_axis() {
+        let board = ProgressBoard::new();
+        board.draw(0, 1.0, "train_loss", 1);
+        board.draw(0, 1.0, "baseline", 1);
+        assert!(
+            board
+                .live
+                .read()
+                .chart
+                .series
+                .iter()
+                .all(|series| !series.on_right)
+        );
+        assert!(!board.svg().contains(">loss<"));
     }
 }

@@ -4,15 +4,15 @@
 //! draws grid, axes, ticks and their labels; this module chooses the ticks and draws series and legend.
 
 mod legend;
+mod right_axis;
 mod series;
 mod spec;
 
-pub(super) use spec::{Chart, Series, Style};
+pub(super) use spec::{Chart, SIZE, Series, Style};
 
 use super::axis::{Axis, AxisSpec, Scale};
 use super::number::short;
 use super::render::UNIT;
-use super::render::decimate::Point;
 use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
 use super::render::text::{FONT, centred, text_width};
@@ -20,17 +20,13 @@ use crate::notebook::MimeBundle;
 use plotters::chart::ChartBuilder;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::style::{Color, IntoFont};
-use series::{Context, DrawnSeries};
-use spec::{ROW, row_height};
+use right_axis::RightAxis;
+use series::{DrawnSeries, plot_area};
+use spec::{Area, ROW, TICK, middle, row_height};
 use std::convert::Infallible;
 use std::fmt::Write;
 
-/// Upper left and lower right corner of a rectangle.
-type Area = (Point, Point);
-
-/// The length of a tick. This and everything below is in plotters' units.
-const TICK: i32 = 3 * UNIT;
-/// The margin behind the right end of the x axis.
+/// The margin behind the right end of the x axis, in plotters' units.
 const END: i32 = 12 * UNIT;
 
 impl Chart {
@@ -101,6 +97,7 @@ impl Chart {
     fn draw(&self, scene: &mut Scene) -> Result<(), DrawingAreaErrorKind<Infallible>> {
         let (width, height) = self.size;
         let (x, y) = self.axis_values();
+        let right = self.right_axis();
         let x = Axis::new(&self.x, x.into_iter(), width as usize / 55);
         let y_spec = AxisSpec {
             limits: self.y.limits.or_else(|| self.limits_of_bars(&y)),
@@ -108,13 +105,18 @@ impl Chart {
         };
         let y = Axis::new(&y_spec, y.into_iter(), height as usize / 40);
         let widest = y.labels().map(|label| text_width(label, FONT));
-        let y_width = widest.max().unwrap_or(0) + 3 * TICK + row_height(&self.y.label);
+        let y_width = widest.max().unwrap_or(0) + 3 * TICK + row_height(&self.left_label());
         let legend = self.legend(UNIT + y_width);
         let legend_height = legend
             .last()
             .map_or(self.title_height(), |entry| entry.corner.1 + ROW);
 
-        let (area, series) = self.draw_axes(scene, (x, y), y_width, legend_height)?;
+        let right_width = right.as_ref().map_or(0, RightAxis::width);
+        let margins = [y_width, legend_height, right_width];
+        let (area, series) = self.draw_axes(scene, (x, y), right.as_ref(), margins)?;
+        if let Some(right) = &right {
+            right.draw(scene, area);
+        }
         scene.begin_clip(area.0, area.1);
         series.iter().for_each(|series| series.draw(scene));
         scene.end_clip();
@@ -131,16 +133,16 @@ impl Chart {
         &self,
         scene: &mut Scene,
         (x, y): (Axis, Axis),
-        y_width: i32,
-        legend_height: i32,
+        right: Option<&RightAxis>,
+        [y_width, legend_height, right_width]: [i32; 3],
     ) -> Result<(Area, Vec<DrawnSeries>), DrawingAreaErrorKind<Infallible>> {
         let (width, height) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT);
-        let overhang = x.overhang(width - y_width - UNIT - END);
+        let overhang = x.overhang(width - y_width - right_width - UNIT - END);
         let root = scene.into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
             .margin(UNIT)
             .margin_top(legend_height + 7 * UNIT)
-            .margin_right(overhang.max(END))
+            .margin_right((overhang.max(END)).max(right_width))
             .x_label_area_size(ROW + TICK + row_height(&self.x.label))
             .y_label_area_size(y_width)
             .build_cartesian_2d(x, y)?;
@@ -153,12 +155,12 @@ impl Chart {
             .set_all_tick_mark_size(TICK)
             .label_style(("sans-serif", FONT).into_font().color(&INK))
             .x_desc(centred(&self.x.label, middle.0, width))
-            .y_desc(centred(&self.y.label, middle.1, height))
+            .y_desc(centred(&self.left_label(), middle.1, height))
             .draw()?;
-        Ok((area, self.drawn_series(&chart)))
+        Ok((area, self.drawn_series(&chart, right)))
     }
 
-    /// Returns the values that the two axes must cover.
+    /// Returns the values that the axes at the bottom and at the left must cover.
     fn axis_values(&self) -> (Vec<f64>, Vec<f64>) {
         let (mut xs, mut ys) = (Vec::new(), Vec::new());
         for series in &self.series {
@@ -166,9 +168,11 @@ impl Chart {
                 Style::Bars { width, .. } => width / 2.0,
                 _ => 0.0,
             };
-            for &(x, y) in &series.points {
+            for &(x, _) in &series.points {
                 xs.extend([x - half, x + half]);
-                ys.push(y);
+            }
+            if !series.on_right {
+                ys.extend(series.points.iter().map(|&(_, y)| y));
             }
             if series.is_bars() {
                 ys.push(0.0);
@@ -185,16 +189,6 @@ impl Chart {
         let limits = (lowest * 1.05, highest * 1.05);
         (only_bars && limits.0 < limits.1).then_some(limits)
     }
-}
-
-fn middle(((left, top), (right, bottom)): Area) -> Point {
-    ((left + right) / 2, (top + bottom) / 2)
-}
-
-/// Returns the area in which the series are drawn.
-fn plot_area(chart: &Context) -> Area {
-    let (x, y) = chart.plotting_area().get_pixel_range();
-    ((x.start, y.start), (x.end, y.end))
 }
 
 #[cfg(test)]

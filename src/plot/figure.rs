@@ -3,7 +3,7 @@
 mod bins;
 
 use super::axis::Scale;
-use super::chart::{Chart, Series, Style};
+use super::chart::{Chart, SIZE, Series, Style};
 use super::number::Number;
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
@@ -109,7 +109,7 @@ pub fn bar<L: Into<String>>(labels: impl IntoIterator<Item = L>, ys: &[&dyn Valu
     let mut figure = Figure::new(series);
     let letters = labels.iter().map(|label| label.chars().count() + 2).max();
     let width = 60 + 7 * letters.unwrap_or(0) as u32 * labels.len() as u32;
-    figure.chart.size.0 = width.clamp(350, 900);
+    figure.chart.size.0 = width.clamp(SIZE.0, 900);
     figure.chart.x.categories = labels;
     figure
 }
@@ -295,7 +295,7 @@ impl Figure {
         self
     }
 
-    /// Sets the size in pixels. The default is 350 by 250, the minimum 100 by 80.
+    /// Sets the size in pixels. The default is 600 by 340, the minimum 100 by 80.
     ///
     /// ```
     /// use taper::prelude::*;

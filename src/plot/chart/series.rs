@@ -1,6 +1,7 @@
 //! The lines, markers and bars of a chart, in the coordinates of the scene.
 
-use super::spec::{Chart, Series, Style};
+use super::right_axis::RightAxis;
+use super::spec::{Area, Chart, Series, Style};
 use crate::plot::axis::{Axis, Scale};
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::{Point, decimate};
@@ -17,6 +18,12 @@ const MAX_MARKERS: usize = 5_000;
 
 /// The part of plotters that maps data to the coordinates of the scene.
 pub(super) type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
+
+/// Returns the area in which the series are drawn.
+pub(super) fn plot_area(chart: &Context) -> Area {
+    let (x, y) = chart.plotting_area().get_pixel_range();
+    ((x.start, y.start), (x.end, y.end))
+}
 
 /// A series in the coordinates of the scene.
 pub(super) struct DrawnSeries {
@@ -50,18 +57,34 @@ impl DrawnSeries {
 
 impl Chart {
     /// Maps every series to the coordinates of the scene.
-    pub(super) fn drawn_series(&self, chart: &Context) -> Vec<DrawnSeries> {
+    pub(super) fn drawn_series(
+        &self,
+        chart: &Context,
+        right: Option<&RightAxis>,
+    ) -> Vec<DrawnSeries> {
         let series = self.series.iter().enumerate();
         let mut drawn: Vec<DrawnSeries> = series
-            .map(|(i, series)| self.drawn(i, series, chart))
+            .map(|(i, series)| self.drawn(i, series, chart, right))
             .collect();
         thin_markers(&mut drawn);
         drawn
     }
 
-    fn drawn(&self, index: usize, series: &Series, chart: &Context) -> DrawnSeries {
-        let visible = |x: f64, y: f64| self.x.scale.contains(x) && self.y.scale.contains(y);
-        let map = |x: f64, y: f64| visible(x, y).then(|| chart.backend_coord(&(x, y)));
+    fn drawn(
+        &self,
+        index: usize,
+        series: &Series,
+        chart: &Context,
+        right: Option<&RightAxis>,
+    ) -> DrawnSeries {
+        let right = right.filter(|_| series.on_right);
+        let scale = right.map_or(self.y.scale, |_| self.right.scale);
+        let visible = |x: f64, y: f64| self.x.scale.contains(x) && scale.contains(y);
+        let coordinates = |x: f64, y: f64| {
+            let (x, left) = chart.backend_coord(&(x, y));
+            (x, right.map_or(left, |axis| axis.map(y, plot_area(chart))))
+        };
+        let map = |x: f64, y: f64| visible(x, y).then(|| coordinates(x, y));
         let points = || series.points.iter().map(|&(x, y)| map(x, y));
         let mut drawn = DrawnSeries::new(index);
         if matches!(series.style, Style::Line | Style::LineWithMarkers) {

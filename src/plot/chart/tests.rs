@@ -11,6 +11,7 @@ fn chart(series: &[(&str, &[(f64, f64)])]) -> Chart {
         .map(|(label, points)| Series::new(*label, points.to_vec()));
     Chart {
         series: series.collect(),
+        size: (350, 250),
         ..Chart::default()
     }
 }
@@ -20,7 +21,7 @@ fn lines(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
     let lines = document
         .descendants()
-        .filter(|node| node.has_tag_name("path") && node.attribute("stroke-width") == Some("1.6"));
+        .filter(|node| node.has_tag_name("path") && node.attribute("stroke-width") == Some("2"));
     lines
         .filter_map(|node| node.attribute("d"))
         .map(str::to_owned)
@@ -74,7 +75,7 @@ fn lines_differ_in_colour_and_dashes() {
     let document = Document::parse(&svg).unwrap();
     let mut styles: Vec<_> = document
         .descendants()
-        .filter(|node| node.attribute("stroke-width") == Some("1.6"))
+        .filter(|node| node.attribute("stroke-width") == Some("2"))
         .map(|node| (node.attribute("stroke"), node.attribute("stroke-dasharray")))
         .collect();
     assert_eq!(styles.len(), 6); // three lines, three legend keys
@@ -142,7 +143,7 @@ fn a_line_beyond_the_limits_is_clipped() {
     let document = Document::parse(&svg).unwrap();
     let line = document
         .descendants()
-        .find(|node| node.attribute("stroke-width") == Some("1.6"))
+        .find(|node| node.attribute("stroke-width") == Some("2"))
         .unwrap();
     let clip = line.parent().and_then(|group| group.attribute("clip-path"));
     assert!(

@@ -57,7 +57,7 @@ fn each_label_has_a_bar_of_each_series() {
     // One rectangle is the clip's; a NaN has no bar.
     assert_eq!(count(&svg, "rect"), 1 + 5);
     assert!(figure.show_text().ends_with("series 2: a 3, b NaN, c 1"));
-    for label in [">a<", ">b<", ">c<", ">0<"] {
+    for label in [">a<", ">b<", ">c<", ">0.0<"] {
         assert!(svg.contains(label), "{label}");
     }
     let names: Vec<String> = (0..200).map(|i| format!("class {i}")).collect();

@@ -70,7 +70,9 @@ impl<'a> HeatmapLayout<'a> {
         };
         let max_ticks = (height * map.rows as i32 / (24 * UNIT)).max(3) as usize;
         let ticks = match high > low {
-            true => Axis::new(&spec, std::iter::empty(), max_ticks).into_ticks(),
+            true => Axis::new(&spec, std::iter::empty(), max_ticks)
+                .ticks()
+                .to_vec(),
             false => vec![(low, short(low))],
         };
         HeatmapLayout {

@@ -14,20 +14,21 @@ pub(in crate::plot) struct Stroke {
     pub(in crate::plot) dashes: &'static [f64],
 }
 
-/// Okabe and Ito's colours, without black and yellow: a dark or a white page would hide them.
+/// Okabe and Ito's colours without black and yellow; orange and sky blue are darker. Each has a contrast of
+/// at least 3 with a white page and with a dark one.
 const COLORS: [RGBColor; 6] = [
     RGBColor(0x00, 0x72, 0xb2),
-    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0xd5, 0x5e, 0x00),
     RGBColor(0x00, 0x9e, 0x73),
     RGBColor(0xcc, 0x79, 0xa7),
-    RGBColor(0xd5, 0x5e, 0x00),
-    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xc6, 0x82, 0x00),
+    RGBColor(0x2f, 0x9b, 0xd6),
 ];
 
 /// One fewer than colours, so that pairs of both repeat only after thirty series.
 const DASHES: [&[f64]; 5] = [
     &[],
-    &[6.0, 2.5],
+    &[7.0, 2.5],
     &[6.0, 2.0, 1.5, 2.0],
     &[1.5, 2.0],
     &[9.0, 2.0, 1.5, 2.0, 1.5, 2.0],
@@ -69,5 +70,39 @@ pub(in crate::plot) fn marker(index: usize) -> Marker {
             (-33, -11),
             (-11, -11),
         ]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the relative luminance as WCAG defines it.
+    fn luminance(RGBColor(r, g, b): RGBColor) -> f64 {
+        let linear = |part: u8| match f64::from(part) / 255.0 {
+            part if part <= 0.04045 => part / 12.92,
+            part => ((part + 0.055) / 1.055).powf(2.4),
+        };
+        0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+    }
+
+    fn contrast(a: RGBColor, b: RGBColor) -> f64 {
+        let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+        a.max(b) / a.min(b)
+    }
+
+    /// The backgrounds of JupyterLab's themes.
+    const PAGES: [RGBColor; 2] = [RGBColor(0xff, 0xff, 0xff), RGBColor(0x11, 0x11, 0x11)];
+
+    #[test]
+    fn colours_are_visible_on_light_and_dark_pages() {
+        for page in PAGES {
+            for color in COLORS {
+                let contrast = contrast(color, page);
+                assert!(contrast >= 3.0, "{color:?} on {page:?}: {contrast}");
+            }
+            let contrast = contrast(INK, page);
+            assert!(contrast >= 4.1, "text on {page:?}: {contrast}");
+        }
     }
 }

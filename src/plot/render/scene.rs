@@ -6,7 +6,7 @@
 
 use super::UNIT;
 use super::decimate::Point;
-use super::palette::Stroke;
+use super::palette::{INK, Stroke};
 use super::text::text_width;
 use crate::image::RgbImage;
 use plotters::style::RGBColor;
@@ -133,7 +133,7 @@ impl Scene {
                 closed: false,
                 paint: Paint {
                     color,
-                    width: Some(16),
+                    width: Some(20),
                 },
                 dashes: stroke.dashes,
             });
@@ -171,6 +171,19 @@ impl Scene {
                 paint: Paint::filled(opaque(stroke.color)),
             });
         }
+    }
+
+    /// Draws a line of an axis.
+    pub(in crate::plot) fn draw_rule(&mut self, from: Point, to: Point) {
+        self.items.push(Item::Path {
+            segments: vec![vec![from, to]],
+            closed: false,
+            paint: Paint {
+                color: opaque(INK),
+                width: Some(UNIT),
+            },
+            dashes: &[],
+        });
     }
 
     /// Draws an image into a rectangle. RgbImage keep sharp edges at every size.
