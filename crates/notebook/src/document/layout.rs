@@ -1,5 +1,6 @@
 //! The text of a notebook file, byte for byte as Python's nbformat writes it.
 
+use super::integers;
 use super::notebook::Notebook;
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
@@ -19,9 +20,8 @@ pub(crate) fn layout(notebook: &Notebook) -> String {
     sorted(document)
         .serialize(&mut serializer)
         .expect("a JSON value can be written to memory");
-    let mut text = String::from_utf8(bytes).expect("serde_json writes UTF-8");
-    text.push('\n');
-    text
+    let text = String::from_utf8(bytes).expect("serde_json writes UTF-8");
+    integers::restore(text) + "\n"
 }
 
 /// Sorts the keys explicitly: serde_json does not sort them with its feature `preserve_order`, which
@@ -124,7 +124,7 @@ fn items(list: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
     list.and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// Sets the language, and the kernel where none is set, as JupyterLab would.
+/// Sets the language as the kernel describes it, and the kernel where none is set, as JupyterLab would.
 pub(crate) fn name_kernel(document: &mut Value) {
     if !document["metadata"].is_object() {
         document["metadata"] = Value::Object(Map::new());
@@ -140,5 +140,6 @@ pub(crate) fn name_kernel(document: &mut Value) {
         "mimetype": "text/x-rust",
         "name": "rust",
         "pygments_lexer": "rust",
+        "version": "2024",
     });
 }

@@ -1,6 +1,7 @@
 //! A notebook file: reading it, what its metadata asks for, and writing it as Python's nbformat would.
 
 pub(crate) mod error;
+mod integers;
 pub(crate) mod layout;
 pub(crate) mod notebook;
 pub(crate) mod tags;

@@ -5,6 +5,7 @@
 //! outputs of an unknown kind, foreign fields), and all of that must survive a run.
 
 use super::error::{InvalidDocument, NotebookError, Problem};
+use super::integers;
 use super::tags::Tags;
 use super::tolerance::Tolerance;
 use jupyter_protocol::media::{Media, MediaType};
@@ -116,7 +117,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 fn parse_json(text: &str) -> Result<Value, Problem> {
-    serde_json::from_str(text).map_err(|error| Problem::NotJson {
+    serde_json::from_str(&integers::keep(text)).map_err(|error| Problem::NotJson {
         error,
         merge_conflict: text.lines().any(|line| line.starts_with("<<<<<<<")),
     })

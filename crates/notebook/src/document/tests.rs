@@ -307,3 +307,19 @@ fn a_read_only_file_is_not_replaced() {
     assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
     assert!(error.to_string().contains("read-only"), "{error}");
 }
+
+#[test]
+fn large_integers_are_written_as_they_were() {
+    let folder = Folder::new();
+    let mut value = notebook(&[code("a", "1", json!([]))]);
+    value["metadata"]["large"] = json!("LARGE");
+    let text = value
+        .to_string()
+        .replace("\"LARGE\"", "12345678901234567890123");
+    let path = folder.write_text("x.ipynb", text);
+    let written = layout(&Notebook::load(&path).unwrap());
+    assert!(
+        written.contains("\"large\": 12345678901234567890123"),
+        "{written}"
+    );
+}
