@@ -30,6 +30,7 @@
 //! | `failure` | the report of a `?` that ends a cell |
 //! | `hooks` | the functions that the kernel calls in the process of the cells |
 //! | `variables` | the variables that live on between cells |
+//! | `widget` | [`slider`] and [`interact`]: controls that the user moves |
 //! | [`export`] | the runtime of programs exported from a notebook |
 
 mod bundle;
@@ -52,6 +53,7 @@ pub(crate) mod testing;
 mod throttle;
 #[doc(hidden)]
 pub mod variables;
+mod widget;
 
 pub use bundle::MimeBundle;
 pub use display::{clear_output, display};
@@ -61,3 +63,6 @@ pub use interrupt::{check_interrupt, interrupted};
 pub use progress::{Progress, progress};
 pub use show::Show;
 pub(crate) use show::Table;
+#[doc(hidden)]
+pub use widget::update_widget;
+pub use widget::{Controls, Slider, interact, slider};

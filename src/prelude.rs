@@ -33,8 +33,8 @@ pub use crate::nn::{
     Upsample, scaled_dot_product_attention,
 };
 pub use crate::notebook::{
-    LiveDisplay, MimeBundle, Progress, Show, check_interrupt, clear_output, display, display_live,
-    interrupted, progress,
+    LiveDisplay, MimeBundle, Progress, Show, Slider, check_interrupt, clear_output, display,
+    display_live, interact, interrupted, progress, slider,
 };
 pub use crate::ops::{
     BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,

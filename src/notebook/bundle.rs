@@ -45,6 +45,10 @@ impl MimeBundle {
         self.data.get(mime_type).and_then(Value::as_str)
     }
 
+    pub(super) fn from(data: Map<String, Value>) -> Self {
+        Self { data }
+    }
+
     pub(super) fn data(&self) -> &Map<String, Value> {
         &self.data
     }

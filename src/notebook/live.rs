@@ -221,7 +221,7 @@ pub(crate) fn refresh_all(immediately: bool) {
         .for_each(|display| display.refresh(immediately));
 }
 
-fn new_id() -> String {
+pub(super) fn new_id() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     format!("taper-{}-{count}", std::process::id())

@@ -65,7 +65,9 @@ pub(super) fn write_record(secret: &str, record: &Value) {
 pub(super) fn write_evcxr_blocks(bundle: &MimeBundle) {
     let mut blocks = String::new();
     for (mime_type, content) in bundle.data() {
-        let content = content.as_str().unwrap_or_default();
+        let Some(content) = content.as_str() else {
+            continue;
+        };
         blocks += &format!("EVCXR_BEGIN_CONTENT {mime_type}\n{content}\nEVCXR_END_CONTENT\n");
     }
     let mut stdout = std::io::stdout().lock();

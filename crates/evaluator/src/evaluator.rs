@@ -11,6 +11,27 @@ pub trait Evaluator: Send {
     /// If the cell fails. The front has received the error already, as the last event.
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
 
+    /// Runs what depends on a control that the user has moved to `value`, like a cell.
+    ///
+    /// # Errors
+    /// As for [`Evaluator::execute`].
+    fn update_widget(
+        &mut self,
+        id: &str,
+        value: f64,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        // Most evaluators have no controls.
+        let _ = (id, value, front);
+        Ok(())
+    }
+
+    /// Returns the variables, with their values only if asked: these take as long as a cell.
+    fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {
+        let _ = with_values;
+        Vec::new()
+    }
+
     /// Returns the completions at the cursor (a byte offset into `code`).
     fn complete(&mut self, code: &str, cursor: usize) -> Completions;
 
@@ -38,6 +59,17 @@ pub trait Interrupt: Send + Sync {
     /// Asks the cell to stop, which keeps all variables. A second call, or a few seconds in which the cell
     /// does not stop, ends the process that runs it.
     fn interrupt(&self);
+}
+
+/// A variable of the cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// Its value in a line of text; empty if unknown.
+    pub value: String,
 }
 
 /// Completions, which replace a part of the code.

@@ -67,6 +67,13 @@ pub enum Event {
         /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
     },
+    /// The cell made a control that the user can move; a display shows it.
+    Widget {
+        /// The name for [`Evaluator::update_widget`](crate::Evaluator::update_widget).
+        id: String,
+        /// Its state in the protocol of Jupyter's widgets.
+        state: Map<String, Value>,
+    },
     /// The cell failed. It is the cell's last event.
     Error(CellError),
 }

@@ -43,5 +43,5 @@ pub mod evaluator;
 pub mod event;
 pub mod record;
 
-pub use evaluator::{Completeness, Completion, Completions, Evaluator, Front, Interrupt};
+pub use evaluator::{Completeness, Completion, Completions, Evaluator, Front, Interrupt, Variable};
 pub use event::{CellError, Event, Location, MimeBundle, Stream};

@@ -53,6 +53,13 @@ pub enum Record {
         #[serde(default)]
         metadata: Map<String, Value>,
     },
+    /// A control that the user can move.
+    Widget {
+        /// The name under which the front end reports its changes.
+        id: String,
+        /// Its state in the protocol of Jupyter's widgets.
+        state: Map<String, Value>,
+    },
     /// The cell's thread panicked.
     Panic {
         /// The message of the panic.
@@ -141,6 +148,7 @@ pub fn events_of(record: Record) -> Option<Event> {
         },
         Record::Clear { wait } => Event::Clear { wait },
         Record::Result { data, metadata } => Event::Result { data, metadata },
+        Record::Widget { id, state } => Event::Widget { id, state },
         Record::ThreadPanic {
             thread, message, ..
         } => thread_panic(thread.as_deref(), None, &message),

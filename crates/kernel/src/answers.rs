@@ -3,9 +3,10 @@
 use super::mutex::lock;
 use super::request::Request;
 use super::shared::Shared;
+use super::variables;
 use jupyter_protocol::{
-    CodeMirrorMode, CommClose, CommInfoReply, HelpLink, InterruptReply, IsCompleteReply,
-    JupyterMessageContent, KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
+    CodeMirrorMode, CommClose, HelpLink, InterruptReply, IsCompleteReply, JupyterMessageContent,
+    KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
 };
 use taper_host::toolchain;
 
@@ -14,6 +15,10 @@ const HELP_LINKS: [(&str, &str); 2] = [
     ("Rust", "https://doc.rust-lang.org/std/"),
     ("Candle", "https://docs.rs/candle-core"),
 ];
+
+/// The version of the language: its edition. JupyterLab writes it into notebooks, which therefore must not change
+/// with the compiler. Notebooks that Taper writes contain the same.
+const EDITION: &str = "2024";
 
 /// Answers a request; one of an unknown type replies with an error when it is dropped.
 pub(super) fn answer(request: Request, shared: &Shared) {
@@ -24,14 +29,25 @@ pub(super) fn answer(request: Request, shared: &Shared) {
             request.reply(history);
         }
         JupyterMessageContent::IsCompleteRequest(_) => request.reply(IsCompleteReply::unknown()),
-        JupyterMessageContent::CommInfoRequest(_) => request.reply(CommInfoReply::default()),
+        JupyterMessageContent::CommInfoRequest(_) => request.reply(shared.widgets.info()),
+        JupyterMessageContent::CommMsg(message) => {
+            if let Some(state) = shared.widgets.requested_state(message) {
+                request.publish(state);
+            }
+        }
+        JupyterMessageContent::CommClose(close) => shared.widgets.close(&close.comm_id),
         JupyterMessageContent::CommOpen(open) => {
-            // The protocol requires that a comm with an unknown target is closed; all are unknown.
+            // The protocol requires that a comm with an unknown target is closed. Only cells open known ones.
             let comm_id = open.comm_id.clone();
             request.publish(CommClose {
                 comm_id,
                 ..Default::default()
             });
+        }
+        JupyterMessageContent::DebugRequest(asked) => {
+            if let Some(reply) = variables::answer(asked, shared) {
+                request.reply(reply);
+            }
         }
         JupyterMessageContent::InterruptRequest(_) => {
             shared.interrupt();
@@ -49,8 +65,8 @@ pub(super) fn answer(request: Request, shared: &Shared) {
     }
 }
 
-/// Describes the kernel. The version of Rust is the compiler's; without a compiler, cells report what
-/// is wrong, and the version is the oldest supported one.
+/// Describes the kernel. The version of Rust in the banner is the compiler's; without a compiler, cells report
+/// what is wrong, and the version is the oldest supported one.
 fn kernel_info() -> KernelInfoReply {
     let version = env!("CARGO_PKG_VERSION");
     let rust = toolchain::release().unwrap_or(env!("CARGO_PKG_RUST_VERSION"));
@@ -61,7 +77,7 @@ fn kernel_info() -> KernelInfoReply {
         implementation_version: version.to_owned(),
         language_info: LanguageInfo {
             name: "rust".to_owned(),
-            version: rust.to_owned(),
+            version: EDITION.to_owned(),
             mimetype: Some("text/x-rust".to_owned()),
             file_extension: Some(".rs".to_owned()),
             pygments_lexer: Some("rust".to_owned()),

@@ -1,10 +1,25 @@
 //! Defaults of fields that front ends may omit, although the protocol's library requires them.
 
+use jupyter_protocol::Header;
 use serde_json::{Value, json};
 
-/// Sets the fields that are missing or null.
+/// Reads the header of a request, which needs no more than an id and a type to be answered.
+pub(super) fn header(json: &[u8]) -> serde_json::Result<Header> {
+    let mut header = serde_json::from_slice(json)?;
+    set_missing(
+        &mut header,
+        json!({ "username": "", "session": "", "version": "5.3" }),
+    );
+    serde_json::from_value(header)
+}
+
+/// Sets the fields of a request that are missing or null.
 pub(super) fn fill_in(kind: &str, content: &mut Value) {
-    let (Some(content), Value::Object(defaults)) = (content.as_object_mut(), defaults(kind)) else {
+    set_missing(content, defaults(kind));
+}
+
+fn set_missing(object: &mut Value, defaults: Value) {
+    let (Some(content), Value::Object(defaults)) = (object.as_object_mut(), defaults) else {
         return;
     };
     for (name, value) in defaults {
@@ -57,6 +72,13 @@ mod tests {
             let read = JupyterMessageContent::from_type_and_content(kind, filled);
             assert!(read.is_ok(), "{kind} {content}: {read:?}");
         }
+    }
+
+    #[test]
+    fn a_header_needs_an_id_and_a_type() {
+        let header = header(br#"{"msg_id": "1", "msg_type": "kernel_info_request"}"#).unwrap();
+        assert_eq!((&*header.msg_id, &*header.username), ("1", ""));
+        assert!(super::header(br#"{"msg_id": "1"}"#).is_err());
     }
 
     #[test]

@@ -51,7 +51,8 @@ fn panic_message(panic: Box<dyn Any + Send>) -> String {
     }
 }
 
-fn cell_error(name: &str, message: String) -> CellError {
+/// Creates an error without a position.
+pub(super) fn cell_error(name: &str, message: String) -> CellError {
     CellError {
         name: name.to_owned(),
         traceback: message.lines().map(str::to_owned).collect(),

@@ -64,6 +64,10 @@ fn handle(evaluation: &mut Evaluation, job: Job, outbox: OutboxSender) {
         JupyterMessageContent::IsCompleteRequest(asked) => {
             Some(introspect::is_complete(evaluation, asked).into())
         }
+        JupyterMessageContent::CommMsg(_) => {
+            execute::update_widgets(evaluation, &request, job.ticket);
+            None
+        }
         // The shell queues no other type; the request replies with an error when it is dropped.
         _ => None,
     };

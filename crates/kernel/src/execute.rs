@@ -1,6 +1,6 @@
 //! Execution of a cell: its number, its events, its reply.
 
-use super::evaluation::{Evaluation, caught};
+use super::evaluation::{Evaluation, caught, cell_error};
 use super::expressions::evaluate;
 use super::media::media;
 use super::mutex::lock;
@@ -12,8 +12,12 @@ use jupyter_protocol::{
     ReplyStatus, Transient, UpdateDisplayData,
 };
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use taper_evaluator::evaluator::Front;
 use taper_evaluator::event::{CellError, Event, MimeBundle};
+
+/// A longer cell is refused: the compiler would need its size many times, and the history would keep it.
+const MAX_CELL: usize = 8 << 20;
 
 /// Runs a cell, unless an earlier cell has failed. Its outputs are published through `request`.
 pub(super) fn execute(
@@ -31,7 +35,8 @@ pub(super) fn execute(
             ..Default::default()
         };
     }
-    if !cell.silent {
+    let is_too_long = cell.code.len() > MAX_CELL;
+    if !cell.silent && !is_too_long {
         request.publish(ExecuteInput {
             code: cell.code.clone(),
             execution_count: count,
@@ -47,6 +52,7 @@ pub(super) fn execute(
     };
     let needs_no_evaluator = is_blank(&cell.code) || is_exit_command(&cell.code);
     let outcome = match (&mut evaluation.evaluator, needs_no_evaluator) {
+        _ if is_too_long => Err(too_long(cell.code.len())),
         (_, true) => Ok(()),
         (Err(error), _) => Err(error.clone()),
         (Ok(evaluator), _) => caught(|| evaluator.execute(&cell.code, &mut front)).flatten(),
@@ -56,12 +62,58 @@ pub(super) fn execute(
         Ok(()) => evaluate(evaluation, cell.user_expressions.iter().flatten()),
         Err(_) => HashMap::new(),
     };
+    keep_variables(evaluation);
     shared.end_cell(outcome.is_err() && cell.stop_on_error);
-    if cell.store_history && !cell.silent && !is_blank(&cell.code) {
+    if cell.store_history && !cell.silent && !is_blank(&cell.code) && !is_too_long {
         lock(&shared.history).push(evaluation.count, &cell.code, result);
         evaluation.count += 1;
     }
     reply(cell, count, outcome, values)
+}
+
+fn too_long(bytes: usize) -> CellError {
+    cell_error(
+        "CellError",
+        format!(
+            "the cell has {} MB, at most {} can be run: read large data from a file",
+            bytes >> 20,
+            MAX_CELL >> 20
+        ),
+    )
+}
+
+/// Keeps the variables for front ends that show them.
+fn keep_variables(evaluation: &mut Evaluation) {
+    if let Ok(evaluator) = &mut evaluation.evaluator {
+        let with_values = evaluation.shared.inspected.load(Ordering::Relaxed);
+        let variables = caught(|| evaluator.inspect_variables(with_values)).unwrap_or_default();
+        *lock(&evaluation.shared.variables) = variables;
+    }
+}
+
+/// Runs the callbacks of the controls that the user has moved, unless an interrupt has come since.
+pub(super) fn update_widgets(evaluation: &mut Evaluation, request: &Request, ticket: u64) {
+    let shared = evaluation.shared.clone();
+    let changed = shared.widgets.take_changed();
+    let Ok(evaluator) = &mut evaluation.evaluator else {
+        return;
+    };
+    if !shared.begin_cell(ticket) {
+        return;
+    }
+    for (id, value) in changed {
+        let mut front = CellFront {
+            request,
+            cell: &ExecuteRequest::new(String::new()),
+            count: ExecutionCount::new(evaluation.count),
+            shared: &shared,
+            error: None,
+            result: None,
+        };
+        let outcome = caught(|| evaluator.update_widget(&id, value, &mut front)).flatten();
+        let _ = front.finish(outcome);
+    }
+    shared.end_cell(false);
 }
 
 fn reply(
@@ -129,8 +181,13 @@ impl Front for CellFront<'_> {
             Event::Result { data, .. } => self.result = plain_text(data),
             _ => {}
         }
-        if !self.cell.silent {
-            publish(self.request, event, self.count);
+        match event {
+            Event::Widget { id, state } => {
+                let (open, metadata) = self.shared.widgets.open(id, state);
+                self.request.publish_with(open, metadata);
+            }
+            event if !self.cell.silent => publish(self.request, event, self.count),
+            _ => {}
         }
     }
 
@@ -181,6 +238,8 @@ fn publish(request: &Request, event: Event, execution_count: ExecutionCount) {
             evalue: error.message,
             traceback: error.traceback,
         }),
+        // The front opens it before.
+        Event::Widget { .. } => {}
     }
 }
 

@@ -1,10 +1,10 @@
 //! Incoming messages: verified, not replayed, parsed.
 
-use super::defaults::fill_in;
+use super::defaults::{fill_in, header};
 use super::mutex::lock;
 use super::signatures::SeenSignatures;
 use super::stop::Stop;
-use jupyter_protocol::{Header, JupyterMessage, JupyterMessageContent, UnknownMessage};
+use jupyter_protocol::{JupyterMessage, JupyterMessageContent, UnknownMessage};
 use jupyter_zmq_client::{Connection, RawMessage, RuntimeError};
 use serde_json::{Value, from_slice};
 use std::sync::Mutex;
@@ -76,7 +76,7 @@ fn signature(multipart: &ZmqMessage) -> Vec<u8> {
 /// Parses the parts of a message. Content that does not fit its type becomes an unknown message of
 /// that type, which gets a reply; the library's own parser would lose the sender.
 fn parse(raw: RawMessage) -> Result<JupyterMessage, RuntimeError> {
-    let header: Header = from_slice(&raw.jparts[0])?;
+    let header = header(&raw.jparts[0])?;
     let mut content: Value = from_slice(&raw.jparts[3]).unwrap_or_default();
     let kind = &header.msg_type;
     fill_in(kind, &mut content);

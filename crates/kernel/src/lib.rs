@@ -19,6 +19,8 @@
 //!                                    outbox.rs ──> iopub, shell replies, stdin questions
 //!  control ─> control.rs ──> its own replies;  interrupt and shutdown: shared.rs
 //!  stdin ───> stdin.rs ────> prompts.rs ──> the cell that waits
+//!  control ─> variables.rs: the panel of variables
+//!  shell ───> widgets.rs: the controls that the user moves, and what they wait for
 //! ```
 //!
 //! 1. `inbox` verifies the signature of a message, refuses a message that was received before
@@ -30,7 +32,8 @@
 //! 4. `execute` runs the cell, unless an earlier cell failed or was interrupted, and publishes its
 //!    events (`media` converts MIME bundles). If the cell asks for input, it waits in `prompts`.
 //! 5. `outbox` is the only task that sends, one message after the other, so a cell's outputs arrive
-//!    before its reply and its `idle` without any sleep. It joins small pieces of text, and limits how
+//!    before its reply and its `idle` without any sleep. `publisher` has a queue for each front end, so
+//!    that none waits for another (`zmtp` is its protocol). The outbox joins small pieces of text, and limits how
 //!    often displays are updated (`throttle`).
 //!
 //! A `request` publishes `busy` when it begins; when it is dropped, it publishes `idle` and replies
@@ -63,6 +66,7 @@ mod mutex;
 mod outbox;
 mod outgoing;
 mod prompts;
+mod publisher;
 mod request;
 mod serve;
 mod shared;
@@ -73,6 +77,9 @@ pub mod spare;
 mod stdin;
 mod stop;
 mod throttle;
+mod variables;
+mod widgets;
+mod zmtp;
 
 #[cfg(test)]
 mod tests;

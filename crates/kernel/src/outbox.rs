@@ -1,15 +1,15 @@
 //! The one task that sends: outputs, replies to shell requests, questions on stdin.
 
 use super::outgoing::{Outgoing, deliver};
+use super::publisher::Event;
 use super::shared::Shared;
+use super::sockets::IopubConnection;
 use super::throttle::UpdateThrottle;
 use jupyter_protocol::{
     ExecutionState, IoPubWelcome, JupyterMessage, JupyterMessageContent, Status, Stdio,
     StreamContent,
 };
-use jupyter_zmq_client::{
-    KernelIoPubXPubConnection, Result, RouterSendConnection, SubscriptionEvent,
-};
+use jupyter_zmq_client::RouterSendConnection;
 use std::sync::Arc;
 use std::time::Duration;
 use taper_evaluator::event::Stream;
@@ -35,7 +35,7 @@ struct Pending {
 
 /// Sends the messages of all queues.
 pub(super) struct Outbox {
-    iopub: KernelIoPubXPubConnection,
+    iopub: IopubConnection,
     shell: RouterSendConnection,
     stdin: RouterSendConnection,
     shared: Arc<Shared>,
@@ -49,7 +49,7 @@ pub(super) struct Outbox {
 
 impl Outbox {
     pub(super) fn new(
-        iopub: KernelIoPubXPubConnection,
+        iopub: IopubConnection,
         shell: RouterSendConnection,
         stdin: RouterSendConnection,
         shared: Arc<Shared>,
@@ -77,7 +77,7 @@ impl Outbox {
             let update = self.updates.due();
             tokio::select! {
                 biased;
-                event = self.iopub.recv_subscription() => self.subscribed(event).await,
+                event = self.iopub.socket.event() => self.subscriber(event).await,
                 () = sleep_until(due), if due.is_some() => self.flush_text().await,
                 () = sleep_until(update), if update.is_some() => self.flush_updates().await,
                 next = next(&mut immediate, &mut evaluation) => match next {
@@ -90,12 +90,27 @@ impl Outbox {
         self.flush().await;
     }
 
-    /// Welcomes a front end, which receives what is published from now on.
-    async fn subscribed(&mut self, event: Result<SubscriptionEvent>) {
+    /// Welcomes a front end, which receives what is published from now on, or reports to it how many messages it has missed.
+    async fn subscriber(&mut self, event: Event) {
         let topic = match event {
-            Ok(SubscriptionEvent::Subscribe(topic)) => topic,
-            Ok(SubscriptionEvent::Unsubscribe(_)) => return,
-            Err(error) => return eprintln!("taper: a front end has left: {error}"),
+            Event::Subscribed { topic } => topic,
+            Event::CaughtUp {
+                subscriber,
+                dropped,
+                parent_header,
+            } => {
+                let mut notice = JupyterMessage::from(StreamContent {
+                    name: Stdio::Stderr,
+                    text: format!(
+                        "\n{dropped} outputs are missing: this front end has not read them for too long\n"
+                    ),
+                });
+                notice.parent_header = serde_json::from_slice(&parent_header).ok();
+                self.iopub.socket.only = Some(subscriber);
+                self.publish(notice).await;
+                self.iopub.socket.only = None;
+                return;
+            }
         };
         let welcome = JupyterMessage::from(IoPubWelcome::new(topic.clone()));
         let welcome = welcome.with_zmq_identities(vec![topic.into_bytes().into()]);

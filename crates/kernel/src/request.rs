@@ -6,6 +6,7 @@ use jupyter_protocol::{
     UnknownMessage,
 };
 use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 use taper_evaluator::event::Stream;
 
@@ -37,6 +38,13 @@ impl Request {
     /// Publishes `content` to all front ends, with this request as the parent.
     pub(super) fn publish(&self, content: impl Into<JupyterMessageContent>) {
         let message = JupyterMessage::new(content, Some(&self.message));
+        self.outbox.send(Outgoing::Iopub(message));
+    }
+
+    /// Publishes `content` with metadata.
+    pub(super) fn publish_with(&self, content: impl Into<JupyterMessageContent>, metadata: Value) {
+        let mut message = JupyterMessage::new(content, Some(&self.message));
+        message.metadata = metadata;
         self.outbox.send(Outgoing::Iopub(message));
     }
 

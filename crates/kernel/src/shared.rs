@@ -4,14 +4,21 @@ use super::history::History;
 use super::mutex::lock;
 use super::prompts::Prompts;
 use super::stop::Stop;
+use super::widgets::Widgets;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
-use taper_evaluator::evaluator::Interrupt;
+use taper_evaluator::evaluator::{Interrupt, Variable};
 
 /// The state of the kernel.
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) history: Mutex<History>,
     pub(super) prompts: Prompts,
+    pub(super) widgets: Widgets,
+    /// The variables after the last cell.
+    pub(super) variables: Mutex<Vec<Variable>>,
+    /// Whether a front end shows the variables.
+    pub(super) inspected: AtomicBool,
     queue: Mutex<Queue>,
     interrupter: OnceLock<Arc<dyn Interrupt>>,
     stop: Stop,

@@ -37,11 +37,12 @@ pub(super) async fn run(
 /// Returns whether a request waits for the evaluator. A console asks at each line whether the code is
 /// complete: while the evaluator is busy, "unknown" at once is better than the right answer later.
 fn needs_evaluator(message: &JupyterMessage, shared: &Shared) -> bool {
-    match message.content {
+    match &message.content {
         JupyterMessageContent::ExecuteRequest(_)
         | JupyterMessageContent::CompleteRequest(_)
         | JupyterMessageContent::InspectRequest(_) => true,
         JupyterMessageContent::IsCompleteRequest(_) => shared.idle(),
+        JupyterMessageContent::CommMsg(message) => shared.widgets.update(message),
         _ => false,
     }
 }

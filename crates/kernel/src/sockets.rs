@@ -1,25 +1,29 @@
 //! The five sockets of a kernel.
 
 use super::error::{Error, Result};
+use super::publisher::Publisher;
 use super::stop::Stop;
 use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status};
 use jupyter_zmq_client::{
-    KernelControlConnection, KernelHeartbeatConnection, KernelIoPubXPubConnection,
-    KernelShellConnection, KernelStdinConnection, RuntimeError, create_kernel_control_connection,
-    create_kernel_heartbeat_connection, create_kernel_iopub_xpub_connection,
-    create_kernel_shell_connection, create_kernel_stdin_connection,
+    Connection, KernelControlConnection, KernelHeartbeatConnection, KernelShellConnection,
+    KernelStdinConnection, RuntimeError, create_kernel_control_connection,
+    create_kernel_heartbeat_connection, create_kernel_shell_connection,
+    create_kernel_stdin_connection,
 };
 use std::time::{Duration, Instant};
 
 /// How long to wait for a port that is in use.
 const PORT_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// The channel on which outputs are published.
+pub(super) type IopubConnection = Connection<Publisher>;
+
 /// The kernel's ends of the five channels.
 pub(super) struct Sockets {
     pub(super) shell: KernelShellConnection,
     pub(super) control: KernelControlConnection,
     pub(super) stdin: KernelStdinConnection,
-    pub(super) iopub: KernelIoPubXPubConnection,
+    pub(super) iopub: IopubConnection,
     pub(super) heartbeat: KernelHeartbeatConnection,
 }
 
@@ -28,11 +32,17 @@ impl Sockets {
     pub(super) async fn bind(info: &ConnectionInfo) -> Result<Self> {
         // The library creates a new session id for each message without a parent; the kernel has one.
         let session = JupyterMessage::from(Status::starting()).header.session;
+        let shell = bind("shell", info.shell_port, async || {
+            create_kernel_shell_connection(info, &session).await
+        })
+        .await?;
+        let mac = shell.mac.clone();
+        let iopub = bind("iopub", info.iopub_port, async || {
+            Ok(Publisher::bind(&info.ip, info.iopub_port).await?)
+        })
+        .await?;
         Ok(Self {
-            shell: bind("shell", info.shell_port, async || {
-                create_kernel_shell_connection(info, &session).await
-            })
-            .await?,
+            shell,
             control: bind("control", info.control_port, async || {
                 create_kernel_control_connection(info, &session).await
             })
@@ -41,10 +51,11 @@ impl Sockets {
                 create_kernel_stdin_connection(info, &session).await
             })
             .await?,
-            iopub: bind("iopub", info.iopub_port, async || {
-                create_kernel_iopub_xpub_connection(info, &session).await
-            })
-            .await?,
+            iopub: Connection {
+                socket: iopub,
+                mac,
+                session_id: session.clone(),
+            },
             heartbeat: bind("heartbeat", info.hb_port, async || {
                 create_kernel_heartbeat_connection(info).await
             })

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use taper_evaluator::{
-    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Variable,
 };
 use taper_host::error::describe;
 use taper_host::progress::{Console, Progress, Step};
@@ -105,6 +105,22 @@ impl Evaluator for Deferred {
         };
         front.event(Event::Error(error.clone()));
         Err(error)
+    }
+
+    fn update_widget(
+        &mut self,
+        id: &str,
+        value: f64,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        // Without a session there are no controls.
+        self.session()
+            .map_or(Ok(()), |session| session.update_widget(id, value, front))
+    }
+
+    fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {
+        self.session()
+            .map_or(Vec::new(), |session| session.inspect_variables(with_values))
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {

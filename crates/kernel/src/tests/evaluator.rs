@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
+use taper_evaluator::Variable;
 use taper_evaluator::evaluator::{
     Completeness, Completion, Completions, Evaluator, Front, Interrupt,
 };
@@ -52,6 +53,23 @@ impl Evaluator for Fake {
             }
         }
         Ok(())
+    }
+
+    fn update_widget(
+        &mut self,
+        id: &str,
+        value: f64,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        self.execute(&format!("out {id} is {value}"), front)
+    }
+
+    fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {
+        vec![Variable {
+            name: "x".to_owned(),
+            kind: "i32".to_owned(),
+            value: if with_values { "7" } else { "" }.to_owned(),
+        }]
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
@@ -106,6 +124,10 @@ impl Fake {
                 data: plain("b"),
                 metadata: Map::new(),
                 display_id: argument.to_owned(),
+            }),
+            "slider" => front.event(Event::Widget {
+                id: argument.to_owned(),
+                state: Map::from_iter([("value".to_owned(), 0.5.into())]),
             }),
             "clear" => front.event(Event::Clear { wait: true }),
             "value" => front.event(Event::Result {

@@ -86,7 +86,8 @@ fn kernel_info_is_answered_on_both_channels() {
         assert_eq!(reply["implementation"], "taper");
         assert_eq!(reply["protocol_version"], "5.3");
         assert_eq!(reply["language_info"]["name"], "rust");
-        assert_eq!(reply["language_info"]["version"], release().unwrap());
+        assert_eq!(reply["language_info"]["version"], "2024");
+        assert!(reply["banner"].to_string().contains(release().unwrap()));
         assert_eq!(reply["language_info"]["file_extension"], ".rs");
         assert_eq!(
             to_value(front.control_reply(&control).await).unwrap(),
@@ -243,6 +244,22 @@ fn heartbeats_are_answered() {
         for _ in 0..3 {
             heart.single_heartbeat().await.unwrap();
         }
+        front.finish().await;
+    });
+}
+
+#[test]
+fn a_cell_that_is_too_long_is_refused_and_not_kept() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let cell = front.execute(&"out x\n".repeat(2 << 20)).await;
+        let message = "the cell has 12 MB, at most 8 can be run: read large data from a file";
+        let error = format!("error CellError: {message} [{message:?}]");
+        assert_eq!(front.outputs(&cell).await, ["busy", &error, "idle"]);
+        assert_eq!(front.outcome(&cell).await, (ReplyStatus::Error, 1));
+        let next = front.execute("out a").await;
+        front.outputs(&next).await;
+        assert_eq!(front.outcome(&next).await, (ReplyStatus::Ok, 1));
         front.finish().await;
     });
 }

@@ -86,7 +86,8 @@ impl CellOutputs {
                 }
                 return;
             }
-            Event::UpdateDisplay { .. } => return,
+            // The controls in a file do not move.
+            Event::UpdateDisplay { .. } | Event::Widget { .. } => return,
             Event::Text { stream, text } => (
                 Output::Stream {
                     name: stream.name().into(),

@@ -47,6 +47,7 @@ use taper_evaluator::event::COMPILE_ERROR;
 use taper_evaluator::record::{Record, events_of, thread_panic};
 use taper_evaluator::{
     CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
+    Variable,
 };
 use taper_host::lock::Lock;
 
@@ -316,6 +317,29 @@ impl Evaluator for Session {
             front.event(Event::Error(error.clone()));
         }
         result
+    }
+
+    fn update_widget(
+        &mut self,
+        id: &str,
+        value: f64,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        self.execute(
+            &format!("taper::notebook::update_widget({id:?}, {value:?});"),
+            front,
+        )
+    }
+
+    fn inspect_variables(&mut self, _with_values: bool) -> Vec<Variable> {
+        let mut variables = self.engine.variables();
+        variables.sort();
+        let variable = |(name, kind)| Variable {
+            name,
+            kind,
+            value: String::new(),
+        };
+        variables.into_iter().map(variable).collect()
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {

@@ -1,0 +1,118 @@
+//! Controls that the user moves, and the panel of variables.
+
+use super::front_end::connect;
+use super::limited;
+use jupyter_protocol::{
+    CommClose, CommId, CommInfoRequest, CommMsg, DebugRequest, KernelInfoRequest, ReplyStatus,
+};
+use serde_json::{Map, Value, json, to_value};
+
+fn comm(data: Value) -> CommMsg {
+    CommMsg {
+        comm_id: CommId("lr".to_owned()),
+        data: Map::from_iter(data.as_object().unwrap().clone()),
+    }
+}
+
+fn moved(value: f64) -> CommMsg {
+    comm(json!({"method": "update", "state": {"value": value}, "buffer_paths": []}))
+}
+
+#[test]
+fn a_drag_of_a_hundred_events_ends_at_the_last_value() {
+    limited(async {
+        let (mut front, gate) = connect().await;
+        let cell = front.execute("slider lr\ngate").await;
+        let opened = front.wait_for(&cell, 3).await;
+        assert_eq!(opened, ["busy", "input 1", "comm_open"]);
+        let mut drag = Vec::new();
+        for event in 1..=100 {
+            drag.push(front.send(moved(f64::from(event))).await);
+        }
+        // The kernel has received all of them.
+        let info = front.send(KernelInfoRequest {}).await;
+        front.reply(&info).await;
+        front.outputs(&info).await;
+        gate.send(()).unwrap();
+        front.outputs(&cell).await;
+        assert_eq!(front.outcome(&cell).await, (ReplyStatus::Ok, 1));
+        assert_eq!(
+            front.outputs(&drag[0]).await,
+            ["busy", "stdout lr is 100", "idle"]
+        );
+        for event in &drag[1..] {
+            assert_eq!(front.outputs(event).await, ["busy", "idle"]);
+        }
+        // After replies in between, `busy` is published again.
+        front.without_request();
+        let same = front.send(moved(100.0)).await;
+        assert_eq!(front.outputs(&same).await, ["busy", "idle"]);
+        front.finish().await;
+    });
+}
+
+#[test]
+fn a_front_end_that_connects_later_finds_the_controls() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let cell = front.execute("slider lr").await;
+        front.outputs(&cell).await;
+        front.outcome(&cell).await;
+        let ask = || CommInfoRequest {
+            target_name: Some("jupyter.widget".to_owned()),
+        };
+        let info = front.send(ask()).await;
+        let reply = to_value(front.reply(&info).await).unwrap();
+        assert_eq!(
+            reply["comms"],
+            json!({"lr": {"target_name": "jupyter.widget"}})
+        );
+        front.outputs(&info).await;
+
+        let state = front.send(comm(json!({"method": "request_state"}))).await;
+        assert_eq!(front.outputs(&state).await, ["busy", "comm_msg", "idle"]);
+
+        let comm_id = CommId("lr".to_owned());
+        let close = front
+            .send(CommClose {
+                comm_id,
+                ..Default::default()
+            })
+            .await;
+        front.outputs(&close).await;
+        let late = front.send(moved(1.0)).await;
+        assert_eq!(front.outputs(&late).await, ["busy", "idle"]);
+        let info = front.send(ask()).await;
+        assert_eq!(
+            to_value(front.reply(&info).await).unwrap()["comms"],
+            json!({})
+        );
+        front.outputs(&info).await;
+        front.finish().await;
+    });
+}
+
+#[test]
+fn a_front_end_shows_the_variables() {
+    limited(async {
+        let (mut front, _gate) = connect().await;
+        let mut values = Vec::new();
+        for command in ["initialize", "inspectVariables", "stepIn"] {
+            let cell = front.execute("out a").await;
+            front.outputs(&cell).await;
+            front.outcome(&cell).await;
+            let content = json!({"type": "request", "seq": 3, "command": command});
+            let id = front.send_control(DebugRequest { content }).await;
+            let reply = to_value(front.control_reply(&id).await).unwrap();
+            assert_eq!(reply["request_seq"], 3);
+            assert_eq!(reply["success"], command != "stepIn", "{reply}");
+            values.push(reply["body"]["variables"].clone());
+            assert_eq!(front.outputs(&id).await, ["busy", "idle"]);
+        }
+        let expected = json!([{
+            "name": "x", "evaluateName": "x", "type": "i32", "value": "7", "variablesReference": 0,
+        }]);
+        assert_eq!(values[1], expected);
+        front.finish().await;
+    });
+}

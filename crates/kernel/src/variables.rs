@@ -1,0 +1,72 @@
+//! The panel of variables in JupyterLab, which it fills by requests of the debugger's protocol.
+//!
+//! Only what the panel needs is answered; there are no breakpoints. The variables are those after the last cell, so
+//! that a request is answered while a cell runs, too.
+
+use super::shared::Shared;
+use jupyter_protocol::{DebugReply, DebugRequest};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+
+/// Returns the reply to a request of the debugger, unless it lacks a command.
+pub(super) fn answer(request: &DebugRequest, shared: &Shared) -> Option<DebugReply> {
+    let command = request.content["command"].as_str()?;
+    let body = body(command, shared);
+    let content = json!({
+        "type": "response",
+        "seq": request.content["seq"],
+        "request_seq": request.content["seq"],
+        "command": command,
+        "success": body.is_some(),
+        "message": match body {
+            Some(_) => String::new(),
+            None => format!("Taper shows variables; it does not know `{command}`"),
+        },
+        "body": body.unwrap_or_else(|| json!({})),
+    });
+    Some(DebugReply { content })
+}
+
+/// Returns the body of the answer; `None` if the command is unknown.
+fn body(command: &str, shared: &Shared) -> Option<Value> {
+    Some(match command {
+        "debugInfo" => json!({
+            "isStarted": shared.inspected.load(Ordering::Relaxed),
+            "hashMethod": "Murmur2",
+            "hashSeed": 0,
+            "tmpFilePrefix": "",
+            "tmpFileSuffix": ".rs",
+            "breakpoints": [],
+            "stoppedThreads": [],
+            "richRendering": false,
+            "exceptionPaths": [],
+            "copyToGlobals": false,
+        }),
+        "initialize" | "attach" => {
+            shared.inspected.store(true, Ordering::Relaxed);
+            json!({})
+        }
+        "disconnect" => {
+            shared.inspected.store(false, Ordering::Relaxed);
+            json!({})
+        }
+        "setBreakpoints" => json!({ "breakpoints": [] }),
+        "configurationDone" | "setExceptionBreakpoints" => json!({}),
+        "inspectVariables" => json!({ "variables": variables(shared) }),
+        _ => return None,
+    })
+}
+
+fn variables(shared: &Shared) -> Vec<Value> {
+    let variables = super::mutex::lock(&shared.variables);
+    let variables = variables.iter().map(|variable| {
+        json!({
+            "name": variable.name,
+            "evaluateName": variable.name,
+            "type": variable.kind,
+            "value": variable.value,
+            "variablesReference": 0,
+        })
+    });
+    variables.collect()
+}

@@ -1,0 +1,328 @@
+//! Controls in a notebook: a [`slider`], and [`interact`], which shows what depends on it.
+//!
+//! The slider is one of Jupyter's widgets (`@jupyter-widgets/controls`). When the user moves it, the kernel calls
+//! [`update_widget`] between two cells; what the callback returns replaces a live display.
+
+use super::bundle::MimeBundle;
+use super::handle::{LiveDisplay, display_live};
+use super::live::new_id;
+use super::record::send_record;
+use super::{Show, display};
+use crate::error::Result;
+use serde_json::{Map, Value, json};
+use std::any::Any;
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+/// A control with which the user chooses a number. [`slider`] creates it, [`interact`] shows it.
+#[derive(Clone, Debug)]
+#[must_use = "interact(…) shows a slider"]
+pub struct Slider {
+    label: String,
+    range: (f64, f64),
+    value: f64,
+    step: Option<f64>,
+    is_log: bool,
+}
+
+/// Creates a slider for the values of a range. It starts in the middle.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let noise = slider("noise", 0.0..=1.0).step(0.1);
+/// assert_eq!(noise.get(), 0.5);
+/// ```
+pub fn slider(label: impl Into<String>, range: RangeInclusive<f64>) -> Slider {
+    let (low, high) = range.into_inner();
+    Slider {
+        label: label.into(),
+        range: (low.min(high), low.max(high)),
+        value: low / 2.0 + high / 2.0,
+        step: None,
+        is_log: false,
+    }
+}
+
+impl Slider {
+    /// Sets the distance between two values; the default is a hundredth of the range.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let epochs = slider("epochs", 1.0..=10.0).step(1.0).value(3.0);
+    /// assert_eq!(epochs.get(), 3.0);
+    /// ```
+    pub fn step(mut self, step: f64) -> Self {
+        self.step = Some(step);
+        self
+    }
+
+    /// Sets the value at which the slider starts.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(slider("momentum", 0.0..=1.0).value(0.9).get(), 0.9);
+    /// ```
+    pub fn value(mut self, value: f64) -> Self {
+        self.value = value.clamp(self.range.0, self.range.1);
+        self
+    }
+
+    /// Makes equal distances equal ratios, as for a learning rate. Both ends of the range must be positive,
+    /// otherwise the slider stays linear.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let lr = slider("lr", 1e-4..=1.0).log();
+    /// assert!((lr.get() - 0.01).abs() < 1e-9);
+    /// ```
+    pub fn log(mut self) -> Self {
+        if self.range.0 > 0.0 {
+            self.is_log = true;
+            self.value = (self.range.0 * self.range.1).sqrt();
+        }
+        self
+    }
+
+    /// Returns the value at which the slider starts.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(slider("x", 0.0..=4.0).get(), 2.0);
+    /// ```
+    pub fn get(&self) -> f64 {
+        self.value
+    }
+
+    /// Returns the state in the protocol of Jupyter's widgets.
+    fn state(&self) -> Value {
+        let name = if self.is_log {
+            "FloatLogSlider"
+        } else {
+            "FloatSlider"
+        };
+        let (low, high) = match self.is_log {
+            true => (self.range.0.log10(), self.range.1.log10()),
+            false => self.range,
+        };
+        json!({
+            "_dom_classes": [],
+            "_model_module": "@jupyter-widgets/controls",
+            "_model_module_version": "2.0.0",
+            "_model_name": format!("{name}Model"),
+            "_view_count": null,
+            "_view_module": "@jupyter-widgets/controls",
+            "_view_module_version": "2.0.0",
+            "_view_name": format!("{name}View"),
+            "base": 10.0,
+            "behavior": "drag-tap",
+            "continuous_update": true,
+            "description": self.label,
+            "disabled": false,
+            "layout": null,
+            "max": high,
+            "min": low,
+            "orientation": "horizontal",
+            "readout": true,
+            "readout_format": ".3g",
+            "step": self.step.unwrap_or((high - low) / 100.0),
+            "style": null,
+            "value": self.value,
+        })
+    }
+
+    /// Shows the slider and returns its id.
+    fn show(&self) -> String {
+        let id = new_id();
+        send_record(&json!({ "op": "widget", "id": id, "state": self.state() }));
+        let view = json!({ "model_id": id, "version_major": 2, "version_minor": 0 });
+        let text = format!("{} = {}", self.label, self.value);
+        let data = Map::from_iter([
+            ("text/plain".to_owned(), Value::from(text)),
+            (VIEW.to_owned(), view),
+        ]);
+        display(&MimeBundle::from(data));
+        id
+    }
+}
+
+/// The MIME type of the view of a widget.
+const VIEW: &str = "application/vnd.jupyter.widget-view+json";
+
+/// One slider, or an array of sliders.
+pub trait Controls {
+    /// What the callback receives: `f64`, or an array of them.
+    type Values: 'static;
+
+    /// Returns the sliders in order.
+    #[doc(hidden)]
+    fn sliders(&self) -> &[Slider];
+
+    /// Returns the values of the sliders.
+    #[doc(hidden)]
+    fn values(all: &[f64]) -> Self::Values;
+}
+
+impl Controls for Slider {
+    type Values = f64;
+
+    fn sliders(&self) -> &[Slider] {
+        std::slice::from_ref(self)
+    }
+
+    fn values(all: &[f64]) -> f64 {
+        all[0]
+    }
+}
+
+impl<const N: usize> Controls for [Slider; N] {
+    type Values = [f64; N];
+
+    fn sliders(&self) -> &[Slider] {
+        self
+    }
+
+    fn values(all: &[f64]) -> [f64; N] {
+        std::array::from_fn(|i| all[i])
+    }
+}
+
+/// Shows sliders, and below them what `callback` returns for their values, again whenever the user has
+/// moved one.
+///
+/// The callback runs between cells. An interrupt stops a callback that checks for it ([`check_interrupt`]), and an
+/// error or a panic is shown in place of the result. Of many moves in a row, only the last counts. Notebook
+/// files keep the last result.
+///
+/// [`check_interrupt`]: super::check_interrupt
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// interact(slider("frequency", 1.0..=9.0), |frequency| {
+///     let xs = linspace(0.0, 6.3, 200, &cpu())?;
+///     Ok(plot(&xs, &[&(&xs * frequency)?.sin()?]))
+/// });
+/// interact([slider("a", 0.0..=1.0), slider("b", 0.0..=1.0)], |[a, b]| {
+///     assert_eq!((a, b), (0.5, 0.5));
+///     Ok(a + b)
+/// });
+/// ```
+pub fn interact<C: Controls, R: Show>(
+    controls: C,
+    mut callback: impl FnMut(C::Values) -> Result<R> + 'static,
+) {
+    let sliders = controls.sliders();
+    let ids = sliders.iter().map(Slider::show).collect();
+    let values: Vec<f64> = sliders.iter().map(Slider::get).collect();
+    let mut run = move |values: &[f64]| {
+        let result = catch_unwind(AssertUnwindSafe(|| callback(C::values(values))));
+        match result {
+            Ok(Ok(value)) => value.show_bundle(),
+            Ok(Err(error)) => MimeBundle::text(format!("Error: {error}")),
+            Err(panic) => MimeBundle::text(format!("Panic: {}", message(panic.as_ref()))),
+        }
+    };
+    let display = display_live(&run(&values));
+    let interaction = Interaction {
+        ids,
+        values,
+        run: Box::new(run),
+        display,
+    };
+    INTERACTIONS.with_borrow_mut(|all| all.push(Rc::new(RefCell::new(interaction))));
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("the panic has no message")
+}
+
+/// A callback whose result is drawn.
+type Run = Box<dyn FnMut(&[f64]) -> MimeBundle>;
+
+/// Sliders with what depends on them.
+struct Interaction {
+    ids: Vec<String>,
+    values: Vec<f64>,
+    run: Run,
+    display: LiveDisplay,
+}
+
+thread_local! {
+    /// Of the thread that runs the cells: a callback may own what no other thread may use.
+    static INTERACTIONS: RefCell<Vec<Rc<RefCell<Interaction>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs the callback of the slider with this id. The kernel calls it; an id from before a restart is ignored.
+#[doc(hidden)]
+pub fn update_widget(id: &str, value: f64) {
+    let all = INTERACTIONS.with_borrow(Vec::clone);
+    for interaction in all {
+        let Ok(mut interaction) = interaction.try_borrow_mut() else {
+            continue;
+        };
+        if let Some(index) = interaction.ids.iter().position(|one| one == id) {
+            interaction.values[index] = value;
+            let Interaction {
+                values,
+                run,
+                display,
+                ..
+            } = &mut *interaction;
+            display.update(&run(values));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::explain;
+    use crate::notebook::hooks::taper_flush;
+    use crate::notebook::testing::records;
+
+    #[test]
+    fn a_slider_is_shown_and_its_moves_update_the_display() {
+        let test = "notebook::widget::tests::a_slider_is_shown_and_its_moves_update_the_display";
+        let all = records(test, || {
+            interact(slider("lr", 0.001..=1.0).log(), |lr| match lr {
+                2.0 => panic!("too large"),
+                3.0 => Err(explain("not a rate", "choose another")),
+                _ => Ok(lr * 2.0),
+            });
+            let id = INTERACTIONS.with_borrow(|all| all[0].borrow().ids[0].clone());
+            for value in [0.5, 2.0, 3.0] {
+                update_widget(&id, value);
+                taper_flush();
+            }
+            update_widget("unknown", 1.0);
+        });
+        let [widget, view, shown, first, panic, second, third] = &all[..] else {
+            panic!("{all:#?}");
+        };
+        assert_eq!(widget["op"], "widget");
+        assert_eq!(widget["state"]["_model_name"], "FloatLogSliderModel");
+        assert_eq!(widget["state"]["min"], -3.0);
+        assert_eq!(view["data"][VIEW]["model_id"], widget["id"]);
+        assert_eq!(shown["op"], "display");
+        let text = |record: &Value| {
+            assert_eq!(
+                (&record["op"], &record["id"]),
+                (&json!("update"), &shown["id"])
+            );
+            record["data"]["text/plain"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(text(first), "1.0");
+        assert_eq!(panic["op"], "panic");
+        assert_eq!(text(second), "Panic: too large");
+        assert_eq!(text(third), "Error: not a rate\nchoose another");
+    }
+}
