@@ -38,13 +38,13 @@ fn jupyters_own_tests_of_kernels_pass() {
 #[test]
 fn every_message_follows_the_protocol() {
     let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("kernel_protocol.py"), LIMIT, 17);
+    passes(jupyter.script("kernel_protocol.py"), LIMIT, 19);
 }
 
 #[test]
 fn unauthenticated_messages_are_ignored() {
     let jupyter = Jupyter::with_our_kernel();
-    passes(jupyter.script("kernel_strangers.py"), LIMIT, 6);
+    passes(jupyter.script("kernel_strangers.py"), LIMIT, 7);
 }
 
 #[test]

@@ -16,8 +16,8 @@ const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
 
-/// Cells that define `x`, draw for some seconds, and use `x`.
-const CELLS: [&str; 3] = [
+/// Cells that define `x`, draw for some seconds, use `x`, and show a slider.
+const CELLS: [&str; 4] = [
     "let x = zeros((2, 3), &cpu())?; // (2, 3)",
     "let board = ProgressBoard::new().xlabel(\"step\");\n\
      for step in 0..300 {\n    \
@@ -26,6 +26,10 @@ const CELLS: [&str; 3] = [
          std::thread::sleep(std::time::Duration::from_millis(25));\n\
      }",
     "x",
+    "interact(slider(\"frequency\", 1.0..=9.0), |frequency| {\n    \
+         let xs = linspace(0.0, 6.3, 100, &cpu())?;\n    \
+         Ok(plot(&xs, &[&(&xs * frequency)?.sin()?]))\n\
+     });",
 ];
 
 #[test]
@@ -36,8 +40,12 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
     let notebook = root().join("tests/output/student.ipynb");
     std::fs::create_dir_all(notebook.parent().expect("a folder")).expect("a folder");
     std::fs::write(&notebook, notebook_of(&CELLS).to_string()).expect("the notebook is written");
-    let mut lab = Lab::start();
+    let mut lab = Lab::start("tests/output/student.ipynb");
     let url = lab.url();
+    assert!(
+        url.contains("/lab/tree/tests/output/student.ipynb?"),
+        "{url}"
+    );
     let mut student = Command::new(python());
     student
         .arg("tests/python/lab_student.py")
@@ -51,7 +59,7 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
         said.all(),
         lab.said.join("\n")
     );
-    assert_eq!(said.stdout.lines().count(), 5, "{}", said.all());
+    assert_eq!(said.stdout.lines().count(), 6, "{}", said.all());
     lab.ends_when_asked();
 }
 
@@ -62,7 +70,7 @@ fn a_chapter_runs_in_the_browser() {
     }
     let chapter = root().join("notebooks/21-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start();
+    let mut lab = Lab::start("notebooks/09-gpus.ipynb");
     let url = lab.url();
 
     let mut run = Command::new(python());
@@ -101,9 +109,10 @@ struct Lab {
 }
 
 impl Lab {
-    fn start() -> Lab {
+    fn start(notebook: &str) -> Lab {
         let port = free_port();
         let mut command = taper(&["lab", "--no-browser", "--port", &port.to_string()]);
+        command.arg(root().join(notebook));
         let (reader, writer) = std::io::pipe().expect("a pipe");
         command
             .stdin(Stdio::null())

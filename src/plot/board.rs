@@ -305,7 +305,7 @@ mod tests {
             .collect();
         assert_eq!(sides, [false, true, false]);
         let svg = board.svg();
-        for text in [">loss<", ">accuracy<", ">0.84<", ">200<"] {
+        for text in [">loss<", ">accuracy<", ">0.840<", ">200<"] {
             assert!(svg.contains(text), "{text}: {svg}");
         }
     }

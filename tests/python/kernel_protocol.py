@@ -1,6 +1,5 @@
 """Jupyter's protocol, message by message, with its own client."""
 
-import subprocess
 import unittest
 
 from jupyter_client.kernelspec import KernelSpecManager
@@ -32,10 +31,9 @@ class Questions(WithKernel):
     def test_kernel_info(self):
         for info in [self.kernel.ask("kernel_info").reply, self.control_info()]:
             version = info["implementation_version"]
-            rust = subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.split()[1]
             language = {
                 "name": "rust",
-                "version": rust,
+                "version": "2024",
                 "mimetype": "text/x-rust",
                 "file_extension": ".rs",
                 "pygments_lexer": "rust",
@@ -144,6 +142,53 @@ class Questions(WithKernel):
         client.shell_channel.send(request)
         closed = self.kernel.wait_for_output(request["header"]["msg_id"], "comm_close")
         self.assertEqual(closed["content"], {"comm_id": "1", "data": {}})
+
+
+class Widgets(WithKernel):
+    """A slider, as Jupyter's widgets describe it, and the panel of variables."""
+
+    VIEW = "application/vnd.jupyter.widget-view+json"
+
+    def test_a_slider_calls_the_callback(self):
+        self.kernel.run("let kept = 7;")
+        callback = '|x| if x > 0.9 { panic!("too far") } else { Ok(x * 2.0) }'
+        cell = self.kernel.run(f'interact(slider("x", 0.0..=1.0), {callback});')
+        opened = next(message for message in cell.published if message["msg_type"] == "comm_open")
+        self.assertEqual(opened["metadata"], {"version": "2.1.0"})
+        self.assertEqual(opened["content"]["target_name"], "jupyter.widget")
+        state = opened["content"]["data"]["state"]
+        self.assertEqual((state["min"], state["max"], state["value"]), (0.0, 1.0, 0.5))
+        self.assertEqual(state["_model_name"], "FloatSliderModel")
+        comm = opened["content"]["comm_id"]
+        view, shown = [m["content"]["data"] for m in cell.published if m["msg_type"] == "display_data"]
+        self.assertEqual(view[self.VIEW], {"model_id": comm, "version_major": 2, "version_minor": 0})
+        self.assertEqual(shown["text/plain"], "1.0")
+        for value, text in [(0.25, "0.5"), (0.95, "Panic: too far"), (0.75, "1.5")]:
+            data = {"method": "update", "state": {"value": value}, "buffer_paths": []}
+            request = self.send("comm_msg", {"comm_id": comm, "data": data})
+            updated = self.kernel.wait_for_output(request, "update_display_data")
+            self.assertEqual(updated["content"]["data"]["text/plain"], text)
+        self.assertEqual(self.kernel.run("kept").value(), "7")
+
+    def send(self, kind: str, content: dict) -> str:
+        request = self.kernel.client.session.msg(kind, content)
+        self.kernel.client.shell_channel.send(request)
+        return request["header"]["msg_id"]
+
+    def test_the_panel_lists_the_variables(self):
+        self.kernel.run("let rate = 0.5; let name = String::from(\"a\");")
+        self.assertTrue(self.debug("initialize")["success"])
+        self.assertTrue(self.debug("debugInfo")["body"]["isStarted"])
+        variables = self.debug("inspectVariables")["body"]["variables"]
+        types = {variable["name"]: variable["type"] for variable in variables}
+        self.assertEqual((types["rate"], types["name"]), ("f64", "String"))
+        self.assertFalse(self.debug("stackTrace")["success"])
+
+    def debug(self, command: str) -> dict:
+        client = self.kernel.client
+        request = client.session.msg("debug_request", {"type": "request", "seq": 1, "command": command})
+        client.control_channel.send(request)
+        return client.get_control_msg(timeout=60)["content"]
 
 
 class Cells(WithKernel):

@@ -74,6 +74,33 @@ class Strangers(unittest.TestCase):
         self.assertEqual(self.kernel.run("1").reply["execution_count"], self.count + 1)
         self.assertTrue(self.kernel.client.is_alive())
 
+    def test_a_subscriber_that_does_not_read_delays_no_other(self):
+        silent = self.subscriber(zmq.RCVHWM, 1)
+        readers = [self.subscriber(zmq.RCVHWM, 0) for _ in range(3)]
+        text = 'format!("{i} {}", "x".repeat(1000))'
+        code = f"for i in 0..5000 {{ display(&MimeBundle::text({text})); }}"
+        shown = self.kernel.run(code, store_history=False).outline()
+        self.assertEqual(sum(kind == "display_data" for kind, *_ in shown), 5000)
+        for reader in readers:
+            seen = 0
+            while seen < 5000:
+                seen += b"display_data" in reader.recv_multipart()[0]
+            reader.close()
+        silent.close()
+
+    def subscriber(self, option: int, value: int) -> zmq.Socket:
+        """Returns a socket that has subscribed to all outputs."""
+        subscriber = zmq.Context.instance().socket(zmq.SUB)
+        subscriber.setsockopt(option, value)
+        subscriber.linger = 0
+        subscriber.rcvtimeo = int(LIMIT * 1000)
+        subscriber.subscribe(b"")
+        subscriber.connect(f"tcp://{self.info['ip']}:{self.info['iopub_port']}")
+        # The welcome shows that the kernel knows the subscription. Its topic is what was subscribed to.
+        while json.loads(subscriber.recv_multipart()[3])["msg_type"] != "iopub_welcome":
+            pass
+        return subscriber
+
     def leave_evidence(self) -> str:
         """Returns a cell that writes to a file that it was run."""
         path = json.dumps(str(self.evidence))

@@ -195,6 +195,8 @@ class Lab:
 
     def run_all(self) -> None:
         """Clear the stored outputs and their numbers, then Run > Run All Cells."""
+        if self.page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
+            raise Failed("opening the notebook has changed it")
         self.choose("Edit", "editmenu:clear-all")
         stale = [cell["prompt"] for cell in self.page.evaluate(READ_CELLS) if NUMBERED.fullmatch(cell["prompt"])]
         if stale:

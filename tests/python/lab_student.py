@@ -4,10 +4,11 @@
     lab_student.py --url 'http://127.0.0.1:PORT/lab?token=…' --notebook student.ipynb
                    [--screenshots FOLDER] [--timeout S]
 
-The notebook has three cells: one that makes the tensor `x`, one that draws on a
-board for some seconds, and one that uses `x`. The student watches the plot change,
-presses the interrupt button, asks for completions (Tab) and documentation
-(Shift-Tab), and restarts and runs all cells.
+The notebook has four cells: one that makes the tensor `x`, one that draws on a
+board for some seconds, one that uses `x`, and one that shows a figure below a
+slider. The student watches the plot change, presses the interrupt button, asks for
+completions (Tab) and documentation (Shift-Tab), restarts and runs all cells, and
+moves the slider.
 
 Exit status as in lab_run_all.py.
 """
@@ -23,7 +24,7 @@ from playwright.sync_api import Locator, Page
 from lab_run_all import NUMBERED, READ_CELLS, CannotBegin, Failed, Lab, in_browser, new_parser
 
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
-MAKES, DRAWS, USES = range(3)
+MAKES, DRAWS, USES, SLIDES = range(4)
 COMPLETER = ".jp-Completer:visible"
 TOOLTIP = ".jp-Tooltip:visible"
 
@@ -43,6 +44,7 @@ def check(student: "Student") -> int:
         student.complete,
         student.read_documentation,
         student.restart_and_run_all,
+        student.move_the_slider,
     ]
     for step in steps:
         try:
@@ -111,12 +113,27 @@ class Student:
         self.type_into(USES, "x.dims().len()")
         self.lab.choose("Run", "runmenu:restart-and-run-all")
         self.page.locator(".jp-Dialog .jp-mod-accept").click(timeout=10_000)
-        wanted = ["[1]:", "[2]:", "[3]:"]
-        self.lab.wait("all cells to run again", lambda: [self.prompt(n) for n in range(3)] == wanted)
+        wanted = ["[1]:", "[2]:", "[3]:", "[4]:"]
+        self.lab.wait("all cells to run again", lambda: [self.prompt(n) for n in range(4)] == wanted)
         shown = self.cell(USES).locator(".jp-OutputArea-output").inner_text().strip()
         if shown != "2":
             raise Failed(f"the last cell shows {shown}")
         self.screenshot("again")
+
+    def move_the_slider(self) -> None:
+        handle = self.cell(SLIDES).locator(".noUi-handle")
+        handle.wait_for(timeout=30_000)
+        before = self.plot(SLIDES)
+        if not before:
+            raise Failed("there is no figure below the slider")
+        handle.focus()
+        for _ in range(30):
+            self.page.keyboard.press("ArrowRight")
+        self.lab.wait("the curve to follow the slider", lambda: self.plot(SLIDES) not in (before, None))
+        readout = self.cell(SLIDES).locator(".widget-readout").inner_text()
+        if readout == "5":
+            raise Failed("the slider shows its first value")
+        self.screenshot("slider")
 
     def cell(self, number: int) -> Locator:
         return self.page.locator(f"{PANEL} .jp-CodeCell").nth(number)
@@ -139,8 +156,8 @@ class Student:
             seen.add(plot)
         return len(seen)
 
-    def plot(self) -> str | None:
-        image = self.cell(DRAWS).locator(".jp-OutputArea-output img")
+    def plot(self, number: int = DRAWS) -> str | None:
+        image = self.cell(number).locator(".jp-OutputArea-output img")
         return image.first.get_attribute("src") if image.count() else None
 
     def screenshot(self, name: str) -> None:

@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         lab.arg("--allow-root");
     }
     if let Some(notebook) = &notebook {
-        lab.arg(notebook);
+        // Not as an argument: the address that is printed would not open it.
+        lab.arg(format!("--LabApp.default_url={}", address(notebook, &root)));
     }
     eprintln!("Starting JupyterLab; Ctrl-C stops it.");
     let error = lab.exec();
@@ -81,6 +82,23 @@ fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
     })
 }
 
+/// Returns the path of the address that opens a notebook.
+fn address(notebook: &Path, root: &Path) -> String {
+    let relative = notebook.strip_prefix(root).unwrap_or(notebook);
+    let mut address = "/lab/tree".to_owned();
+    for name in relative.iter() {
+        address.push('/');
+        for byte in name.as_encoded_bytes() {
+            match byte {
+                b'-' | b'.' | b'_' | b'~' => address.push(*byte as char),
+                _ if byte.is_ascii_alphanumeric() => address.push(*byte as char),
+                _ => address += &format!("%{byte:02X}"),
+            }
+        }
+    }
+    address
+}
+
 fn is_free(port: u16) -> Result<()> {
     if let Err(error) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
         bail!(
@@ -88,4 +106,20 @@ fn is_free(port: u16) -> Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_opens_the_notebook() {
+        let root = Path::new("/home/me");
+        let of = |name: &str| address(&root.join(name), root);
+        assert_eq!(of("01-welcome.ipynb"), "/lab/tree/01-welcome.ipynb");
+        assert_eq!(
+            of("my notes/Größe.ipynb"),
+            "/lab/tree/my%20notes/Gr%C3%B6%C3%9Fe.ipynb"
+        );
+    }
 }

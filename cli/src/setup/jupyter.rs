@@ -21,6 +21,20 @@ const LAB_SETTINGS: &str = r#"{
 }
 "#;
 
+/// The template of exports to HTML: nbconvert's own has no descriptions of figures for screen readers.
+const EXPORT_TEMPLATE: &str = r#"{%- extends 'lab/index.html.j2' -%}
+
+{%- block data_svg scoped -%}
+<div class="jp-RenderedSVG jp-OutputArea-output" data-mime-type="image/svg+xml">
+<img src="data:image/svg+xml;base64,{{ output.data['image/svg+xml'] | text_base64 | escape_html }}" alt="{{ output.data.get('text/plain', 'figure') | escape_html }}">
+</div>
+{%- endblock data_svg -%}
+"#;
+const EXPORT_TEMPLATE_BASE: &str = r#"{ "base_template": "lab", "mimetypes": { "text/html": true } }
+"#;
+const EXPORT_SETTINGS: &str = r#"{ "HTMLExporter": { "template_name": "taper" } }
+"#;
+
 #[derive(Debug)]
 pub(crate) struct Jupyter {
     /// The program `jupyter`.
@@ -89,10 +103,26 @@ impl Jupyter {
     }
 }
 
-/// Writes our settings of JupyterLab into its new environment.
+/// Writes our settings into the new environment: JupyterLab's, and those of exports to HTML from the command
+/// line and from the menu.
 fn configure(folder: &Path) -> Result<()> {
-    let settings = folder.join("share/jupyter/lab/settings");
-    cache::make(&settings)?;
-    std::fs::write(settings.join("overrides.json"), LAB_SETTINGS)?;
-    Ok(())
+    let write = |folder: PathBuf, name: &str, text: &str| -> Result<()> {
+        cache::make(&folder)?;
+        Ok(std::fs::write(folder.join(name), text)?)
+    };
+    write(
+        folder.join("share/jupyter/lab/settings"),
+        "overrides.json",
+        LAB_SETTINGS,
+    )?;
+    let template = folder.join("share/jupyter/nbconvert/templates/taper");
+    write(template.clone(), "index.html.j2", EXPORT_TEMPLATE)?;
+    write(template, "conf.json", EXPORT_TEMPLATE_BASE)?;
+    let config = folder.join("etc/jupyter");
+    write(
+        config.clone(),
+        "jupyter_nbconvert_config.json",
+        EXPORT_SETTINGS,
+    )?;
+    write(config, "jupyter_server_config.json", EXPORT_SETTINGS)
 }

@@ -9,6 +9,10 @@ use taper_host::cache;
 
 /// The name of the kernel in notebooks.
 pub(crate) const NAME: &str = "taper";
+/// The kernel's icon, as JupyterLab and older front ends look for it.
+const LOGO: &[u8] = include_bytes!("logo.svg");
+const LOGO_64: &[u8] = include_bytes!("logo-64x64.png");
+
 /// The name that users see.
 pub(crate) const DISPLAY_NAME: &str = "Rust (Taper)";
 
@@ -28,10 +32,13 @@ pub(crate) fn install(data_folder: &Path) -> Result<()> {
         "language": "rust",
         "interrupt_mode": "message",
         "env": environment,
-        "metadata": { "debugger": false },
+        // JupyterLab shows variables in its debugger's panel.
+        "metadata": { "debugger": true },
     });
     let folder = data_folder.join("kernels").join(NAME);
     cache::make(&folder)?;
+    cache::write_atomically(&folder.join("logo-svg.svg"), LOGO)?;
+    cache::write_atomically(&folder.join("logo-64x64.png"), LOGO_64)?;
     let text = serde_json::to_string_pretty(&spec)? + "\n";
     Ok(cache::write_atomically(
         &folder.join("kernel.json"),
