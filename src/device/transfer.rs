@@ -42,13 +42,20 @@ mod cards {
     use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Device, Layout};
     use candle_core::{Result, Shape, Tensor};
 
-    /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another. The gradient
-    /// takes the same way back.
-    pub(crate) fn between_cards(tensor: &Tensor, to: &CudaDevice) -> Result<Tensor> {
-        tensor.apply_op1(ToCard(to.clone()))
+    /// Moves a tensor to a device.
+    type Move = fn(&Tensor, &Device) -> Result<Tensor>;
+
+    /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another. `back` takes the
+    /// gradient back.
+    pub(crate) fn between_cards(tensor: &Tensor, to: &CudaDevice, back: Move) -> Result<Tensor> {
+        let to = to.clone();
+        tensor.apply_op1(ToCard { to, back })
     }
 
-    struct ToCard(CudaDevice);
+    struct ToCard {
+        to: CudaDevice,
+        back: Move,
+    }
 
     impl CustomOp1 for ToCard {
         fn name(&self) -> &'static str {
@@ -60,12 +67,12 @@ mod cards {
         }
 
         fn cuda_fwd(&self, from: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
-            let copy = in_order(&OnCards { from, to: &self.0 })?;
+            let copy = in_order(&OnCards { from, to: &self.to })?;
             Ok((copy, layout.shape().clone()))
         }
 
         fn bwd(&self, arg: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-            crate::tensor::moved(gradient, arg.device()).map(Some)
+            (self.back)(gradient, arg.device()).map(Some)
         }
     }
 

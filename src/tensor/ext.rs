@@ -66,7 +66,7 @@ pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
     let result = match (tensor.device(), device) {
         #[cfg(feature = "cuda")]
         (Device::Cuda(_), Device::Cuda(to)) if !tensor.device().same_device(device) => {
-            between_cards(&compact(tensor)?, to)
+            between_cards(&compact(tensor)?, to, moved)
         }
         _ => tensor.to_device(device),
     };
