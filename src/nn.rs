@@ -49,6 +49,8 @@
 //! visitors are trait objects and compiled once, with Taper, so that a notebook's cell that defines or
 //! uses a model is compiled quickly.
 
+#[cfg(test)]
+mod bad_inputs;
 mod buffer;
 pub(crate) mod check;
 mod containers;
@@ -74,8 +76,8 @@ mod visitor;
 pub(crate) use crate::ops::loss::same_device;
 pub use crate::ops::{
     AttentionMask, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
-    NLLLoss, Pair, Reduction, SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div,
-    l1_loss, mse_loss, nll_loss, scaled_dot_product_attention, smooth_l1_loss,
+    NLLLoss, PaddingMode, Pair, Reduction, SmoothL1Loss, bce_with_logits, cross_entropy,
+    huber_loss, kl_div, l1_loss, mse_loss, nll_loss, scaled_dot_product_attention, smooth_l1_loss,
 };
 pub use buffer::Buffer;
 pub(crate) use evaluating::evaluating;
@@ -84,13 +86,13 @@ pub use init::Init;
 pub use layer::CopyLayer;
 pub use layer::Layer;
 pub use layers::{
-    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d,
-    Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer, LSTM, LayerNorm,
-    LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose2d, LazyLinear,
-    LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d, MultiheadAttention,
-    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Tanh,
-    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
-    Upsample,
+    AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose1d,
+    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, IntoLayer,
+    LSTM, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d, LazyConvTranspose1d,
+    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, MaxPool2d,
+    MultiheadAttention, PReLU, PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid,
+    Softmax, Tanh, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+    TransformerEncoderLayer, Upsample,
 };
 pub use load::{LoadOptions, LoadReport};
 pub use mode::Mode;

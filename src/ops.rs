@@ -28,7 +28,7 @@
 mod activation;
 mod attention;
 #[cfg(test)]
-mod bad_inputs;
+pub(crate) mod bad_inputs;
 mod batch_norm;
 pub(crate) mod check;
 mod conv1d;
@@ -43,6 +43,7 @@ mod lookup;
 pub(crate) mod loss;
 mod one_hot;
 mod optimizer_step;
+mod pad;
 mod pair;
 mod pool;
 mod rnn;
@@ -55,7 +56,7 @@ pub use activation::{elu, gelu, leaky_relu, relu, sigmoid, silu, tanh};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{attention, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
-pub(crate) use conv1d::conv1d;
+pub(crate) use conv1d::{conv_transpose1d, conv1d};
 pub use conv2d::{Conv2dSpec, conv2d};
 pub(crate) use conv2d::{conv_transpose2d, conv2d_as};
 pub use dropout::dropout;
@@ -73,8 +74,11 @@ pub use loss::{
 };
 pub use one_hot::one_hot;
 pub(crate) use optimizer_step::{
-    AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel, step_in_place,
+    AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel,
+    step_in_place,
 };
+pub use pad::PaddingMode;
+pub(crate) use pad::padded;
 pub use pair::Pair;
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};

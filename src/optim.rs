@@ -7,6 +7,7 @@
 //! Parameters can have different settings, in groups: `add_param_group`. A step that fails changes
 //! nothing.
 
+mod adadelta;
 mod adagrad;
 mod adam;
 mod gradients;
@@ -20,6 +21,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub use adadelta::Adadelta;
 pub use adagrad::Adagrad;
 pub use adam::{Adam, AdamW};
 pub use gradients::{accumulate_gradients, clip_gradients};
@@ -199,6 +201,22 @@ macro_rules! optimizer {
             /// ```
             pub fn decay_matrices_only(mut self) -> Self {
                 self.groups.first().decay_matrices_only = true;
+                self
+            }
+
+            /// Increases the loss instead of decreasing it.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            /// let w = Parameter::new(&tensor(&[1.0], &cpu())?)?;
+            #[doc = concat!("let mut optimizer = ", stringify!($name), "::new(vec![w.clone()], 0.1).maximize();")]
+            /// optimizer.step(&w.tensor()?.sqr()?.sum_all()?.backward()?)?;
+            /// assert!(w.tensor()?.to_vec1::<f32>()?[0] > 1.0);
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn maximize(mut self) -> Self {
+                self.groups.first().maximize = true;
                 self
             }
 

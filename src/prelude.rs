@@ -24,13 +24,14 @@ pub use crate::device::{
 pub use crate::error::Result;
 pub use crate::nn::{
     AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
-    ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm, Identity, Init, LSTM,
-    Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d, LazyConv2d,
-    LazyConvTranspose2d, LazyLinear, LeakyReLU, LearnedPositionalEncoding, Linear, LoadOptions,
-    LoadReport, MaxPool2d, Mode, MultiheadAttention, Parameter, Parameters, ParametersExt,
-    PositionalEncoding, RMSNorm, RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh,
-    TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
-    Upsample, scaled_dot_product_attention,
+    ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm,
+    Identity, Init, LSTM, Layer, LayerNorm, LazyBatchNorm1d, LazyBatchNorm2d, LazyConv1d,
+    LazyConv2d, LazyConvTranspose1d, LazyConvTranspose2d, LazyLinear, LeakyReLU,
+    LearnedPositionalEncoding, Linear, LoadOptions, LoadReport, MaxPool2d, Mode,
+    MultiheadAttention, PReLU, Parameter, Parameters, ParametersExt, PositionalEncoding, RMSNorm,
+    RNN, ReLU, Sequential, SiLU, Sigmoid, Softmax, Summary, Tanh, TransformerDecoder,
+    TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer, Upsample,
+    scaled_dot_product_attention,
 };
 pub use crate::notebook::{
     LiveDisplay, MimeBundle, Progress, Show, Slider, check_interrupt, clear_output, display,
@@ -38,14 +39,14 @@ pub use crate::notebook::{
 };
 pub use crate::ops::{
     BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
-    NLLLoss, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d, avg_pool2d,
-    bce_with_logits, conv2d, cross_entropy, dropout, elu, gelu, group_norm, huber_loss, kl_div,
-    l1_loss, layer_norm, leaky_relu, linear, log_softmax, max_pool2d, mse_loss, nll_loss, one_hot,
-    relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, tanh,
+    NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d,
+    avg_pool2d, bce_with_logits, conv2d, cross_entropy, dropout, elu, gelu, group_norm, huber_loss,
+    kl_div, l1_loss, layer_norm, leaky_relu, linear, log_softmax, max_pool2d, mse_loss, nll_loss,
+    one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, tanh,
 };
 pub use crate::optim::{
-    Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau, Schedule, Sgd,
-    accumulate_gradients, clip_gradients,
+    Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau,
+    Schedule, Sgd, accumulate_gradients, clip_gradients,
 };
 pub use crate::plot::{
     Figure, Heatmap, ImageGrid, ProgressBoard, Scale, bar, confusion_matrix, heatmap, histogram,

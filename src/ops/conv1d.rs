@@ -1,11 +1,11 @@
-//! The convolution of sequences: the convolution of images of height 1.
+//! The convolutions of sequences: those of images of height 1.
 
-use super::{Conv2dSpec, Pair, check, conv2d_as};
+use super::{Conv2dSpec, Pair, check, conv_transpose2d, conv2d_as};
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
 
 /// Returns the convolution of the sequences `x` `(batch, in, length)` with `weight`
-/// `(out, in / groups, kernel)`, plus `bias` `(out,)`.
+/// `(out, in / groups, kernel)`, plus `bias` `(out,)`. The settings are those of images of height 1.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit, or a setting is 0.
@@ -16,26 +16,43 @@ pub(crate) fn conv1d(
     bias: Option<&Tensor>,
     spec: Conv2dSpec,
 ) -> Result<Tensor> {
-    let (_, channels, length) = check::sequences(caller, x)?;
-    let (_, per_group, kernel) = weight.dims3()?;
-    let expected = per_group * spec.groups;
-    if channels != expected {
-        let expected = format!("Its second dimension, the channels, must be {expected}");
-        return Err(check::wrong_shape(caller, x, expected));
-    }
-    // The rows of the images have the height 1.
-    let of_rows = |setting: Pair, height| Pair { height, ..setting };
-    let spec = Conv2dSpec {
-        stride: of_rows(spec.stride, 1),
-        padding: of_rows(spec.padding, 0),
-        dilation: of_rows(spec.dilation, 1),
-        ..spec
-    };
-    let least = spec.extent([1, kernel])[1].saturating_sub(spec.padding.width.saturating_mul(2));
+    let length = checked(caller, x, weight.dim(1)? * spec.groups)?;
+    let extent = spec.extent([1, weight.dim(2)?])[1];
+    let least = extent.saturating_sub(spec.padding.width.saturating_mul(2));
     if length < least {
         let expected =
             format!("Its length must be at least {least}; or give the layer more padding");
         return Err(check::wrong_shape(caller, x, expected));
     }
     conv2d_as(caller, &x.unsqueeze(2)?, &weight.unsqueeze(2)?, bias, spec)?.squeeze(2)
+}
+
+/// Returns the transposed convolution of the sequences `x` `(batch, in, length)` with `weight`
+/// `(in, out / groups, kernel)`, plus `bias` `(out,)`. The settings are those of images of height 1.
+///
+/// # Errors
+/// As for [`conv_transpose2d`].
+pub(crate) fn conv_transpose1d(
+    caller: &dyn Display,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    spec: Conv2dSpec,
+    output_padding: Pair,
+) -> Result<Tensor> {
+    checked(caller, x, weight.dim(0)?)?;
+    let (x, weight) = (x.unsqueeze(2)?, weight.unsqueeze(2)?);
+    conv_transpose2d(caller, &x, &weight, bias, spec, output_padding)?.squeeze(2)
+}
+
+/// Checks that an input is a batch of sequences with this many channels, and returns their length.
+fn checked(caller: &dyn Display, x: &Tensor, expected: usize) -> Result<usize> {
+    let (_, channels, length) = check::sequences(caller, x)?;
+    match channels == expected {
+        true => Ok(length),
+        false => {
+            let expected = format!("Its second dimension, the channels, must be {expected}");
+            Err(check::wrong_shape(caller, x, expected))
+        }
+    }
 }

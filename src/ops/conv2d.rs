@@ -21,6 +21,7 @@ use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
 use candle_core::{DType, Result, Tensor};
 use cpu::forward;
+use geometry::Geometry;
 use std::fmt::Display;
 
 /// Returns the convolution of images with a kernel for each output channel, plus a bias.
@@ -75,7 +76,10 @@ pub(crate) fn conv2d_as(
     }
     let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
     match has_kernel(&inputs) {
-        true => dispatch_dtype!(x, forward(&inputs, spec)),
+        true => {
+            let geometry = Geometry::of(x.dims4()?.into(), weight.dims4()?, spec);
+            dispatch_dtype!(x, forward(&inputs, geometry, false))
+        }
         false => conv2d_with_candle(x, weight, bias, spec),
     }
 }
@@ -117,14 +121,17 @@ fn with_equal_dilations(weight: &Tensor, spec: Conv2dSpec) -> Result<(Tensor, Co
         return Ok((weight, spec));
     }
     for (dim, dilation) in [(2, spec.dilation.height), (3, spec.dilation.width)] {
-        let size = weight.dim(dim)?;
-        let spread = weight
-            .unsqueeze(dim + 1)?
-            .pad_with_zeros(dim + 1, 0, dilation - 1)?;
-        let spread = spread.flatten(dim, dim + 1)?;
-        weight = spread.narrow(dim, 0, (size - 1) * dilation + 1)?;
+        weight = spread(&weight, dim, dilation)?;
     }
     Ok((weight.contiguous()?, spec.dilation(1)))
+}
+
+/// Returns a tensor with `step - 1` zeros between neighbours in a dimension.
+fn spread(x: &Tensor, dim: usize, step: usize) -> Result<Tensor> {
+    let size = x.dim(dim)?;
+    let spread = x.unsqueeze(dim + 1)?.pad_with_zeros(dim + 1, 0, step - 1)?;
+    let spread = spread.flatten(dim, dim + 1)?;
+    spread.narrow(dim, 0, (size - 1) * step + 1)
 }
 
 /// Returns the input with its padding, but without the rows and columns at its end that the kernel does

@@ -4,7 +4,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use rules::{AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule};
+pub(crate) use rules::{AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule};
 
 use super::engine::autograd::has_kernel;
 use super::engine::shared_slice::SharedSlice;

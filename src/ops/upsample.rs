@@ -41,7 +41,9 @@ pub(crate) fn upsample(
     )?;
     check::floating(caller, x)?;
     let [rows, columns] = size;
-    check::output(caller, &[x.dims()[0], x.dims()[1], rows, columns], x)?;
+    // Also of an empty batch, because the indices need memory.
+    let [batch, channels] = [x.dims()[0].max(1), x.dims()[1].max(1)];
+    check::output(caller, &[batch, channels, rows, columns], x)?;
     let x = resized(x, 2, rows, scale, interpolation)?;
     resized(&x, 3, columns, scale, interpolation)
 }
@@ -55,13 +57,21 @@ fn resized(
     interpolation: Interpolation,
 ) -> Result<Tensor> {
     let from = x.dim(dim)?;
+    if size == from {
+        return Ok(x.clone()); // whatever the scale is, as in PyTorch
+    }
     let step = scale.map_or(from as f64 / size as f64, |scale| 1.0 / scale);
     let pixels = |index: Vec<u32>| {
         let index = Tensor::from_vec(index, size, x.device())?;
         x.contiguous()?.index_select(&index, dim)
     };
     let Interpolation::Bilinear { align_corners } = interpolation else {
-        let nearest = |i: usize| ((i as f64 * step) as usize).min(from - 1) as u32;
+        // In single precision, like PyTorch, so that a place between two pixels falls to the same.
+        let step = step as f32;
+        let nearest = |i: usize| match size == 2 * from {
+            true => (i / 2) as u32,
+            false => ((i as f32 * step) as usize).min(from - 1) as u32,
+        };
         return pixels((0..size).map(nearest).collect());
     };
     let places = (0..size).map(|i| match align_corners {

@@ -11,6 +11,7 @@ pub(super) struct AdamRule {
     betas: (f64, f64),
     eps: f64,
     decoupled: bool,
+    amsgrad: bool,
 }
 
 impl AdamRule {
@@ -19,12 +20,17 @@ impl AdamRule {
             betas: (0.9, 0.999),
             eps: 1e-8,
             decoupled,
+            amsgrad: false,
         }
     }
 }
 
 impl Rule for AdamRule {
-    const STATE: &'static [&'static str] = &["exp_avg", "exp_avg_sq"];
+    const STATE: &'static [&'static str] = &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
+
+    fn needs(&self, name: &str) -> bool {
+        self.amsgrad || name != "max_exp_avg_sq"
+    }
 
     fn limits(&self) -> Vec<(&'static str, f64, f64)> {
         vec![
@@ -36,7 +42,8 @@ impl Rule for AdamRule {
 
     fn print(&self, lr: f64, decay: &str) -> String {
         let Self { betas, eps, .. } = self;
-        format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={decay}")
+        let amsgrad = if self.amsgrad { ", amsgrad=true" } else { "" };
+        format!("lr={lr}, betas={betas:?}, eps={eps}, weight_decay={decay}{amsgrad}")
     }
 
     fn kernel(&self, update: Update<'_>) -> ops::StepRule {
@@ -63,9 +70,13 @@ impl Rule for AdamRule {
         };
         let mean = ((&update.state[0] * betas.0)? + (&gradient * (1.0 - betas.0))?)?;
         let square = ((&update.state[1] * betas.1)? + (gradient.sqr()? * (1.0 - betas.1))?)?;
-        let scale = ((square.sqrt()? / correction)? + self.eps)?;
-        let value = (value - ((&mean * size)? / scale)?)?;
-        Ok((value, vec![mean, square]))
+        let mut state = vec![mean, square];
+        if let Some(largest) = update.state.get(2) {
+            state.push(largest.maximum(&state[1])?);
+        }
+        let scale = ((state[state.len() - 1].sqrt()? / correction)? + self.eps)?;
+        let value = (value - ((&state[0] * size)? / scale)?)?;
+        Ok((value, state))
     }
 }
 
@@ -101,6 +112,20 @@ macro_rules! adam {
             /// ```
             pub fn eps(mut self, eps: f64) -> Self {
                 self.groups.first().rule.eps = eps;
+                self
+            }
+
+            /// Divides by the root of the largest mean of the square so far, instead of the last. From
+            /// Reddi, Kale and Kumar, 2018.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let optimizer = ", stringify!($name), "::new(vec![], 0.001).amsgrad();")]
+            /// assert!(optimizer.show_text().contains("amsgrad=true"));
+            /// ```
+            pub fn amsgrad(mut self) -> Self {
+                self.groups.first().rule.amsgrad = true;
                 self
             }
         }

@@ -14,6 +14,7 @@ pub(super) struct Group<R> {
     pub(super) lr: f64,
     pub(super) weight_decay: f64,
     pub(super) decay_matrices_only: bool,
+    pub(super) maximize: bool,
     pub(super) rule: R,
 }
 
@@ -58,7 +59,8 @@ impl<R: Rule> Group<R> {
         } else {
             ""
         };
-        self.rule.print(self.lr, &(decay + of))
+        let maximize = if self.maximize { ", maximize=true" } else { "" };
+        self.rule.print(self.lr, &(decay + of)) + maximize
     }
 }
 
@@ -98,6 +100,7 @@ impl<R: Rule> Groups<R> {
                 lr,
                 weight_decay,
                 decay_matrices_only: false,
+                maximize: false,
                 rule,
             }],
             members: parameters.into_iter().map(member).collect(),
@@ -192,7 +195,10 @@ impl<R: Rule> Groups<R> {
         let group = &self.groups[member.group];
         let mut plan = Plan {
             value: var.as_tensor().detach(),
-            gradient: gradient.clone(),
+            gradient: match group.maximize {
+                true => gradient.neg()?,
+                false => gradient.clone(),
+            },
             state: Kept::tensors(kept.as_ref(), &group.rule, &var)?,
             step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
             new: None,

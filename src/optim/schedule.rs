@@ -134,6 +134,22 @@ pub enum Schedule {
         /// The duration of the change.
         total: usize,
     },
+    /// Multiplied by a power of the share of time that is left, then 0.
+    Polynomial {
+        /// The duration of the decrease.
+        total: usize,
+        /// The exponent.
+        power: f64,
+    },
+    /// Half a period of a cosine down to `min_lr`, again and again. From Loshchilov and Hutter, 2017.
+    WarmRestarts {
+        /// The duration of the first decrease.
+        first: usize,
+        /// The factor by which each decrease is longer than the one before.
+        growth: usize,
+        /// The learning rate at the end of each.
+        min_lr: f64,
+    },
     /// A linear increase, then another schedule.
     Warmup {
         /// The factor at the beginning.
@@ -205,6 +221,37 @@ impl Schedule {
         Self::Linear { from, to, total }
     }
 
+    /// Decreases the learning rate to 0 in `total` epochs, as the share of the epochs that are left to this
+    /// power: PyTorch's `PolynomialLR`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(Schedule::polynomial(10, 2.0).lr(0.4, 5), 0.1);
+    /// ```
+    pub fn polynomial(total: usize, power: f64) -> Self {
+        Self::Polynomial { total, power }
+    }
+
+    /// Decreases the learning rate to 0 along a cosine in `first` epochs, then starts again; each decrease
+    /// takes `growth` times as long as the one before. As PyTorch's `CosineAnnealingWarmRestarts`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let schedule = Schedule::warm_restarts(2, 3); // 2 epochs, 6, 18 …
+    /// assert_eq!([0, 2, 8].map(|epoch| schedule.lr(0.1, epoch)), [0.1; 3]);
+    /// assert!((schedule.lr(0.1, 5) - 0.05).abs() < 1e-12);
+    /// ```
+    pub fn warm_restarts(first: usize, growth: usize) -> Self {
+        let min_lr = 0.0;
+        Self::WarmRestarts {
+            first,
+            growth,
+            min_lr,
+        }
+    }
+
     /// Puts a linear increase, which takes `total` epochs, before the schedule. It begins with the size
     /// of its steps, so that the first epoch has an effect.
     ///
@@ -251,6 +298,21 @@ impl Schedule {
             Self::Exponential { gamma } => base * gamma.powf(time as f64),
             Self::Cosine { total, min_lr } => {
                 min_lr + (base - min_lr) * (1.0 + (PI * part(*total)).cos()) / 2.0
+            }
+            Self::Polynomial { total, power } => base * (1.0 - part(*total)).powf(*power),
+            Self::WarmRestarts {
+                first,
+                growth,
+                min_lr,
+            } => {
+                let (mut time, mut total) = (time, (*first).max(1));
+                while *growth > 1 && time >= total {
+                    time -= total;
+                    total = total.saturating_mul(*growth);
+                }
+                time %= total;
+                let (total, min_lr) = (total, *min_lr);
+                Self::Cosine { total, min_lr }.lr(base, time)
             }
             Self::Linear { from, to, total } => base * (from + (to - from) * part(*total)),
             Self::Warmup { from, total, .. } if time < *total => {

@@ -8,12 +8,14 @@ const CPU: Device = Device::Cpu;
 type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
 
 /// One of each kind, with all state that the kind can have.
-const KINDS: [Make; 6] = [
+const KINDS: [Make; 8] = [
     |p| Box::new(Sgd::new(p, 0.1)),
     |p| Box::new(Sgd::new(p, 0.1).momentum(0.9)),
     |p| Box::new(Adam::new(p, 0.1)),
     |p| Box::new(AdamW::new(p, 0.1)),
+    |p| Box::new(AdamW::new(p, 0.1).amsgrad()),
     |p| Box::new(RMSprop::new(p, 0.1).momentum(0.9).centered(true)),
+    |p| Box::new(Adadelta::new(p, 1.0)),
     |p| Box::new(Adagrad::new(p, 0.1).initial_accumulator_value(0.5)),
 ];
 

@@ -68,14 +68,16 @@ impl MultiheadAttention {
                 "Choose an embed_dim that num_heads divides",
             ));
         }
-        let shape = (3 * embed_dim, embed_dim);
+        let rows = embed_dim.saturating_mul(3);
         let out_proj = Linear::new(embed_dim, embed_dim)?;
         out_proj
             .parameter("bias")?
             .set(&zeros(embed_dim, &Device::Cpu)?)?;
         Ok(Self {
-            in_proj_weight: Parameter::new(&Init::XavierUniform.tensor(shape, &Device::Cpu)?)?,
-            in_proj_bias: Some(Parameter::new(&zeros(3 * embed_dim, &Device::Cpu)?)?),
+            in_proj_weight: Parameter::new(
+                &Init::XavierUniform.tensor((rows, embed_dim), &Device::Cpu)?,
+            )?,
+            in_proj_bias: Some(Parameter::new(&zeros(rows, &Device::Cpu)?)?),
             out_proj,
             num_heads,
             dropout: 0.0,

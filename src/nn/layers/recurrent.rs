@@ -5,7 +5,7 @@ use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
 use crate::ops::{self, Cell, Recurrence};
-use crate::tensor::uniform;
+use crate::tensor::{check_size, uniform};
 use candle_core::{Device, Result, Tensor};
 
 /// The layers of a recurrent network.
@@ -84,7 +84,10 @@ impl Recurrent {
     /// Draws new values for all parameters, of which there may now be others.
     fn initialized(mut self) -> Result<Self> {
         let bound = 1.0 / (self.hidden_size as f64).sqrt();
-        let rows = self.cell.gates() * self.hidden_size;
+        let rows = self.cell.gates().saturating_mul(self.hidden_size);
+        let widest = self.hidden_size.saturating_mul(2).max(self.input_size);
+        let all = [self.num_layers, self.directions(), rows, widest];
+        check_size(self.name, &all, size_of::<f32>(), &Device::Cpu)?;
         let new = |shape: &[usize]| Parameter::new(&uniform(-bound, bound, shape, &Device::Cpu)?);
         self.weights.clear();
         for layer in 0..self.num_layers {

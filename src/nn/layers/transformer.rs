@@ -144,3 +144,46 @@ macro_rules! transformer_settings {
 }
 
 pub(super) use transformer_settings;
+
+/// Implements the constructor of layers one after the other, and the normalisation of their output.
+macro_rules! transformer_stack {
+    ($name:ident, $layer:ident) => {
+        impl $name {
+            /// Creates `num_layers` layers, each by a call of `layer`. Unlike PyTorch's, which are copies of
+            /// one layer, they begin with different weights.
+            ///
+            /// # Errors
+            /// Those of `layer`.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let stack = ", stringify!($name), "::new(2, || ", stringify!($layer), "::new(8, 2))?;")]
+            /// assert!(stack.parameter("layers.1.self_attn.in_proj_weight").is_ok());
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new(num_layers: usize, layer: impl Fn() -> Result<$layer>) -> Result<Self> {
+                let layers = (0..num_layers).map(|_| layer()).collect::<Result<_>>()?;
+                Ok(Self { layers, norm: None })
+            }
+
+            /// Adds a normalisation of the output, which layers with
+            #[doc = concat!("[`norm_first`](", stringify!($layer), "::norm_first) need.")]
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = || Ok(", stringify!($layer), "::new(8, 2)?.norm_first());")]
+            #[doc = concat!("let stack = ", stringify!($name), "::new(2, layer)?.norm(LayerNorm::new(8)?);")]
+            /// assert!(stack.parameter("norm.weight").is_ok());
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn norm(mut self, norm: LayerNorm) -> Self {
+                self.norm = Some(norm);
+                self
+            }
+        }
+    };
+}
+
+pub(super) use transformer_stack;

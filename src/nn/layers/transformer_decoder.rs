@@ -1,6 +1,8 @@
 //! The decoder of a transformer.
 
-use crate::nn::layers::transformer::{FeedForward, residual, transformer_settings};
+use crate::nn::layers::transformer::{
+    FeedForward, residual, transformer_settings, transformer_stack,
+};
 use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
 use crate::ops::AttentionMask;
 use candle_core::{Result, Tensor};
@@ -145,44 +147,9 @@ pub struct TransformerDecoder {
     norm: Option<LayerNorm>,
 }
 
+transformer_stack!(TransformerDecoder, TransformerDecoderLayer);
+
 impl TransformerDecoder {
-    /// Creates `num_layers` layers, each by a call of `layer`. Unlike PyTorch's, which are copies of one
-    /// layer, they begin with different weights.
-    ///
-    /// # Errors
-    /// Those of `layer`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let decoder = TransformerDecoder::new(2, || TransformerDecoderLayer::new(8, 2))?;
-    /// assert!(decoder.parameter("layers.1.norm3.weight").is_ok());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn new(
-        num_layers: usize,
-        layer: impl Fn() -> Result<TransformerDecoderLayer>,
-    ) -> Result<Self> {
-        let layers = (0..num_layers).map(|_| layer()).collect::<Result<_>>()?;
-        Ok(Self { layers, norm: None })
-    }
-
-    /// Adds a normalisation of the output, which layers with
-    /// [`norm_first`](TransformerDecoderLayer::norm_first) need.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = || Ok(TransformerDecoderLayer::new(8, 2)?.norm_first());
-    /// let decoder = TransformerDecoder::new(2, layer)?.norm(LayerNorm::new(8)?);
-    /// assert!(decoder.parameter("norm.weight").is_ok());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn norm(mut self, norm: LayerNorm) -> Self {
-        self.norm = Some(norm);
-        self
-    }
-
     /// Returns the features of all steps after the last layer; the masks are those of each layer.
     ///
     /// # Errors

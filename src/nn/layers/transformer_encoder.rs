@@ -1,6 +1,8 @@
 //! The encoder of a transformer.
 
-use crate::nn::layers::transformer::{FeedForward, residual, transformer_settings};
+use crate::nn::layers::transformer::{
+    FeedForward, residual, transformer_settings, transformer_stack,
+};
 use crate::nn::{Dropout, Layer, LayerNorm, MultiheadAttention, Parameters};
 use crate::ops::AttentionMask;
 use candle_core::{Result, Tensor};
@@ -132,44 +134,9 @@ pub struct TransformerEncoder {
     norm: Option<LayerNorm>,
 }
 
+transformer_stack!(TransformerEncoder, TransformerEncoderLayer);
+
 impl TransformerEncoder {
-    /// Creates `num_layers` layers, each by a call of `layer`. Unlike PyTorch's, which are copies of one
-    /// layer, they begin with different weights.
-    ///
-    /// # Errors
-    /// Those of `layer`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let encoder = TransformerEncoder::new(2, || TransformerEncoderLayer::new(8, 2))?;
-    /// assert!(encoder.parameter("layers.1.self_attn.in_proj_weight").is_ok());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn new(
-        num_layers: usize,
-        layer: impl Fn() -> Result<TransformerEncoderLayer>,
-    ) -> Result<Self> {
-        let layers = (0..num_layers).map(|_| layer()).collect::<Result<_>>()?;
-        Ok(Self { layers, norm: None })
-    }
-
-    /// Adds a normalisation of the output, which layers with
-    /// [`norm_first`](TransformerEncoderLayer::norm_first) need.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let layer = || Ok(TransformerEncoderLayer::new(8, 2)?.norm_first());
-    /// let encoder = TransformerEncoder::new(2, layer)?.norm(LayerNorm::new(8)?);
-    /// assert!(encoder.parameter("norm.weight").is_ok());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn norm(mut self, norm: LayerNorm) -> Self {
-        self.norm = Some(norm);
-        self
-    }
-
     /// Returns the features of all steps after the last layer; the mask is that of each layer.
     ///
     /// # Errors

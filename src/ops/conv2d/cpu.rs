@@ -1,36 +1,60 @@
-//! The convolution on the CPU, forward and backward.
+//! The convolution and its transpose on the CPU, forward and backward. The forward pass of one is the
+//! backward pass of the other.
 
 use super::convolve::convolve;
-use super::geometry::{Conv2dSpec, Geometry};
+use super::geometry::Geometry;
 use super::weight_gradient::weight_gradient;
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::sums::{sum, sum_all};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
 
-/// Returns the convolution of the inputs: `x`, the weight, and the bias if there is one.
-pub(super) fn forward<T: Element>(inputs: &[&Tensor], spec: Conv2dSpec) -> Result<Tensor> {
+/// Returns the convolution of the inputs, `x`, the weight, and the bias if there is one; or the transposed
+/// convolution, which maps from the output of this geometry to its input.
+pub(super) fn forward<T: Element>(
+    inputs: &[&Tensor],
+    geometry: Geometry,
+    transposed: bool,
+) -> Result<Tensor> {
     let (x, weight) = (inputs[0].contiguous()?, inputs[1].contiguous()?);
     let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
-    let geometry = Geometry::forward(&x, &weight, spec)?;
     let y = {
         let bias = bias.as_ref().map(CpuView::of).transpose()?;
         let bias = bias.as_ref().map(|bias| bias.as_slice::<T>()).transpose()?;
-        let (x, weight) = (CpuView::of(&x)?, CpuView::of(&weight)?);
-        convolve(&geometry, x.as_slice::<T>()?, weight.as_slice()?, bias)
+        let view = CpuView::of(&x)?;
+        map::<T>(&geometry, view.as_slice()?, &weight, bias, transposed)?
     };
-    let shape = (
-        geometry.batch,
-        geometry.groups * geometry.to.channels,
-        geometry.to.height,
-        geometry.to.width,
-    );
+    let to = if transposed {
+        geometry.from
+    } else {
+        geometry.to
+    };
+    let channels = geometry.groups * to.channels;
+    let shape = (geometry.batch, channels, to.height, to.width);
     record(inputs, y, shape, || Back::<T> {
         x: x.detach(),
         weight: weight.detach(),
         geometry,
+        transposed,
         element: PhantomData,
+    })
+}
+
+/// Returns the convolution of `x`, or its transposed convolution.
+fn map<T: Element>(
+    geometry: &Geometry,
+    x: &[T],
+    weight: &Tensor,
+    bias: Option<&[T]>,
+    transposed: bool,
+) -> Result<Vec<T>> {
+    let weight = CpuView::of(weight)?;
+    let weight = weight.as_slice::<T>()?;
+    Ok(match transposed {
+        false => convolve(geometry, x, weight, bias),
+        true => convolve(&geometry.backward(), x, &geometry.rotated(weight), bias),
     })
 }
 
@@ -38,6 +62,7 @@ struct Back<T> {
     x: Tensor,
     weight: Tensor,
     geometry: Geometry,
+    transposed: bool,
     element: PhantomData<T>,
 }
 
@@ -48,28 +73,37 @@ impl<T: Element> Backward for Back<T> {
         gradient: &Tensor,
         [x_wanted, weight_wanted, bias_wanted]: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
+        let (geometry, transposed) = (&self.geometry, self.transposed);
+        let (_, channels, height, width) = gradient.dims4()?;
         let view = CpuView::of(gradient)?;
-        let gradient = view.as_slice::<T>()?;
+        let g = view.as_slice::<T>()?;
         let tensor = |values, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device());
-        let (mut of_weight, mut of_bias) = (None, None);
-        if weight_wanted || bias_wanted {
-            let x = CpuView::of(&self.x)?;
-            let (weight, bias) = weight_gradient(&self.geometry, x.as_slice::<T>()?, gradient);
-            of_weight = Some(tensor(weight, &self.weight)?);
-            of_bias = Some(Tensor::from_vec(
-                bias,
-                self.weight.dim(0)?,
-                self.x.device(),
-            )?);
-        }
-        let mut of_x = None;
+        let (mut of_x, mut of_weight, mut of_bias) = (None, None, None);
         if x_wanted {
-            let weight = CpuView::of(&self.weight)?;
-            let rotated = self.geometry.rotated(weight.as_slice::<T>()?);
-            let values = convolve(&self.geometry.backward(), gradient, &rotated, None);
+            let values = map(geometry, g, &self.weight, None, !transposed)?;
             of_x = Some(tensor(values, &self.x)?);
         }
-        let of_weight = of_weight.filter(|_| weight_wanted);
-        Ok([of_x, of_weight, of_bias.filter(|_| bias_wanted)])
+        if weight_wanted || (bias_wanted && !transposed) {
+            let x = CpuView::of(&self.x)?;
+            let x = x.as_slice::<T>()?;
+            let (input, output) = if transposed { (g, x) } else { (x, g) };
+            let (weight, bias) = weight_gradient(geometry, input, output);
+            of_weight = Some(tensor(weight, &self.weight)?);
+            of_bias = Some(bias).filter(|_| !transposed);
+        }
+        if bias_wanted && transposed {
+            let of_channel = |c: usize| {
+                let planes = g.chunks_exact(height * width).skip(c);
+                sum_all(planes.step_by(channels).map(sum))
+            };
+            of_bias = Some((0..channels).map(of_channel).collect());
+        }
+        let of_bias = of_bias.filter(|_| bias_wanted);
+        let of_bias = of_bias.map(|sums| Tensor::from_vec(sums, channels, gradient.device()));
+        Ok([
+            of_x,
+            of_weight.filter(|_| weight_wanted),
+            of_bias.transpose()?,
+        ])
     }
 }

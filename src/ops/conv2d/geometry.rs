@@ -207,12 +207,8 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the convolution of `x` with `weight`, for inputs that [`Conv2dSpec::check`] accepts.
-    pub(super) fn forward(x: &Tensor, weight: &Tensor, spec: Conv2dSpec) -> Result<Self> {
-        Ok(Self::of(x.dims4()?.into(), weight.dims4()?, spec))
-    }
-
-    /// Returns the convolution of images of the shape `from` with a weight of this shape.
+    /// Returns the convolution of images of this shape with a weight of this shape, for sizes that
+    /// [`Conv2dSpec::check`] accepts.
     pub(super) fn of(
         [batch, _, height, width]: [usize; 4],
         (out_channels, in_channels, rows, columns): (usize, usize, usize, usize),

@@ -3,18 +3,15 @@
 //! So its forward pass is the backward pass of [`conv2d`](super::conv2d), and its backward pass the
 //! forward pass; `weight` is the weight of that convolution.
 
-use super::convolve::convolve;
+use super::cpu::forward;
 use super::geometry::{Conv2dSpec, Geometry};
-use super::weight_gradient::weight_gradient;
+use super::{conv2d_with_candle, spread};
 use crate::error::explain;
-use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, has_kernel, record};
-use crate::ops::engine::simd::Element;
-use crate::ops::engine::sums::{sum, sum_all};
-use crate::ops::engine::{CpuView, dispatch_dtype};
-use candle_core::{Result, Tensor};
+use crate::ops::engine::autograd::has_kernel;
+use crate::ops::engine::dispatch_dtype;
+use crate::ops::{Pair, check};
+use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
-use std::marker::PhantomData;
 
 /// Returns the transposed convolution of the images `x` `(batch, in, height, width)` with `weight`
 /// `(in, out / groups, rows, columns)`, plus `bias` `(out,)`: `(batch, out, height', width')` with
@@ -29,19 +26,26 @@ pub(crate) fn conv_transpose2d(
     weight: &Tensor,
     bias: Option<&Tensor>,
     spec: Conv2dSpec,
-    output_padding: usize,
+    output_padding: Pair,
 ) -> Result<Tensor> {
     let to = output_shape(caller, x, weight, spec, output_padding)?;
+    if x.elem_count() == 0 {
+        return Tensor::zeros(&to[..], x.dtype(), x.device());
+    }
+    if check::is_half(x) {
+        let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
+        return check::in_single([x, weight], |[x, weight]| {
+            conv_transpose2d(caller, &x, &weight, bias.as_ref(), spec, output_padding)
+        });
+    }
     let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
-    match has_kernel(&inputs) && x.elem_count() > 0 {
-        true => dispatch_dtype!(x, forward(&inputs, to, spec)),
+    match has_kernel(&inputs) {
+        true => {
+            let geometry = Geometry::of(to, weight.dims4()?, spec);
+            dispatch_dtype!(x, forward(&inputs, geometry, true))
+        }
         false => with_candle(x, weight, bias, spec, output_padding),
     }
-}
-
-/// Returns stride, padding and dilation, which are the same for height and width.
-fn of_both(spec: Conv2dSpec) -> [usize; 3] {
-    [spec.stride, spec.padding, spec.dilation].map(|setting| setting.height)
 }
 
 /// Checks the inputs, and returns the shape of the output.
@@ -50,7 +54,7 @@ fn output_shape(
     x: &Tensor,
     weight: &Tensor,
     spec: Conv2dSpec,
-    output_padding: usize,
+    output_padding: Pair,
 ) -> Result<[usize; 4]> {
     let (batch, channels, height, width) = check::images(caller, x)?;
     let (in_channels, per_group, rows, columns) = weight.dims4()?;
@@ -59,32 +63,37 @@ fn output_shape(
         return Err(check::wrong_shape(caller, x, expected));
     }
     check::same_place(caller, x, weight)?;
-    let [stride, padding, dilation] = of_both(spec);
-    let settings = [("stride", stride), ("dilation", dilation)];
+    let settings = [
+        ("stride", spec.stride.least()),
+        ("dilation", spec.dilation.least()),
+    ];
     check::positive(caller, &settings)?;
-    if output_padding >= stride {
+    let (added, stride) = (output_padding.both(), spec.stride.both());
+    if (0..2).any(|i| added[i] >= stride[i]) {
         return Err(explain(
-            format!("{caller}: output_padding is {output_padding}, the stride {stride}"),
+            format!(
+                "{caller}: output_padding is {output_padding}, the stride {}",
+                spec.stride
+            ),
             "Choose an output_padding that is less than the stride",
         ));
     }
-    let size = |size: usize, kernel: usize| {
-        let last = size.checked_sub(1)?.checked_mul(stride)?;
-        let extent = dilation.checked_mul(kernel - 1)?.checked_add(1)?;
-        let full = last.checked_add(extent)?.checked_add(output_padding)?;
-        full.checked_sub(padding.checked_mul(2)?)
+    let extent = spec.extent([rows, columns]);
+    let size = |i: usize, size: usize| {
+        let last = size.checked_sub(1)?.checked_mul(stride[i])?;
+        let full = last.checked_add(extent[i])?.checked_add(added[i])?;
+        full.checked_sub(spec.padding.both()[i].checked_mul(2)?)
     };
-    match (size(height, rows), size(width, columns)) {
+    match (size(0, height), size(1, width)) {
         (Some(height @ 1..), Some(width @ 1..)) => {
             let shape = [batch, per_group * spec.groups, height, width];
-            check::output(caller, &shape, x)?;
+            check::output(caller, &shape.map(|size| size.max(1)), x)?;
             Ok(shape)
         }
-        _ => {
-            let expected =
-                "Nothing is left of its images; choose less padding, or smaller settings";
-            Err(check::wrong_shape(caller, x, expected))
-        }
+        _ => Err(explain(
+            format!("{caller}: nothing is left of an input of size {height}×{width}"),
+            "Choose less padding, or smaller settings",
+        )),
     }
 }
 
@@ -93,13 +102,20 @@ fn with_candle(
     weight: &Tensor,
     bias: Option<&Tensor>,
     spec: Conv2dSpec,
-    output_padding: usize,
+    output_padding: Pair,
 ) -> Result<Tensor> {
-    let ([stride, padding, dilation], groups) = (of_both(spec), spec.groups);
-    let (xs, weights) = (x.chunk(groups, 1)?, weight.chunk(groups, 0)?);
+    let settings = [spec.stride, spec.padding, spec.dilation, output_padding];
+    if settings
+        .iter()
+        .any(|setting| setting.height != setting.width)
+    {
+        return by_convolution(x, weight, bias, spec, output_padding);
+    }
+    let [stride, padding, dilation, added] = settings.map(|setting| setting.height);
+    let (xs, weights) = (x.chunk(spec.groups, 1)?, weight.chunk(spec.groups, 0)?);
     let parts = xs.iter().zip(&weights).map(|(x, weight)| {
         let (x, weight) = (x.contiguous()?, weight.contiguous()?);
-        x.conv_transpose2d(&weight, padding, output_padding, stride, dilation)
+        x.conv_transpose2d(&weight, padding, added, stride, dilation)
     });
     let y = Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 1)?;
     match bias {
@@ -108,64 +124,40 @@ fn with_candle(
     }
 }
 
-fn forward<T: Element>(inputs: &[&Tensor], to: [usize; 4], spec: Conv2dSpec) -> Result<Tensor> {
-    let (x, weight) = (inputs[0].contiguous()?, inputs[1].contiguous()?);
-    let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
-    let geometry = Geometry::of(to, weight.dims4()?, spec);
-    let y = {
-        let bias = bias.as_ref().map(CpuView::of).transpose()?;
-        let bias = bias.as_ref().map(|bias| bias.as_slice::<T>()).transpose()?;
-        let (x, weight) = (CpuView::of(&x)?, CpuView::of(&weight)?);
-        let rotated = geometry.rotated(weight.as_slice::<T>()?);
-        convolve(&geometry.backward(), x.as_slice()?, &rotated, bias)
-    };
-    record(inputs, y, &to[..], || Back::<T> {
-        x: x.detach(),
-        weight: weight.detach(),
-        geometry,
-        element: PhantomData,
-    })
-}
-
-struct Back<T> {
-    x: Tensor,
-    weight: Tensor,
-    geometry: Geometry,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        [x_wanted, weight_wanted, bias_wanted]: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
-        let view = CpuView::of(gradient)?;
-        let g = view.as_slice::<T>()?;
-        let tensor = |values, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device());
-        let mut gradients = [None, None, None];
-        if x_wanted {
-            let weight = CpuView::of(&self.weight)?;
-            let of_x = convolve(&self.geometry, g, weight.as_slice::<T>()?, None);
-            gradients[0] = Some(tensor(of_x, &self.x)?);
-        }
-        if weight_wanted {
-            let x = CpuView::of(&self.x)?;
-            let (of_weight, _) = weight_gradient(&self.geometry, g, x.as_slice::<T>()?);
-            gradients[1] = Some(tensor(of_weight, &self.weight)?);
-        }
-        if bias_wanted {
-            let (_, channels, height, width) = gradient.dims4()?;
-            let of_channel = |c: usize| {
-                let planes = g.chunks_exact(height * width).skip(c);
-                sum_all(planes.step_by(channels).map(sum))
-            };
-            let sums: Vec<T> = (0..channels).map(of_channel).collect();
-            gradients[2] = Some(Tensor::from_vec(sums, channels, gradient.device())?);
-        }
-        Ok(gradients)
+/// Returns the transposed convolution as the convolution of the input, with zeros between its pixels, with
+/// the rotated weight: Candle has one setting for both dimensions.
+fn by_convolution(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    spec: Conv2dSpec,
+    output_padding: Pair,
+) -> Result<Tensor> {
+    let extent = spec.extent([weight.dim(2)?, weight.dim(3)?]);
+    let (mut x, mut weight) = (x.clone(), weight.clone());
+    for (i, dim) in [2, 3].into_iter().enumerate() {
+        let (reach, padding) = (extent[i] - 1, spec.padding.both()[i]);
+        let added = reach + output_padding.both()[i];
+        let removed = [padding.saturating_sub(reach), padding.saturating_sub(added)];
+        x = spread(&x, dim, spec.stride.both()[i])?;
+        x = x.pad_with_zeros(
+            dim,
+            reach.saturating_sub(padding),
+            added.saturating_sub(padding),
+        )?;
+        x = x.narrow(dim, removed[0], x.dim(dim)? - removed[0] - removed[1])?;
+        let from_the_end: Vec<u32> = (0..weight.dim(dim)? as u32).rev().collect();
+        weight = weight
+            .contiguous()?
+            .index_select(&Tensor::new(from_the_end, weight.device())?, dim)?;
     }
+    let groups = weight.chunk(spec.groups, 0)?;
+    let swapped = groups.iter().map(|weight| weight.transpose(0, 1));
+    let weight = Tensor::cat(&swapped.collect::<Result<Vec<_>>>()?, 0)?.contiguous()?;
+    let spec = Conv2dSpec::new()
+        .dilation(spec.dilation)
+        .groups(spec.groups);
+    conv2d_with_candle(&x.contiguous()?, &weight, bias, spec)
 }
 
 #[cfg(test)]
@@ -179,22 +171,28 @@ mod tests {
 
     #[test]
     fn the_kernel_agrees_with_candle() {
-        compare("conv_transpose2d", 60, |case| {
+        compare("conv_transpose2d", 100, |case| {
             let groups = case.one_of(&[1, 1, 2, 3]);
-            let (stride, kernel) = (case.one_of(&[1, 2, 3]), case.between(1, 4));
-            let spec = Conv2dSpec {
-                stride: stride.into(),
-                padding: case.between(0, 2).into(),
-                dilation: case.one_of(&[1, 1, 2]).into(),
-                groups,
-            };
-            let output_padding = case.between(0, stride - 1);
+            let mut stride = Pair::from(case.one_of(&[1, 2, 3]));
+            let mut kernel = Pair::from(case.between(1, 4));
+            let mut spec = Conv2dSpec::new()
+                .padding(case.between(0, 2))
+                .dilation(case.one_of(&[1, 1, 2]))
+                .groups(groups);
+            let mut output_padding = Pair::from(case.between(0, stride.width - 1));
+            if case.one_of(&[true, false]) {
+                (stride.height, kernel.height) = (case.between(1, 3), case.between(1, 4));
+                (spec.padding.height, spec.dilation.height) =
+                    (case.between(0, 2), case.between(1, 2));
+                output_padding.height = case.between(0, stride.height - 1);
+            }
+            let spec = spec.stride(stride);
             let (ins, outs) = (groups * case.between(1, 5), case.between(1, 7));
             let size = (case.between(3, 17), case.between(3, 17));
             let x = randn((case.between(1, 3), ins, size.0, size.1), &CPU);
             let mut inputs = vec![
                 case.input(x),
-                case.input(rand((ins, outs, kernel, kernel), &CPU)),
+                case.input(rand((ins, outs, kernel.height, kernel.width), &CPU)),
             ];
             if case.one_of(&[true, false]) {
                 inputs.push(case.input(randn(outs * groups, &CPU)));

@@ -1,22 +1,111 @@
 //! Binary cross-entropy.
 
-use super::elementwise::{ElementLoss, as_type_of, elementwise_loss};
+use super::elementwise::{ElementLoss, as_type_of, loss};
+use super::reduction::{Reduction, reduce};
+use super::targets::same_shape;
+use crate::error::explain;
+use crate::ops::check;
 use crate::ops::engine::simd::Element;
 use candle_core::{Result, Tensor};
 
-elementwise_loss!(
-    /// Binary cross-entropy of logits; [`bce_with_logits`] with a choice of the reduction.
+/// Binary cross-entropy of logits; [`bce_with_logits`] with settings.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (y_hat, y) = (zeros(2, &cpu())?, ones(2, &cpu())?);
+/// let loss = BCEWithLogitsLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
+/// assert!((loss.to_scalar::<f32>()? - 2.0 * 2f32.ln()).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct BCEWithLogitsLoss {
+    reduction: Reduction,
+    pos_weight: Option<Tensor>,
+}
+
+impl BCEWithLogitsLoss {
+    /// Creates the loss with the usual settings: the mean over all elements.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones((2, 3), &cpu())?;
+    /// assert_eq!(BCEWithLogitsLoss::new().forward(&x, &x)?.rank(), 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how the losses of the elements become the loss of the batch.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = ones((2, 3), &cpu())?;
+    /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::None);
+    /// assert_eq!(loss.forward(&x, &x)?.dims(), [2, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn reduction(mut self, reduction: Reduction) -> Self {
+        self.reduction = reduction;
+        self
+    }
+
+    /// Sets the weight of the targets that are 1, for classes of unequal frequency: a value for each class,
+    /// `(classes,)`, or any shape that broadcasts to the targets.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let loss = BCEWithLogitsLoss::new().pos_weight(&tensor(&[3.0], &cpu())?);
+    /// let loss = loss.reduction(Reduction::Sum).forward(&zeros(2, &cpu())?, &tensor(&[1.0, 0.0], &cpu())?)?;
+    /// assert!((loss.to_scalar::<f32>()? - 4.0 * 2f32.ln()).abs() < 1e-6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn pos_weight(mut self, pos_weight: &Tensor) -> Self {
+        self.pos_weight = Some(pos_weight.detach());
+        self
+    }
+
+    /// Returns the loss of predictions.
+    ///
+    /// # Errors
+    /// As for [`bce_with_logits`], and if the weight does not fit.
     ///
     /// ```
     /// use taper::prelude::*;
     ///
     /// let (y_hat, y) = (zeros(2, &cpu())?, ones(2, &cpu())?);
-    /// let loss = BCEWithLogitsLoss::new().reduction(Reduction::Sum).forward(&y_hat, &y)?;
-    /// assert!((loss.to_scalar::<f32>()? - 2.0 * 2f32.ln()).abs() < 1e-6);
+    /// assert_eq!(BCEWithLogitsLoss::new().forward(&y_hat, &y)?.rank(), 0);
     /// # Ok::<(), Error>(())
     /// ```
-    BCEWithLogitsLoss {} => |_: &BCEWithLogitsLoss| Ok::<_, candle_core::Error>(Binary)
-);
+    pub fn forward(&self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let Some(weight) = &self.pos_weight else {
+            return loss(Binary, y_hat, y, self.reduction);
+        };
+        same_shape(Binary::NAME, y_hat, y)?;
+        check::floating(&Binary::NAME, y_hat)?;
+        if check::is_half(y_hat) {
+            return check::in_single([y_hat, y], |[y_hat, y]| self.forward(&y_hat, &y));
+        }
+        if weight.broadcast_as(y.shape()).is_err() {
+            let (found, expected) = (weight.dims(), y.dims());
+            return Err(explain(
+                format!(
+                    "bce_with_logits: a pos_weight of shape {found:?} does not fit targets of shape {expected:?}"
+                ),
+                "Give it one value for each class: the shape (classes,)",
+            ));
+        }
+        let weight = weight.to_device(y.device())?.to_dtype(y.dtype())?;
+        let of = |y: Tensor| loss(Binary, y_hat, &y, Reduction::None);
+        let positive = (of(y.ones_like()?)? * y)?.broadcast_mul(&weight)?;
+        let losses = (positive + (of(y.zeros_like()?)? * (1.0 - y)?)?)?;
+        reduce(Binary::NAME, &losses, self.reduction)
+    }
+}
 
 /// Returns the mean binary cross-entropy of logits: [`cross_entropy`](crate::nn::cross_entropy) for two
 /// classes, with one logit for each example. Targets are 1 or 0, or a probability.
@@ -96,8 +185,6 @@ fn log1p(x: &Tensor) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::loss::Reduction;
-    use crate::ops::loss::elementwise::loss;
     use crate::ops::testing::compare;
     use crate::tensor::{rand, randn, tensor};
     use candle_core::{Device, Var};
@@ -145,6 +232,18 @@ mod tests {
                 assert_eq!(losses.to_vec1::<f32>().unwrap(), [want, want]);
             }
         }
+    }
+
+    #[test]
+    fn a_weight_that_does_not_fit_is_refused() {
+        let (x, weight) = (randn((2, 3), &CPU).unwrap(), randn(2, &CPU).unwrap());
+        let error = BCEWithLogitsLoss::new().pos_weight(&weight).forward(&x, &x);
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("a pos_weight of shape [2] does not fit"),
+            "{error}"
+        );
+        assert_eq!(error.lines().count(), 2);
     }
 
     #[test]

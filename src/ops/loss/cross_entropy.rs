@@ -224,7 +224,7 @@ fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 impl Settings {
-    /// Checks that there is a row of classes for each example.
+    /// Checks that there is a row of classes for each example, and a weight for each class.
     fn check_rows(&self, caller: &str, what: &str, y_hat: &Tensor) -> Result<()> {
         let dims = y_hat.dims();
         if dims.len() < 2 || dims[1] == 0 {
@@ -233,14 +233,26 @@ impl Settings {
                 format!("Expected a row of {what} for each example: (batch, classes)"),
             ));
         }
-        Ok(())
+        let classes = dims[1];
+        let Some(weight) = &self.weight else {
+            return Ok(());
+        };
+        if weight.dims() != [classes] {
+            return Err(error::shape(
+                caller,
+                format_args!("a weight for each of {classes} classes"),
+                weight.dims(),
+                format_args!("Give it the shape ({classes},)"),
+            ));
+        }
+        same_device(caller, y_hat, weight)
     }
 
-    /// Checks that targets and settings fit the logits or log-probabilities.
+    /// Checks that targets fit the logits or log-probabilities.
     fn check(&self, caller: &str, what: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
         let (dims, labels) = (y_hat.dims(), y.dims());
         self.check_rows(caller, what, y_hat)?;
-        let (batch, classes, places) = (dims[0], dims[1], &dims[2..]);
+        let (batch, places) = (dims[0], &dims[2..]);
         if labels != [&[batch], places].concat() {
             let expected = match places {
                 [] => format!("({batch},)"),
@@ -260,19 +272,7 @@ impl Settings {
                 "Convert them: y.to_dtype(DType::I64)?",
             ));
         }
-        same_device(caller, y_hat, y)?;
-        let Some(weight) = &self.weight else {
-            return Ok(());
-        };
-        if weight.dims() != [classes] {
-            return Err(error::shape(
-                caller,
-                format_args!("a weight for each of {classes} classes"),
-                weight.dims(),
-                format_args!("Give it the shape ({classes},)"),
-            ));
-        }
-        same_device(caller, y_hat, weight)
+        same_device(caller, y_hat, y)
     }
 
     fn of_log_probabilities(&self, caller: &str, log_p: &Tensor, y: &Tensor) -> Result<Tensor> {

@@ -46,6 +46,15 @@ pub(crate) struct AdagradStep {
     pub(crate) weight_decay: f64,
 }
 
+/// A step of Adadelta, as in PyTorch's `Adadelta`.
+#[derive(Clone, Copy)]
+pub(crate) struct AdadeltaStep {
+    pub(crate) lr: f64,
+    pub(crate) rho: f64,
+    pub(crate) eps: f64,
+    pub(crate) weight_decay: f64,
+}
+
 /// A step of an optimiser.
 #[derive(Clone, Copy)]
 pub(crate) enum StepRule {
@@ -53,6 +62,7 @@ pub(crate) enum StepRule {
     Adam(AdamStep),
     RMSprop(RMSpropStep),
     Adagrad(AdagradStep),
+    Adadelta(AdadeltaStep),
 }
 
 impl StepRule {
@@ -64,11 +74,17 @@ impl StepRule {
             (Self::Adam(rule), [value, mean, square]) => {
                 adam_chunk(value, mean, square, gradient, rule);
             }
+            (Self::Adam(rule), [value, mean, square, largest]) => {
+                amsgrad_chunk(value, mean, square, largest, gradient, rule);
+            }
             (Self::RMSprop(rule), [value, square, rest @ ..]) => {
                 let mut rest = rest.iter_mut().map(|chunk| &mut **chunk);
                 let buffer = (rule.momentum != 0.0).then(|| rest.next()).flatten();
                 let mean = rule.centered.then(|| rest.next()).flatten();
                 rmsprop_chunk(value, square, buffer, mean, gradient, rule);
+            }
+            (Self::Adadelta(rule), [value, square, change]) => {
+                adadelta_chunk(value, square, change, gradient, rule);
             }
             (Self::Adagrad(rule), [value, sum]) => adagrad_chunk(value, sum, gradient, rule),
             _ => unreachable!("the optimiser passes the state that the rule needs"),
@@ -99,26 +115,77 @@ multiversion! {
     }
 }
 
-multiversion! {
-    fn adam_chunk<T: Element>(value: &mut [T], mean: &mut [T], square: &mut [T], gradient: &[T], rule: AdamStep) {
-        let AdamStep { step, lr, betas, eps, weight_decay, decoupled } = rule;
-        let (shrink, decay) = match decoupled {
+/// The factors of Adam's rule in the type of the elements.
+#[derive(Clone, Copy)]
+struct AdamFactors<T> {
+    shrink: T,
+    decay: T,
+    size: T,
+    correction: T,
+    eps: T,
+    /// The shares of the old value and of the new in the running means.
+    first: [T; 2],
+    second: [T; 2],
+}
+
+impl<T: Element> AdamFactors<T> {
+    fn new(rule: AdamStep) -> Self {
+        let AdamStep {
+            step,
+            lr,
+            betas,
+            weight_decay,
+            ..
+        } = rule;
+        let (shrink, decay) = match rule.decoupled {
             true => (1.0 - lr * weight_decay, 0.0),
             false => (1.0, weight_decay),
         };
-        let size = lr / (1.0 - betas.0.powf(step));
-        let correction = 1.0 / (1.0 - betas.1.powf(step)).sqrt();
-        let [shrink, decay, size, correction, eps] =
-            [shrink, decay, size, correction, eps].map(T::of);
-        let [first, first_new, second, second_new] =
-            [betas.0, 1.0 - betas.0, betas.1, 1.0 - betas.1].map(T::of);
+        Self {
+            shrink: T::of(shrink),
+            decay: T::of(decay),
+            size: T::of(lr / (1.0 - betas.0.powf(step))),
+            correction: T::of(1.0 / (1.0 - betas.1.powf(step)).sqrt()),
+            eps: T::of(rule.eps),
+            first: [betas.0, 1.0 - betas.0].map(T::of),
+            second: [betas.1, 1.0 - betas.1].map(T::of),
+        }
+    }
+
+    /// Updates the running means of one gradient.
+    #[inline(always)]
+    fn update(&self, value: T, mean: &mut T, square: &mut T, gradient: T) {
+        let g = gradient + value * self.decay;
+        *mean = *mean * self.first[0] + g * self.first[1];
+        *square = *square * self.second[0] + g * g * self.second[1];
+    }
+
+    #[inline(always)]
+    fn moved(&self, value: T, mean: T, square: T) -> T {
+        let scale = square.sqrt() * self.correction + self.eps;
+        value * self.shrink - mean * self.size / scale
+    }
+}
+
+multiversion! {
+    fn adam_chunk<T: Element>(value: &mut [T], mean: &mut [T], square: &mut [T], gradient: &[T], rule: AdamStep) {
+        let factors = AdamFactors::<T>::new(rule);
         let all = value.iter_mut().zip(mean).zip(square).zip(gradient);
         for (((value, mean), square), gradient) in all {
-            let g = *gradient + *value * decay;
-            *mean = *mean * first + g * first_new;
-            *square = *square * second + g * g * second_new;
-            let scale = square.sqrt() * correction + eps;
-            *value = *value * shrink - *mean * size / scale;
+            factors.update(*value, mean, square, *gradient);
+            *value = factors.moved(*value, *mean, *square);
+        }
+    }
+}
+
+multiversion! {
+    fn amsgrad_chunk<T: Element>(value: &mut [T], mean: &mut [T], square: &mut [T], largest: &mut [T], gradient: &[T], rule: AdamStep) {
+        let factors = AdamFactors::<T>::new(rule);
+        let all = value.iter_mut().zip(mean).zip(square).zip(largest).zip(gradient);
+        for ((((value, mean), square), largest), gradient) in all {
+            factors.update(*value, mean, square, *gradient);
+            *largest = if *square > *largest { *square } else { *largest };
+            *value = factors.moved(*value, *mean, *largest);
         }
     }
 }
@@ -155,6 +222,21 @@ multiversion! {
             let g = *gradient + *value * decay;
             *sum += g * g;
             *value += -(g / (sum.sqrt() + eps) * lr);
+        }
+    }
+}
+
+multiversion! {
+    fn adadelta_chunk<T: Element>(value: &mut [T], square: &mut [T], change: &mut [T], gradient: &[T], rule: AdadeltaStep) {
+        let [lr, decay, eps] = [rule.lr, rule.weight_decay, rule.eps].map(T::of);
+        let [rho, new] = [rule.rho, 1.0 - rule.rho].map(T::of);
+        let all = value.iter_mut().zip(square).zip(change).zip(gradient);
+        for (((value, square), change), gradient) in all {
+            let g = *gradient + *value * decay;
+            *square = *square * rho + g * g * new;
+            let delta = (*change + eps).sqrt() / (*square + eps).sqrt() * g;
+            *change = *change * rho + delta * delta * new;
+            *value += -(delta * lr);
         }
     }
 }

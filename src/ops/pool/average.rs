@@ -3,15 +3,14 @@
 //! An output row first sums its input rows, column by column, then neighbouring columns: both loops run
 //! over contiguous elements.
 
-use super::plane::{Plane, Pool2dSpec, zeroed};
+use super::plane::{Plane, Pool2dSpec, plane_gradients};
+use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::{CpuView, vec_by_chunks};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 pub(super) fn avg_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
     let input = x.contiguous()?;
@@ -103,23 +102,14 @@ impl<T: Element> Backward for Back<T> {
         gradient: &Tensor,
         _: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
-        let view = CpuView::of(gradient)?;
-        let g = view.as_slice::<T>()?;
-        let plane = self.plane;
-        let count = self.x.iter().product();
-        // SAFETY: a chunk is a plane, which `zeroed` initialises.
-        let of_x = unsafe {
-            vec_by_chunks(
-                count,
-                plane.elements(),
-                |first, out: &mut [MaybeUninit<T>]| {
-                    let from = first / plane.elements() * plane.out_elements();
-                    spread_gradient(plane, &g[from..from + plane.out_elements()], zeroed(out));
-                },
-            )
-        };
-        let of_x = Tensor::from_vec(of_x, self.x.as_slice(), gradient.device())?;
-        Ok([Some(of_x), None, None])
+        plane_gradients(
+            self.plane,
+            &self.x,
+            gradient,
+            |_, g: &[T], out: &mut [T]| {
+                spread_gradient(self.plane, g, out);
+            },
+        )
     }
 }
 

@@ -3,15 +3,14 @@
 //! An output row first takes the maximum over its input rows, column by column, then over neighbouring
 //! columns: both loops run over contiguous elements.
 
-use super::plane::{Plane, Pool2dSpec, zeroed};
+use super::plane::{Plane, Pool2dSpec, plane_gradients};
+use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::threads::for_each_task;
-use crate::ops::engine::{CpuView, vec_by_chunks};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
     let input = x.contiguous()?;
@@ -148,26 +147,10 @@ impl<T: Element> Backward for Back<T> {
         gradient: &Tensor,
         _: [bool; 3],
     ) -> Result<[Option<Tensor>; 3]> {
-        let view = CpuView::of(gradient)?;
-        let g = view.as_slice::<T>()?;
-        let plane = self.plane;
-        let count = self.x.iter().product();
-        // SAFETY: a chunk is a plane, which `zeroed` initialises.
-        let of_x = unsafe {
-            vec_by_chunks(
-                count,
-                plane.elements(),
-                |first, out: &mut [MaybeUninit<T>]| {
-                    let out = zeroed(out);
-                    let from = first / plane.elements() * plane.out_elements();
-                    let range = from..from + plane.out_elements();
-                    for (g, index) in g[range.clone()].iter().zip(&self.indices[range]) {
-                        out[*index as usize] += *g;
-                    }
-                },
-            )
-        };
-        let of_x = Tensor::from_vec(of_x, self.x.as_slice(), gradient.device())?;
-        Ok([Some(of_x), None, None])
+        plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
+            for (g, index) in g.iter().zip(&self.indices[range]) {
+                out[*index as usize] += *g;
+            }
+        })
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::explain;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::{CpuView, vec_by_chunks};
 use crate::ops::pair::Pair;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
@@ -175,10 +176,32 @@ impl Plane {
 }
 
 /// Fills the memory with zeros.
-pub(super) fn zeroed<T: Element>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
+fn zeroed<T: Element>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
     for element in memory.iter_mut() {
         element.write(T::ZERO);
     }
     // SAFETY: the loop has initialised every element.
     unsafe { memory.assume_init_mut() }
+}
+
+/// Returns the gradient of the input, of shape `x`: `add` adds to a plane of it from the gradient of the
+/// plane's output, which is the given range of the output.
+pub(super) fn plane_gradients<T: Element>(
+    plane: Plane,
+    x: &[usize],
+    gradient: &Tensor,
+    add: impl Fn(Range<usize>, &[T], &mut [T]) + Sync,
+) -> Result<[Option<Tensor>; 3]> {
+    let view = CpuView::of(gradient)?;
+    let g = view.as_slice::<T>()?;
+    // SAFETY: a chunk is a plane, which `zeroed` initialises.
+    let of_x = unsafe {
+        vec_by_chunks(x.iter().product(), plane.elements(), |first, out| {
+            let from = first / plane.elements() * plane.out_elements();
+            let range = from..from + plane.out_elements();
+            add(range.clone(), &g[range], zeroed(out));
+        })
+    };
+    let of_x = Tensor::from_vec(of_x, x, gradient.device())?;
+    Ok([Some(of_x), None, None])
 }

@@ -1,0 +1,420 @@
+//! What all convolutions share: their parameters, with PyTorch's names, and their settings.
+
+use crate::error::explain;
+use crate::nn::spec::Spec;
+use crate::nn::summary::seen;
+use crate::nn::{Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
+use crate::ops::{self, Conv2dSpec, PaddingMode, Pair};
+use crate::tensor::uniform;
+use candle_core::{Device, Result, Tensor};
+
+/// A convolution of sequences or images, plain or transposed. For sequences the settings are those of
+/// images of height 1.
+pub(super) struct Convolution {
+    name: &'static str,
+    of_images: bool,
+    transposed: bool,
+    weight: Parameter,
+    pub(super) bias: Option<Parameter>,
+    out_channels: usize,
+    kernel: Pair,
+    pub(super) spec: Conv2dSpec,
+    pub(super) output_padding: Pair,
+    pub(super) padding_mode: PaddingMode,
+}
+
+impl Convolution {
+    /// Creates a convolution whose parameters wait for [`init`](Self::init). Its kind follows from
+    /// the name of the layer.
+    pub(super) fn lazy(name: &'static str, out_channels: usize, kernel: Pair) -> Self {
+        let mut layer = Self {
+            name,
+            of_images: name.ends_with("2d"),
+            transposed: name.contains("Transpose"),
+            weight: Parameter::lazy_as(Spec::f32(&[])),
+            bias: Some(Parameter::lazy_as(Spec::f32(&[Some(out_channels)]))),
+            out_channels,
+            kernel,
+            spec: Conv2dSpec::new(),
+            output_padding: 0.into(),
+            padding_mode: PaddingMode::Zeros,
+        };
+        layer.weight = layer.lazy_weight();
+        layer
+    }
+
+    fn lazy_weight(&self) -> Parameter {
+        let [rows, columns] = self.kernel.both().map(Some);
+        let channels = match self.transposed {
+            // With 0 groups, which `init` refuses, the size does not matter.
+            true => [None, self.out_channels.checked_div(self.spec.groups)],
+            false => [Some(self.out_channels), None],
+        };
+        let kernel = if self.of_images {
+            vec![rows, columns]
+        } else {
+            vec![columns]
+        };
+        Parameter::lazy_as(Spec::f32(&[&channels[..], &kernel].concat()))
+    }
+
+    /// Draws the parameters of a lazy layer: uniform between `-1/√n` and `1/√n`.
+    pub(super) fn init(&self, in_channels: usize, device: &Device) -> Result<()> {
+        let (out_channels, groups) = (self.out_channels, self.spec.groups);
+        let sizes = [
+            ("in_channels", in_channels),
+            ("out_channels", out_channels),
+            ("kernel", self.kernel.least()),
+            ("groups", groups),
+        ];
+        check::positive(self.name, &sizes)?;
+        if !in_channels.is_multiple_of(groups) || !out_channels.is_multiple_of(groups) {
+            return Err(explain(
+                format!(
+                    "{}: {groups} groups cannot share {in_channels} input and {out_channels} output channels",
+                    self.name
+                ),
+                "Choose a number of groups that divides both",
+            ));
+        }
+        let [first, second] = match self.transposed {
+            true => [in_channels, out_channels / groups],
+            false => [out_channels, in_channels / groups],
+        };
+        let [rows, columns] = self.kernel.both();
+        let bound = 1.0 / (second as f64 * rows as f64 * columns as f64).sqrt();
+        let shape = match self.of_images {
+            true => vec![first, second, rows, columns],
+            false => vec![first, second, columns],
+        };
+        self.weight
+            .init(device, |device| uniform(-bound, bound, &shape[..], device))?;
+        let bias = |device: &Device| uniform(-bound, bound, out_channels, device);
+        self.bias.iter().try_for_each(|b| b.init(device, bias))
+    }
+
+    /// Changes the number of groups, and draws the parameters again.
+    pub(super) fn regroup(&mut self, groups: usize) -> Result<()> {
+        let in_channels = self.in_channels().unwrap_or(0);
+        self.set_groups(groups);
+        self.init(in_channels, &Device::Cpu)
+    }
+
+    /// Changes the number of groups; the parameters wait for [`init`](Self::init).
+    pub(super) fn set_groups(&mut self, groups: usize) {
+        self.spec.groups = groups;
+        self.weight = self.lazy_weight();
+        let lazy = Parameter::lazy_as(Spec::f32(&[Some(self.out_channels)]));
+        self.bias = self.bias.take().map(|_| lazy);
+    }
+
+    /// Returns the number of input channels; `None` before the first input.
+    fn in_channels(&self) -> Option<usize> {
+        match self.transposed {
+            true => self.weight.size(0),
+            false => Some(self.weight.size(1)? * self.spec.groups),
+        }
+    }
+
+    pub(super) fn is_initialized(&self) -> bool {
+        self.weight.is_initialized()
+    }
+
+    /// Returns the number of channels of an input.
+    pub(super) fn channels(&self, layer: &dyn Parameters, x: &Tensor) -> Result<usize> {
+        match self.of_images {
+            true => Ok(check::image(layer, x)?.1),
+            false => Ok(check::sequences(layer, x)?.1),
+        }
+    }
+
+    /// Returns the output; `layer` is the layer itself, for errors.
+    pub(super) fn forward(&self, layer: &dyn Parameters, x: &Tensor) -> Result<Tensor> {
+        self.channels(layer, x)?;
+        let name = check::name(layer);
+        let weight = self.weight.tensor()?;
+        let bias = self.bias.as_ref().map(Parameter::tensor).transpose()?;
+        let (bias, output_padding) = (bias.as_ref(), self.output_padding);
+        let (x, spec) = ops::padded(&name, x, self.spec, self.padding_mode)?;
+        let y = match (self.of_images, self.transposed) {
+            (true, false) => ops::conv2d_as(&name, &x, &weight, bias, spec),
+            (false, false) => ops::conv1d(&name, &x, &weight, bias, spec),
+            (true, true) => ops::conv_transpose2d(&name, &x, &weight, bias, spec, output_padding),
+            (false, true) => ops::conv_transpose1d(&name, &x, &weight, bias, spec, output_padding),
+        };
+        seen(layer, y?)
+    }
+}
+
+impl Parameters for Convolution {
+    fn visit(&self, visitor: &mut dyn Visitor) {
+        visitor.model(self.name);
+        visitor.settings(&|visitor| {
+            let size = |pair: Pair| {
+                if self.of_images {
+                    pair
+                } else {
+                    pair.width.into()
+                }
+            };
+            let (spec, padding_mode) =
+                (self.spec, format!("{:?}", self.padding_mode).to_lowercase());
+            visit_field(visitor, "0", &self.in_channels());
+            visit_field(visitor, "1", &self.out_channels);
+            visit_field(visitor, "kernel_size", &size(self.kernel));
+            visit_field(visitor, "stride", &size(spec.stride));
+            let mut unusual = |name, value: &dyn Parameters, is_unusual: bool| {
+                if is_unusual {
+                    visit_field(visitor, name, value);
+                }
+            };
+            let [padding, added] = [spec.padding, self.output_padding].map(size);
+            unusual("padding", &padding, padding != 0.into());
+            unusual("output_padding", &added, added != 0.into());
+            let dilation = size(spec.dilation);
+            unusual("dilation", &dilation, dilation != 1.into());
+            unusual("groups", &spec.groups, spec.groups != 1);
+            unusual("bias", &false, self.bias.is_none());
+            unusual("padding_mode", &padding_mode, padding_mode != "zeros");
+        });
+        visit_field(visitor, "weight", &self.weight);
+        visit_field(visitor, "bias", &self.bias);
+    }
+
+    fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()> {
+        self.weight.visit_mut(visitor)?;
+        self.bias.visit_mut(visitor)
+    }
+
+    fn shallow_copy(&self) -> Self {
+        Self {
+            weight: self.weight.shallow_copy(),
+            bias: self.bias.shallow_copy(),
+            ..*self
+        }
+    }
+}
+
+/// Returns a setting of sequences as that of images of height 1.
+pub(super) fn of_row(width: usize) -> Pair {
+    Pair { height: 1, width }
+}
+
+/// Returns a padding of sequences as that of images of height 1.
+pub(super) fn beside_row(width: usize) -> Pair {
+    Pair { height: 0, width }
+}
+
+/// Defines a convolution and its lazy form. `$extent` and `$margin` make a [`Pair`] of a size and of a padding.
+/// For the examples: the elements of a kernel of size 3, an input of size 9, and the shapes of its outputs with
+/// stride 2, padding 1 and dilation 2.
+macro_rules! convolution {
+    (
+        $name:ident, $lazy:ident, ($($size:tt)+), $extent:path, $margin:path,
+        $elements:literal, $x:literal, $strided:literal, $padded:literal, $dilated:literal
+    ) => {
+        impl $name {
+            /// Creates a layer with random weights, on the CPU: stride 1, no padding.
+            ///
+            /// # Errors
+            /// If one of the sizes is 0.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::new(4, 2, 3)?.num_parameters(), 2 * 4 * ", $elements, " + 2);")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn new(in_channels: usize, out_channels: usize, kernel: $($size)+) -> Result<Self> {
+                let conv = Convolution::lazy(stringify!($name), out_channels, $extent(kernel));
+                conv.init(in_channels, &Device::Cpu)?;
+                Ok(Self { conv })
+            }
+
+            /// Splits the channels into groups that are convolved separately; one group by default. The
+            /// weights are initialised again, since there are fewer.
+            ///
+            /// # Errors
+            /// If `groups` does not divide both numbers of channels.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($name), "::new(4, 4, 3)?.groups(4)?;")]
+            #[doc = concat!("assert_eq!(layer.num_parameters(), 4 * ", $elements, " + 4);")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn groups(mut self, groups: usize) -> Result<Self> {
+                self.conv.regroup(groups)?;
+                Ok(self)
+            }
+        }
+
+        impl $lazy {
+            /// Creates a layer with this many output channels and a kernel of this size.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let net = seq![", stringify!($lazy), "::new(6, 5), ReLU, ", stringify!($lazy), "::new(16, 5)];")]
+            /// assert_eq!(net.num_parameters(), 0); // until the first input
+            /// ```
+            pub fn new(out_channels: usize, kernel: $($size)+) -> Self {
+                let conv = Convolution::lazy(stringify!($name), out_channels, $extent(kernel));
+                Self { layer: $name { conv } }
+            }
+
+            /// Sets the number of groups of channels that are convolved separately. The first input shows
+            /// whether it divides the channels.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", stringify!($lazy), "::new(4, 3).groups(4);")]
+            #[doc = concat!("assert!(layer.forward(&zeros(", $x, ", &cpu())?).is_err()); // 1 channel")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn groups(mut self, groups: usize) -> Self {
+                self.layer.conv.set_groups(groups);
+                self
+            }
+        }
+
+        convolution!(settings $name, [conv], concat!(stringify!($name), "::new(1, 1, 3)?"),
+            ($($size)+), $extent, $margin, $x, $strided, $padded, $dilated);
+        convolution!(settings $lazy, [layer.conv], concat!(stringify!($lazy), "::new(1, 3)"),
+            ($($size)+), $extent, $margin, $x, $strided, $padded, $dilated);
+
+        impl Layer for $name {
+            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+                self.conv.forward(self, input)
+            }
+        }
+
+        impl Layer for $lazy {
+            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+                let conv = &self.layer.conv;
+                if !conv.is_initialized() {
+                    conv.init(conv.channels(self, input)?, input.device())?;
+                }
+                self.layer.forward(input)
+            }
+        }
+
+        impl $name {
+            fn is_initialized(&self) -> bool {
+                self.conv.is_initialized()
+            }
+        }
+
+        lazy_form!($lazy { layer });
+    };
+    (
+        settings $name:ident, [$($conv:ident).+], $new:expr, ($($size:tt)+), $extent:path, $margin:path,
+        $x:literal, $strided:literal, $padded:literal, $dilated:literal
+    ) => {
+        impl $name {
+            /// Sets the stride, by which the kernel moves from one element to the next; 1 by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", $new, ".stride(2);")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())?)?.dims(), ", $strided, ");")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn stride(mut self, stride: $($size)+) -> Self {
+                self.$($conv).+.spec.stride = $extent(stride);
+                self
+            }
+
+            /// Sets the padding on each side: elements that are added to the input of a convolution, or removed
+            /// from the output of a transposed one; 0 by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", $new, ".padding(1);")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())?)?.dims(), ", $padded, ");")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn padding(mut self, padding: $($size)+) -> Self {
+                self.$($conv).+.spec.padding = $margin(padding);
+                self
+            }
+
+            /// Sets the distance between neighbouring elements of the kernel; 1 by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", $new, ".dilation(2);")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())?)?.dims(), ", $dilated, ");")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn dilation(mut self, dilation: $($size)+) -> Self {
+                self.$($conv).+.spec.dilation = $extent(dilation);
+                self
+            }
+
+            /// Removes the bias, as is usual before a batch normalisation.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("assert!(", $new, ".without_bias().parameter(\"bias\").is_err());")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn without_bias(mut self) -> Self {
+                self.$($conv).+.bias = None;
+                self
+            }
+        }
+    };
+}
+pub(super) use convolution;
+
+/// Implements the choice of the padding, for convolutions that are not transposed.
+macro_rules! padding_mode {
+    ($name:ident, [$($conv:ident).+], $new:expr, $x:literal, $y:literal) => {
+        impl $name {
+            /// Sets the values of the padding; zeros by default.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", $new, ".padding(1).padding_mode(PaddingMode::Circular);")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())?)?.dims(), ", $y, ");")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn padding_mode(mut self, padding_mode: PaddingMode) -> Self {
+                self.$($conv).+.padding_mode = padding_mode;
+                self
+            }
+        }
+    };
+}
+pub(super) use padding_mode;
+
+/// Implements the size that transposed convolutions add.
+macro_rules! output_padding {
+    ($name:ident, [$($conv:ident).+], $new:expr, ($($size:tt)+), $margin:path, $x:literal, $y:literal) => {
+        impl $name {
+            /// Sets by how much the output is larger at its end; 0 by default. A convolution with a stride
+            /// maps several sizes to one; this chooses among them.
+            ///
+            /// ```
+            /// use taper::prelude::*;
+            ///
+            #[doc = concat!("let layer = ", $new, ".stride(2).padding(1).output_padding(1);")]
+            #[doc = concat!("assert_eq!(layer.forward(&zeros(", $x, ", &cpu())?)?.dims(), ", $y, ");")]
+            /// # Ok::<(), Error>(())
+            /// ```
+            pub fn output_padding(mut self, output_padding: $($size)+) -> Self {
+                self.$($conv).+.output_padding = $margin(output_padding);
+                self
+            }
+        }
+    };
+}
+pub(super) use output_padding;

@@ -1,0 +1,67 @@
+//! The rectified linear unit whose slope is learned.
+
+use crate::nn::summary::seen;
+use crate::nn::{Layer, Parameter, Parameters, check};
+use crate::ops;
+use crate::tensor::full;
+use candle_core::{Device, Result, Tensor};
+
+/// A rectified linear unit whose slope for negative values is learned: `x`, or `weight · x` where `x < 0`.
+/// From He et al., 2015.
+///
+/// `weight` has the shape `(num_parameters,)`: one slope for all, or one for each channel. As in PyTorch it
+/// begins with 0.25.
+///
+/// # Shapes
+/// Any, which stays; with several slopes `(batch, num_parameters, …)`.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = PReLU::new(1)?.forward(&tensor(&[-2.0, 3.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [-0.5, 3.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Parameters)]
+#[describe(num_parameters = self.weight.size(0))]
+pub struct PReLU {
+    weight: Parameter,
+}
+
+impl PReLU {
+    /// Creates the layer with this many slopes, on the CPU.
+    ///
+    /// # Errors
+    /// If it is 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert_eq!(PReLU::new(6)?.num_parameters(), 6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(num_parameters: usize) -> Result<Self> {
+        check::positive("PReLU", &[("num_parameters", num_parameters)])?;
+        let weight = Parameter::new(&full(num_parameters, 0.25, &Device::Cpu)?)?;
+        Ok(Self { weight })
+    }
+}
+
+impl Layer for PReLU {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let weight = self.weight.tensor()?; // (num_parameters,)
+        let count = weight.elem_count();
+        if count > 1 && input.dims().get(1) != Some(&count) {
+            let expected = format!("Its second dimension, the channels, must be {count}");
+            return Err(check::refused(self, input, expected));
+        }
+        ops::check::same_place(&check::name(self), input, &weight)?;
+        let mut shape = vec![1; input.rank()];
+        if count > 1 {
+            shape[1] = count;
+        }
+        let negative = input.gt(0.0)?.where_cond(&input.zeros_like()?, input)?;
+        let y = ops::relu(input)? + negative.broadcast_mul(&weight.reshape(shape)?)?;
+        seen(self, y?)
+    }
+}

@@ -1,0 +1,96 @@
+//! Padding with the values of the input itself.
+
+use super::{Conv2dSpec, check};
+use crate::error;
+use candle_core::{Result, Tensor};
+use std::fmt::Display;
+
+/// The values of a convolution's padding.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let layer = Conv1d::new(1, 1, 1)?.padding(1).padding_mode(PaddingMode::Circular).without_bias();
+/// layer.parameter("weight")?.set(&ones((1, 1, 1), &cpu())?)?;
+/// let y = layer.forward(&tensor(&[[[1.0, 2.0, 3.0]]], &cpu())?)?; // (1, 1, 5)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 1.0, 2.0, 3.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PaddingMode {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// The input mirrored at its first and last element, which are not repeated.
+    Reflect,
+    /// The first and the last element.
+    Replicate,
+    /// The other end of the input.
+    Circular,
+}
+
+impl PaddingMode {
+    /// Returns the index of the element at a position from `-padding` to `size + padding`.
+    fn index(self, position: isize, size: isize) -> isize {
+        match self {
+            Self::Zeros | Self::Replicate => position.clamp(0, size - 1),
+            Self::Circular => position.rem_euclid(size),
+            Self::Reflect => {
+                let last = size - 1;
+                last - (last - position.abs()).abs()
+            }
+        }
+    }
+
+    /// Returns the largest padding of a dimension.
+    fn most(self, size: usize) -> usize {
+        match self {
+            Self::Reflect => size.saturating_sub(1),
+            Self::Circular => size,
+            Self::Zeros | Self::Replicate if size > 0 => usize::MAX,
+            Self::Zeros | Self::Replicate => 0,
+        }
+    }
+}
+
+/// Returns images, or sequences, with their padding, and the settings without it. Zeros are left to the
+/// convolution.
+///
+/// # Errors
+/// If the padding is larger than the input allows.
+pub(crate) fn padded(
+    caller: &dyn Display,
+    x: &Tensor,
+    spec: Conv2dSpec,
+    mode: PaddingMode,
+) -> Result<(Tensor, Conv2dSpec)> {
+    let mut x = x.clone();
+    if mode == PaddingMode::Zeros {
+        return Ok((x, spec));
+    }
+    let last = x.rank() - 1;
+    for (dim, padding) in [(last - 1, spec.padding.height), (last, spec.padding.width)] {
+        let size = x.dims()[dim];
+        if padding == 0 {
+            continue;
+        }
+        if padding > mode.most(size) {
+            let (name, most) = (format!("{mode:?}").to_lowercase(), mode.most(size));
+            return Err(error::argument(
+                caller,
+                format_args!("a padding of at most {most} for a size of {size} in mode {name:?}"),
+                format_args!("a padding of {padding}"),
+                "Choose less padding, or PaddingMode::Zeros",
+            ));
+        }
+        // Also of an empty batch, because the indices need memory.
+        let mut shape: Vec<usize> = x.dims().iter().map(|size| *size.max(&1)).collect();
+        shape[dim] = padding.saturating_mul(2).saturating_add(size);
+        check::output(caller, &shape, &x)?;
+        let (size, padding) = (size as isize, padding as isize);
+        let indices = (-padding..size + padding).map(|position| mode.index(position, size) as u32);
+        let indices = Tensor::from_iter(indices, x.device())?;
+        x = x.contiguous()?.index_select(&indices, dim)?;
+    }
+    Ok((x, spec.padding(0)))
+}

@@ -1,0 +1,93 @@
+//! Adadelta.
+
+use super::optimizer;
+use super::rule::{Rule, Update};
+use crate::ops;
+use candle_core::{Result, Tensor};
+
+#[derive(Clone)]
+pub(super) struct AdadeltaRule {
+    rho: f64,
+    eps: f64,
+}
+
+optimizer!(
+    /// Adadelta: the size of a step follows from the sizes of the last steps and gradients, so that the
+    /// learning rate is usually 1. From Zeiler, 2012, and d2l's chapter *Adadelta*; the rules are those of
+    /// PyTorch's `Adadelta`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = Linear::new(2, 1)?;
+    /// let mut optimizer = Adadelta::new(net.parameters(), 1.0);
+    /// let loss = || net.forward(&ones((1, 2), &cpu())?)?.sum_all();
+    /// let before = loss()?;
+    /// optimizer.step(&before.backward()?)?;
+    /// assert!(loss()?.to_scalar::<f32>()? < before.to_scalar::<f32>()?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    Adadelta, AdadeltaRule { rho: 0.9, eps: 1e-6 }, AdadeltaRule, 0.0,
+    "rho 0.9, eps 1e-6, no weight decay"
+);
+
+impl Adadelta {
+    /// Sets the decay rate of the running means of the squared gradient and of the squared change.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adadelta::new(vec![], 1.0).rho(0.95);
+    /// assert!(optimizer.show_text().contains("rho=0.95"));
+    /// ```
+    pub fn rho(mut self, rho: f64) -> Self {
+        self.groups.first().rule.rho = rho;
+        self
+    }
+
+    /// Sets the value that is added to both means, so that the first step is not 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let optimizer = Adadelta::new(vec![], 1.0).eps(1e-5);
+    /// assert!(optimizer.show_text().contains("eps=0.00001"));
+    /// ```
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.groups.first().rule.eps = eps;
+        self
+    }
+}
+
+impl Rule for AdadeltaRule {
+    const STATE: &'static [&'static str] = &["square_avg", "acc_delta"];
+
+    fn limits(&self) -> Vec<(&'static str, f64, f64)> {
+        vec![("rho", self.rho, 1.0), ("eps", self.eps, f64::INFINITY)]
+    }
+
+    fn print(&self, lr: f64, decay: &str) -> String {
+        let Self { rho, eps } = self;
+        format!("lr={lr}, rho={rho}, eps={eps}, weight_decay={decay}")
+    }
+
+    fn kernel(&self, update: Update<'_>) -> ops::StepRule {
+        ops::StepRule::Adadelta(ops::AdadeltaStep {
+            lr: update.lr,
+            rho: self.rho,
+            eps: self.eps,
+            weight_decay: update.weight_decay,
+        })
+    }
+
+    fn compute(&self, update: Update<'_>) -> Result<(Tensor, Vec<Tensor>)> {
+        let gradient = update.decayed()?;
+        let mean = |old: &Tensor, new: &Tensor| (old * self.rho)? + (new * (1.0 - self.rho))?;
+        let root = |square: &Tensor| (square + self.eps)?.sqrt();
+        let square = mean(&update.state[0], &gradient.sqr()?)?;
+        let delta = ((root(&update.state[1])? / root(&square)?)? * gradient)?;
+        let change = mean(&update.state[1], &delta.sqr()?)?;
+        let value = (update.value - (delta * update.lr)?)?;
+        Ok((value, vec![square, change]))
+    }
+}
