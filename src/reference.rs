@@ -1,6 +1,7 @@
 //! Comparisons with PyTorch: `tests/reference/make.py` creates the expected values.
 
 mod cases;
+mod edges;
 mod layers;
 mod more_layers;
 mod optimizers;

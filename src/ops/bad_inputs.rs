@@ -4,9 +4,9 @@ use super::*;
 use candle_core::{DType, Device, Result, Tensor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-type Operation = fn(&Tensor, &Tensor, usize) -> Result<Tensor>;
+/// An operation of an input, a second input and a size.
+pub(crate) type Operation = fn(&Tensor, &Tensor, usize) -> Result<Tensor>;
 
-/// Operations of an input, a second input and a size.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("relu", |x, _, _| relu(x)),
     ("gelu", |x, _, _| gelu(x)),
@@ -51,6 +51,23 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("mse_loss", |x, y, _| mse_loss(x, y)),
     ("huber_loss", |x, y, size| huber_loss(x, y, size as f64)),
     ("bce_with_logits", |x, y, _| bce_with_logits(x, y)),
+    ("bce_with_logits, pos_weight", |x, w, _| {
+        BCEWithLogitsLoss::new().pos_weight(w).forward(x, x)
+    }),
+    ("cross_entropy, weight", |x, w, _| {
+        CrossEntropyLoss::new().weight(w).forward(x, w)
+    }),
+    ("scaled_dot_product_attention", |x, w, _| {
+        scaled_dot_product_attention(x, w, x, &AttentionMask::causal())
+    }),
+    ("scaled_dot_product_attention, pairs", |x, w, _| {
+        let mask = AttentionMask::none().pairs(w)?;
+        scaled_dot_product_attention(x, x, x, &mask)
+    }),
+    ("scaled_dot_product_attention, lengths", |x, w, size| {
+        let mask = AttentionMask::none().lengths(w, size % 9)?;
+        scaled_dot_product_attention(x, x, x, &mask)
+    }),
     ("kl_div", |x, y, _| kl_div(x, y)),
     ("cross_entropy", |x, y, _| cross_entropy(x, y)),
     ("nll_loss", |x, y, _| nll_loss(x, y)),
@@ -59,13 +76,15 @@ const OPERATIONS: &[(&str, Operation)] = &[
 const SIZES: [usize; 7] = [0, 1, 2, 1 << 38, 1 << 40, usize::MAX / 2, usize::MAX];
 
 fn tensors() -> Vec<Tensor> {
-    let shapes: [&[usize]; 9] = [
+    let shapes: [&[usize]; 11] = [
         &[],
         &[0],
         &[2],
         &[2, 2],
         &[0, 2],
         &[2, 0],
+        &[2, 1, 3],
+        &[1, 2, 0],
         &[1, 2, 3, 3],
         &[0, 2, 3, 3],
         &[1, 2, 0, 3],
@@ -80,12 +99,20 @@ fn tensors() -> Vec<Tensor> {
 
 #[test]
 fn inputs_that_cannot_be_are_refused_in_two_lines() {
+    let refused = sweep(OPERATIONS, 1);
+    assert!(refused >= 300, "only {refused} inputs were refused");
+}
+
+/// Returns how many inputs were refused; panics if one is not refused in two lines. The second inputs are
+/// every `step`-th.
+pub(crate) fn sweep(operations: &[(&str, Operation)], step: usize) -> usize {
     let tensors = tensors();
     let (mut refused, mut wrong) = (0, Vec::new());
-    for (name, operation) in OPERATIONS {
+    for (name, operation) in operations {
+        let before: usize = wrong.len();
         for (x, w) in tensors
             .iter()
-            .flat_map(|x| tensors.iter().map(move |w| (x, w)))
+            .flat_map(|x| tensors.iter().step_by(step).map(move |w| (x, w)))
         {
             for size in SIZES {
                 let result = catch_unwind(AssertUnwindSafe(|| operation(x, w, size)));
@@ -101,8 +128,8 @@ fn inputs_that_cannot_be_are_refused_in_two_lines() {
                 }
             }
         }
+        wrong.truncate(before + 2);
     }
-    wrong.truncate(20);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(refused >= 300, "only {refused} inputs were refused");
+    refused
 }

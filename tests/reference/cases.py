@@ -1,4 +1,5 @@
-"""Writes random cases for functions, layers and losses, with PyTorch's results in double precision.
+"""Writes random cases for functions, layers, losses, optimisers and schedules, with PyTorch's results in
+double precision.
 
     pip install torch==2.15.0 numpy==2.4.6 safetensors==0.8.0
     python tests/reference/cases.py                         # the stored cases
@@ -6,61 +7,24 @@
     TAPER_CASES=new.safetensors cargo test -p taper --lib reference::cases
 
 A case is one line: the operation, PyTorch's function of the inputs, the inputs, the settings. It is compared by
-the arm of that name in src/reference/cases/operations.rs. Its values follow each other in one tensor: inputs,
-outputs, then the gradients of sum(y * r) with r[i] = 0.6 + sin(0.7 i). The tolerance of each is the larger of
-four times the error of PyTorch itself in single precision, and 32 units in the last place of the largest value.
+the arm of that name in src/reference/cases. Its values follow each other in one tensor: inputs, the parameters
+of a layer, outputs, then the gradients of sum(y * r) over all outputs y with r[i] = 0.6 + sin(0.7 i). In double
+precision the results must agree to the digits that are stored; in single precision the tolerance of each follows from
+the error of PyTorch itself: eight times its own, four times the largest relative one of the case, and at least 32
+units in the last place of its largest value, or 2 of the largest of the case.
 """
 
 import argparse
-import json
 import math
 import random
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
-from torch import nn
 from torch.nn import functional as F
 
-values, cases = [], []
-EPS = torch.finfo(torch.float32).eps
-
-
-def weights_of(y):
-    r = [0.6 + math.sin(0.7 * i) for i in range(y.numel())]
-    return torch.tensor(r, dtype=torch.float64).reshape(y.shape)
-
-
-def run(f, inputs, kinds, dtype):
-    """Returns the outputs and the gradients of the inputs of kind "g", in double precision."""
-    args = [x if kind == "i" else x.clone().to(dtype).requires_grad_(kind == "g") for x, kind in zip(inputs, kinds)]
-    outputs = f(*args)
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    if outputs[0].requires_grad:
-        (outputs[0] * weights_of(outputs[0]).to(dtype)).sum().backward()
-    gradients = [x.grad if x.grad is not None else torch.zeros_like(x) for x, k in zip(args, kinds) if k == "g"]
-    return [t.detach().double() for t in [*outputs, *gradients]], len(outputs)
-
-
-def case(op, f, inputs, settings=(), kinds=None):
-    kinds = kinds or "g" * len(inputs)
-    want, outputs = run(f, inputs, kinds, torch.float64)
-    single, _ = run(f, inputs, kinds, torch.float32)
-    tolerances = []
-    for exact, got in zip(want, single):
-        largest = exact.abs().max().item() if exact.numel() else 0.0
-        off = (exact - got).abs().max().item() if exact.numel() else 0.0
-        tolerances.append(float(f"{max(4 * off, 32 * EPS * largest, 1e-12):.3g}"))
-    for tensor in [*inputs, *want]:
-        values.append(tensor.detach().reshape(-1).to(torch.float32))
-    cases.append({
-        "op": op, "settings": [float(s) for s in settings], "kinds": kinds, "outputs": outputs,
-        "inputs": [list(x.shape) for x in inputs], "wanted": [list(x.shape) for x in want], "tolerances": tolerances,
-    })
-
-
-def randn(*shape, scale=1.0, shift=0.0):
-    return torch.randn(shape) * scale + shift
+import layer_cases
+import training_cases
+from case import case, cases, randn, save
 
 
 def activations(rng):
@@ -156,6 +120,9 @@ def losses(rng):
         case("huber_loss", lambda x, y: F.huber_loss(x, y, delta=setting, **how), [x, y], [reduction, setting])
         case("smooth_l1_loss", lambda x, y: F.smooth_l1_loss(x, y, beta=setting, **how), [x, y], [reduction, setting])
         case("bce_with_logits", lambda x, p: F.binary_cross_entropy_with_logits(x, p, **how), [x * 4, p], [reduction], "gf")
+        w = torch.rand(shape[-1:]) * 4
+        case("bce_with_logits", lambda x, p, w: F.binary_cross_entropy_with_logits(x, p, pos_weight=w, **how), [x * 4, p, w],
+             [reduction], "gff")
         case("kl_div", lambda x, p: F.kl_div(x, p, **how), [x, p], [reduction], "gf")
         case("kl_div", lambda x, p: F.kl_div(x, p, reduction="batchmean"), [x, p], [3], "gf")
     for i in range(90):
@@ -191,13 +158,12 @@ def main():
     options.add_argument("--out", type=Path, default=here / "cases.safetensors")
     options = options.parse_args()
     torch.set_num_threads(1)
-    for generate in [activations, linear, convolutions, pooling, norms, losses]:
+    functions = [activations, linear, convolutions, pooling, norms, losses]
+    for generate in functions + layer_cases.ALL + training_cases.ALL:
         # Each has generators of its own, so that the cases of the others stay the same.
         torch.manual_seed(options.seed)
         generate(random.Random(options.seed))
-    metadata = {"cases": json.dumps(cases, separators=(",", ":"))}
-    save_file({"values": torch.cat(values)}, options.out, metadata=metadata)
-    print(f"{len(cases)} cases, {sum(v.numel() for v in values)} values")
+    save(options.out)
 
 
 main()

