@@ -168,7 +168,7 @@ impl AttentionMask {
             return Ok(None);
         };
         let sum = sum?;
-        let fits = sum.rank() <= dims.len() && { sum.dims().iter().rev() }
+        let fits = (1..=dims.len()).contains(&sum.rank()) && { sum.dims().iter().rev() }
             .zip(dims.iter().rev())
             .all(|(size, wanted)| *size == 1 || size == wanted);
         if !fits {

@@ -3,7 +3,7 @@
 use crate::nn::layers::recurrent::Recurrent;
 use crate::nn::layers::recurrent_settings::recurrent_settings;
 use crate::nn::{Parameters, check};
-use crate::ops::Cell;
+use crate::ops::{self, Cell};
 use candle_core::{Result, Tensor};
 
 /// Long short-term memory: a recurrent network whose state has a part `c` that gates protect, so that it
@@ -92,13 +92,16 @@ impl LSTM {
         lengths: Option<&Tensor>,
         state: Option<&(Tensor, Tensor)>,
     ) -> Result<(Tensor, (Tensor, Tensor))> {
-        let stacked = |(h, c): &(Tensor, Tensor)| match h.dims() == c.dims() {
-            true => Tensor::stack(&[h, c], 0),
-            false => Err(check::refused(
-                self,
-                c,
-                "The states h and c must have one shape",
-            )),
+        let stacked = |(h, c): &(Tensor, Tensor)| {
+            ops::check::same_place(&check::name(self), c, h)?;
+            match h.dims() == c.dims() {
+                true => Tensor::stack(&[h, c], 0),
+                false => Err(check::refused(
+                    self,
+                    c,
+                    "The states h and c must have one shape",
+                )),
+            }
         };
         let state = state.map(stacked).transpose()?;
         let (y, state) = self.layers.forward(self, x, lengths, state)?;
