@@ -4,7 +4,7 @@
 //! of the cell, then `{"event": "done", "ok": true}`. A request may ask for an interrupt some
 //! milliseconds after its cell began: `{"code": "loop {}", "interrupt_after": 500}`; or as soon as
 //! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that asks for
-//! input gets `"input"` of the request.
+//! input gets `"input"` of the request, then the end of the file.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -79,7 +79,7 @@ impl Front for Pipe {
     }
 
     fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
-        self.input.clone()
+        self.input.take()
     }
 }
 

@@ -100,10 +100,25 @@ pub enum Record {
     },
     /// The compiled cell begins to run.
     Begin,
+    /// The cell reads a line of standard input.
+    Input,
+    /// How long the compiled cell ran.
+    Ran(Times),
     /// The cell has ended.
     Complete,
     /// The process of the cells has ended.
     Ended(End),
+}
+
+/// How long a cell ran, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// From its begin to its end.
+    pub wall: u64,
+    /// The time of all processors in the cell's code.
+    pub user: u64,
+    /// The time of all processors in the system's code, on behalf of the cell.
+    pub system: u64,
 }
 
 /// How the process of the cells ended.
@@ -156,6 +171,8 @@ pub fn events_of(record: Record) -> Option<Event> {
         | Record::Failed { .. }
         | Record::Begin
         | Record::Complete
+        | Record::Input
+        | Record::Ran(_)
         | Record::Ended(_)
         | Record::Cell { .. } => return None,
     })

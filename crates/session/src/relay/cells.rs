@@ -4,14 +4,14 @@
 //! the cell left in the buffer of the shared standard library, and it announces the end with the
 //! secret. A cell that prints evcxr's end mark therefore only prints text.
 
+use super::library::TaperLibrary;
 use super::pipes::Pipes;
-use super::protocol::{LIBRARY_VARIABLE, SECRET_VARIABLE};
+use super::protocol::SECRET_VARIABLE;
 use crate::error::{Error, Result};
 use libloading::Library;
 use std::ffi::c_void;
-use std::sync::OnceLock;
-use std::time::Duration;
-use taper_evaluator::record::MARK;
+use std::time::{Duration, Instant};
+use taper_evaluator::record::Times;
 
 /// The function that each compiled cell exports: it takes the variables and returns them.
 type CellFunction = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
@@ -29,18 +29,16 @@ pub(crate) fn run() -> ! {
 }
 
 fn run_all() -> Result<()> {
-    let mut pipes = Pipes::new()?;
-    TaperLibrary::load_at_start();
     // Kept here: a cell may remove the variable.
-    let secret = std::env::var(SECRET_VARIABLE).unwrap_or_default();
+    let mut pipes = Pipes::new(std::env::var(SECRET_VARIABLE).unwrap_or_default())?;
+    TaperLibrary::load_at_start();
     let mut variables = std::ptr::null_mut();
     while let Some(instruction) = pipes.instruction() {
-        let announce = |op| pipes.announce(&format!("{MARK}{secret} {{\"op\":\"{op}\"}}\n"));
-        announce("begin")?;
+        pipes.begin_cell()?;
         let instruction = instruction.map_err(Error::system("read the next instruction"))?;
+        let clock = Clock::start();
         variables = run_cell(&instruction, variables)?;
-        pipes.restore();
-        announce("complete")?;
+        pipes.end_cell(clock.times())?;
     }
     Ok(())
 }
@@ -55,68 +53,59 @@ fn run_cell(instruction: &str, variables: *mut c_void) -> Result<*mut c_void> {
     let cell = unsafe { library.get::<CellFunction>(function.as_bytes()) }?;
     let taper = TaperLibrary::find(&library);
     if let Some(taper) = taper {
-        (taper.begin_cell)();
+        taper.begin_cell();
     }
     // SAFETY: evcxr's code in the cell expects what the previous cell returned, or null before the first.
     let after = unsafe { cell(variables) };
     if let Some(taper) = taper {
-        (taper.flush)();
+        taper.flush();
     }
     // Never unloaded: values and thread-local destructors of later cells point into it.
     std::mem::forget(library);
     Ok(after)
 }
 
-/// The functions that the library `taper` exports for the cells process (`src/notebook/hooks.rs`).
-struct TaperLibrary {
-    begin_cell: extern "C" fn(),
-    flush: extern "C" fn(),
+/// Measures how long a cell runs.
+struct Clock {
+    began: Instant,
+    user: Duration,
+    system: Duration,
 }
 
-static TAPER: OnceLock<TaperLibrary> = OnceLock::new();
-
-impl TaperLibrary {
-    fn load_at_start() {
-        if let Some(path) = std::env::var_os(LIBRARY_VARIABLE)
-            // SAFETY: the library has no initializers of its own, and each cell loads the same file.
-            && let Ok(library) = unsafe { Library::new(path) }
-        {
-            Self::find(&library);
-            std::mem::forget(library);
+impl Clock {
+    fn start() -> Clock {
+        let (user, system) = processor_times();
+        Clock {
+            began: Instant::now(),
+            user,
+            system,
         }
     }
 
-    /// Looks the functions up in `library` and its dependencies, unless they are known already.
-    fn find(library: &Library) -> Option<&'static TaperLibrary> {
-        if TAPER.get().is_none() {
-            // SAFETY: the crate `taper` defines these symbols as safe functions without arguments and
-            // result, and the library is never unloaded.
-            let found = unsafe {
-                let symbol = |name: &[u8]| library.get::<extern "C" fn()>(name).ok();
-                (|| {
-                    Some((
-                        *symbol(b"taper_attach")?,
-                        *symbol(b"taper_begin_cell")?,
-                        *symbol(b"taper_flush")?,
-                    ))
-                })()
-            };
-            if let Some((attach, begin_cell, flush)) = found {
-                // This is the thread that runs the cells, as the function requires.
-                attach();
-                let _ = TAPER.set(TaperLibrary { begin_cell, flush });
-                std::thread::spawn(flush_periodically);
-            }
+    fn times(&self) -> Times {
+        let wall = self.began.elapsed();
+        let (user, system) = processor_times();
+        let nanoseconds = |time: Duration| time.as_nanos().try_into().unwrap_or(u64::MAX);
+        Times {
+            wall: nanoseconds(wall),
+            user: nanoseconds(user.saturating_sub(self.user)),
+            system: nanoseconds(system.saturating_sub(self.system)),
         }
-        TAPER.get()
     }
 }
 
-fn flush_periodically() {
-    while let Some(taper) = TAPER.get() {
-        std::thread::sleep(Duration::from_millis(50));
-        (taper.flush)();
-    }
+/// Returns the times of all threads of this process in its own code and in the system's.
+fn processor_times() -> (Duration, Duration) {
+    // SAFETY: zero is a valid value of each field, and the call fills them.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let duration = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+    };
+    (duration(usage.ru_utime), duration(usage.ru_stime))
 }
 
 /// Ends this process when the relay ends: nothing reads the output of the cells any more.

@@ -11,13 +11,19 @@
 //! ```
 //!
 //! - [`cells`]: the loop of the cells process;
+//! - [`library`]: the library `taper` in it;
+//! - [`announcer`]: writes records to the session;
 //! - [`pipes`]: its connection to the session, which a cell cannot close by accident;
+//! - [`input`]: its standard input, from which a cell reads what the user types;
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`translator`]: turns bytes into records for the session and lines for evcxr;
 //! - [`process`]: the relay itself;
 //! - [`protocol`]: the arguments and variables with which both processes are started.
 
+mod announcer;
 pub(crate) mod cells;
+mod input;
+mod library;
 mod order;
 mod pipes;
 pub(crate) mod process;
@@ -25,6 +31,6 @@ mod protocol;
 mod translator;
 
 pub(crate) use protocol::{
-    BACKTRACE_VARIABLE, CELLS_ARGUMENT, LIBRARY_VARIABLE, READY_VARIABLE, RELAY_ARGUMENT,
-    SECRET_VARIABLE,
+    Answer, BACKTRACE_VARIABLE, CELLS_ARGUMENT, LIBRARY_VARIABLE, READY_VARIABLE, RELAY_ARGUMENT,
+    SECRET_VARIABLE, prompt_of,
 };

@@ -2,16 +2,18 @@
 //!
 //! Instructions arrive on descriptor 0 and the end of a cell is announced on descriptor 1, and a cell may
 //! close both or lead them elsewhere. So this process uses duplicates of its own, and opens again what a
-//! cell has closed, for the next cell.
+//! cell has closed, for the next cell. Descriptor 0 becomes what [`input`] makes of it.
 
-use super::order;
+use super::announcer::Announcer;
+use super::{input, order};
 use crate::error::{Error, Result};
-use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::stdio;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use taper_evaluator::record::{Record, Times};
 
 /// Where the duplicates are numbered from: above what a cell closes by a wrong number.
 const FIRST: i32 = 200;
@@ -21,24 +23,25 @@ pub(super) struct Pipes {
     instructions: Lines<BufReader<File>>,
     /// Descriptors 0, 1 and 2.
     streams: [OwnedFd; 3],
-    /// Distinguishes the output pipe from a file that got its number after a cell had closed it.
-    output: (u64, u64),
+    announcer: Arc<Announcer>,
 }
 
 impl Pipes {
-    /// Duplicates the standard streams of this process.
-    pub(super) fn new() -> Result<Pipes> {
-        let streams = [
-            duplicate(stdio::stdin())?,
-            duplicate(stdio::stdout())?,
-            duplicate(stdio::stderr())?,
-        ];
-        order::keep_order(streams[1].as_raw_fd());
+    /// Duplicates the standard streams of this process. Announcements begin with `secret`.
+    pub(super) fn new(secret: String) -> Result<Pipes> {
+        let output = duplicate(stdio::stdout())?;
+        order::keep_order(output.as_raw_fd());
+        let announcer = Arc::new(Announcer::new(output, secret)?);
         let instructions = File::from(duplicate(stdio::stdin())?);
+        input::attach(duplicate(stdio::stdin())?, announcer.clone())?;
         Ok(Pipes {
-            output: identity(&streams[1]).map_err(Error::system("look at a pipe"))?,
             instructions: BufReader::new(instructions).lines(),
-            streams,
+            streams: [
+                duplicate(stdio::stdin())?,
+                duplicate(stdio::stdout())?,
+                duplicate(stdio::stderr())?,
+            ],
+            announcer,
         })
     }
 
@@ -47,30 +50,23 @@ impl Pipes {
         self.instructions.next()
     }
 
-    /// Writes to the session after all that the cell wrote, whatever the cell did to its streams.
-    pub(super) fn announce(&self, text: &str) -> Result<()> {
-        let output = &self.streams[1];
-        if identity(output) != Ok(self.output) {
-            return Err(Error::Closed);
-        }
-        let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            match order::write(output, rest) {
-                Ok(count) => rest = &rest[count..],
-                // A cell may have set the pipe to non-blocking.
-                Err(Errno::AGAIN) => {
-                    let mut pipe = [PollFd::new(output, PollFlags::OUT)];
-                    let _ = rustix::event::poll(&mut pipe, None);
-                }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(Error::system("announce the end of a cell")(error)),
-            }
-        }
+    /// Announces that a cell begins.
+    pub(super) fn begin_cell(&self) -> Result<()> {
+        self.announcer.announce(&Record::Begin)?;
+        input::set_cell_runs(true);
         Ok(())
     }
 
+    /// Announces that the cell has ended.
+    pub(super) fn end_cell(&self, times: Times) -> Result<()> {
+        input::set_cell_runs(false);
+        self.restore();
+        self.announcer.announce(&Record::Ran(times))?;
+        self.announcer.announce(&Record::Complete)
+    }
+
     /// Opens the standard streams again that a cell has closed.
-    pub(super) fn restore(&self) {
+    fn restore(&self) {
         let closed = |fd| {
             // SAFETY: the number is only asked about; it may belong to no open file.
             let fd = unsafe { BorrowedFd::borrow_raw(fd) };
@@ -95,9 +91,4 @@ fn duplicate(stream: BorrowedFd) -> Result<OwnedFd> {
     // Where a process may open fewer files.
     let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(stream, 3));
     duplicate.map_err(Error::system("duplicate a stream"))
-}
-
-fn identity(file: &OwnedFd) -> rustix::io::Result<(u64, u64)> {
-    let stat = rustix::fs::fstat(file)?;
-    Ok((stat.st_dev, stat.st_ino))
 }

@@ -1,4 +1,7 @@
-//! Arguments and environment variables that a session passes to the relay and the cells process.
+//! Arguments and environment variables that a session passes to the relay and the cells process, and what it
+//! answers to a request for input.
+
+use serde::{Deserialize, Serialize};
 
 /// The first argument with which this program becomes the relay.
 pub(crate) const RELAY_ARGUMENT: &str = "__relay";
@@ -13,3 +16,43 @@ pub(crate) const LIBRARY_VARIABLE: &str = "TAPER_LIBRARY";
 pub(crate) const READY_VARIABLE: &str = "TAPER_READY_FILE";
 /// The user's value of `RUST_BACKTRACE`; evcxr sets another for its child.
 pub(crate) const BACKTRACE_VARIABLE: &str = "TAPER_RUST_BACKTRACE";
+
+/// The answer to a cell that reads a line of standard input. It is sent as one line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// The user's line.
+    Line(String),
+    /// There is no user to ask: the end of the file.
+    End,
+    /// The user has interrupted the cell instead.
+    Interrupted,
+}
+
+/// Returns the line with which evcxr requests input; it keeps what stands between two colons.
+pub(crate) fn input_request(prompt: &str, password: bool) -> String {
+    let kind = if password { "_PASSWORD" } else { "" };
+    let prompt = serde_json::Value::from(prompt).to_string();
+    format!(
+        "EVCXR_INPUT_REQUEST{kind}:{}",
+        prompt.replace(':', "\\u003a")
+    )
+}
+
+/// Returns the prompt of [`input_request`] from what evcxr kept of it.
+pub(crate) fn prompt_of(kept: &str) -> String {
+    serde_json::from_str(kept).unwrap_or_else(|_| kept.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_keeps_its_colon() {
+        let line = input_request("Tea: green\\black? ", true);
+        assert!(line.starts_with("EVCXR_INPUT_REQUEST_PASSWORD:"), "{line}");
+        let kept = line.split(':').nth(1).expect("there is one colon");
+        assert_eq!(prompt_of(kept), "Tea: green\\black? ");
+        assert_eq!(prompt_of("Tea? "), "Tea? ");
+    }
+}

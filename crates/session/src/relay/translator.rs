@@ -1,5 +1,6 @@
 //! Turns what the cells process writes into records for the session and lines for evcxr.
 
+use super::protocol::input_request;
 use serde_json::{Map, Value};
 use taper_evaluator::decoder::{Decoder, EvcxrMark, Item};
 use taper_evaluator::event::{MimeBundle, Stream};
@@ -31,8 +32,16 @@ pub(crate) struct Translator {
     panic: Option<Record>,
     /// The error of a `?`, as the crate `taper` reports it.
     failure: Option<Record>,
+    /// What the cell said about the line that it reads next.
+    prompt: Prompt,
     amount: Amount,
     output: String,
+}
+
+#[derive(Default)]
+struct Prompt {
+    text: String,
+    password: bool,
 }
 
 /// The number of bytes that the cell has printed so far.
@@ -52,6 +61,7 @@ impl Translator {
             bundle: Map::new(),
             panic: None,
             failure: None,
+            prompt: Prompt::default(),
             amount: Amount::default(),
             output: String::new(),
         }
@@ -126,7 +136,10 @@ impl Translator {
         if !matches!(item, Item::Mark(EvcxrMark::Error, _)) {
             self.release_stderr();
         }
-        if !matches!(item, Item::Content { .. } | Item::Record(Record::Complete)) {
+        if !matches!(
+            item,
+            Item::Content { .. } | Item::Record(Record::Complete | Record::Ran(_))
+        ) {
             self.release_bundle();
         }
         match item {
@@ -135,11 +148,13 @@ impl Translator {
             Item::Record(Record::Complete) => self.complete(),
             Item::Record(panic @ Record::Panic { .. }) => self.panic = Some(panic),
             Item::Record(failure @ Record::Failed { .. }) => self.failure = Some(failure),
+            Item::Record(Record::Input) => self.input(),
+            Item::Record(times @ Record::Ran(_)) => self.record(&times),
             Item::Record(record) => self.display(record),
             Item::Mark(EvcxrMark::Error, line) => self.failed(&line),
             Item::Mark(EvcxrMark::Panic, line) => self.panicked(&line),
             Item::Mark(EvcxrMark::VariableLost, line) => self.variable_lost(&line),
-            Item::Mark(EvcxrMark::Input, line) => self.line(&line),
+            Item::Mark(EvcxrMark::Input, line) => self.prompt = prompt_in(&line),
         }
     }
 
@@ -228,7 +243,14 @@ impl Translator {
         }
     }
 
+    /// Requests the line that the cell reads.
+    fn input(&mut self) {
+        let Prompt { text, password } = std::mem::take(&mut self.prompt);
+        self.line(&input_request(&text, password));
+    }
+
     fn complete(&mut self) {
+        self.prompt = Prompt::default();
         let mut data = std::mem::take(&mut self.bundle);
         if !data.is_empty() {
             let metadata = Map::new();
@@ -309,6 +331,15 @@ impl Translator {
     fn line(&mut self, line: &str) {
         self.output += line;
         self.output.push('\n');
+    }
+}
+
+/// Reads the mark with which a cell announces its prompt.
+fn prompt_in(mark: &str) -> Prompt {
+    let (kind, text) = mark.split_once(':').unwrap_or((mark, ""));
+    Prompt {
+        text: text.to_owned(),
+        password: kind.ends_with("_PASSWORD"),
     }
 }
 

@@ -81,6 +81,12 @@ impl Interrupter {
         self.cell.lock().expect("no panic while locked").begun = begun;
     }
 
+    /// Returns whether the user has asked the running cell to stop.
+    pub(crate) fn is_asked_to_stop(&self) -> bool {
+        let cell = self.cell.lock().expect("no panic while locked");
+        cell.stopped.is_some()
+    }
+
     /// Allows compilation again. Call this only when no abandoned evaluation is left: it would continue.
     pub(crate) fn allow_compilation(&self) {
         self.compilation.allow();

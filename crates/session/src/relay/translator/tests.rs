@@ -217,7 +217,11 @@ fn a_lost_variable_is_passed_on_only_after_evcxrs_message() {
 
 #[test]
 fn a_request_for_input_follows_the_text_before_it() {
-    let (records, lines) = translate(|t| t.stdout(b"name?\nEVCXR_INPUT_REQUEST:> \n"));
+    let (records, lines) = translate(|t| {
+        t.stdout(b"name?\nEVCXR_INPUT_REQUEST:> \n\x1es {\"op\":\"input\"}\n");
+        t.stdout(b"\x1es {\"op\":\"input\"}\n");
+    });
     assert_eq!(records, [text(Stream::Stdout, "name?\n")]);
-    assert_eq!(lines, ["EVCXR_INPUT_REQUEST:> "]);
+    let requests = ["EVCXR_INPUT_REQUEST:\"> \"", "EVCXR_INPUT_REQUEST:\"\""];
+    assert_eq!(lines, requests);
 }

@@ -1,0 +1,57 @@
+//! Writes records to the session from the cells process itself, whatever a cell did to its streams.
+
+use super::order;
+use crate::error::{Error, Result};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+use taper_evaluator::record::{MARK, Record};
+
+/// Writes records to the session.
+pub(super) struct Announcer {
+    output: OwnedFd,
+    /// Distinguishes the output pipe from a file that got its number after a cell had closed it.
+    identity: (u64, u64),
+    secret: String,
+}
+
+impl Announcer {
+    /// Writes to `output`; each record begins with `secret`.
+    pub(super) fn new(output: OwnedFd, secret: String) -> Result<Announcer> {
+        Ok(Announcer {
+            identity: identity(&output).map_err(Error::system("look at a pipe"))?,
+            output,
+            secret,
+        })
+    }
+
+    /// Writes a record to the session, after all that the cell wrote, whatever the cell did
+    /// to its streams.
+    pub(super) fn announce(&self, record: &Record) -> Result<()> {
+        if identity(&self.output) != Ok(self.identity) {
+            return Err(Error::Closed);
+        }
+        let json = serde_json::to_string(record).map_err(Error::json("a record"))?;
+        let text = format!("{MARK}{} {json}\n", self.secret);
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            match order::write(&self.output, rest) {
+                Ok(count) => rest = &rest[count..],
+                // A cell may have set the pipe to non-blocking.
+                Err(Errno::AGAIN) => {
+                    let mut pipe = [PollFd::new(&self.output, PollFlags::OUT)];
+                    let _ = rustix::event::poll(&mut pipe, None);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(Error::system("announce the end of a cell")(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what distinguishes an open file from others.
+pub(super) fn identity(file: impl AsFd) -> rustix::io::Result<(u64, u64)> {
+    let stat = rustix::fs::fstat(file)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
