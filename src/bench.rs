@@ -4,6 +4,7 @@ mod benchmark;
 mod compare;
 mod comparison;
 mod stopwatch;
+mod timeit;
 
 pub use benchmark::{Timing, Timings, benchmark};
 pub use compare::{
@@ -11,3 +12,4 @@ pub use compare::{
 };
 pub use comparison::Comparison;
 pub use stopwatch::Stopwatch;
+pub use timeit::{Timeit, Timer};

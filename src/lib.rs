@@ -79,6 +79,8 @@ pub mod device;
 mod erased;
 pub mod error;
 mod image;
+#[doc(hidden)]
+pub mod inspect;
 pub mod nn;
 pub mod notebook;
 pub mod ops;

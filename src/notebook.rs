@@ -30,6 +30,7 @@
 //! | `failure` | the report of a `?` that ends a cell |
 //! | `hooks` | the functions that the kernel calls in the process of the cells |
 //! | `variables` | the variables that live on between cells |
+//! | `unit_tests` | the tests of a cell |
 //! | `widget` | [`slider`] and [`interact`]: controls that the user moves |
 //! | [`export`] | the runtime of programs exported from a notebook |
 
@@ -51,6 +52,8 @@ mod terminal;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttle;
+#[doc(hidden)]
+pub mod unit_tests;
 #[doc(hidden)]
 pub mod variables;
 mod widget;

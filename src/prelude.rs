@@ -3,7 +3,7 @@
 //! Candle's `Module` comes along unnamed, so that `x.apply(&layer)` works with Candle's own layers.
 
 pub use crate::bench::{
-    Comparison, Stopwatch, Timing, Timings, benchmark, compare_batch_sizes, compare_copies,
+    Comparison, Stopwatch, Timeit, Timing, Timings, benchmark, compare_batch_sizes, compare_copies,
     compare_devices, compare_logging, compare_transfers,
 };
 pub use crate::compose;
@@ -58,6 +58,7 @@ pub use crate::tensor::{
     rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
+pub use crate::timeit;
 pub use crate::train::{
     Accuracy, Callback, Checkpoint, Classifier, DataParallel, EarlyStopping, Epoch, EpochEnd,
     FitEnd, Flow, Gradients, History, Interval, LrFinder, Module, Step, Trainer, accuracy,

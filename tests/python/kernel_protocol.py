@@ -68,7 +68,7 @@ class Questions(WithKernel):
         for code, text, start, kind, signature in [
             ("let x = try_all_g", "try_all_gpus()", 8, "fn -> Vec<Device>", "try_all_gpus() -> Vec<Device>"),
             ("ones(2, &cpu())?.sum_a", "sum_all()", 17, "fn -> Result<Tensor>", "sum_all(&self) -> Result<Tensor>"),
-            ("🕯; manual_", "manual_seed(seed)", 3, "fn", "manual_seed(seed: u64)"),
+            ("🕯; manual_", "manual_seed(", 3, "fn", "manual_seed(seed: u64)"),
             ("let t: Tens", "Tensor", 7, "class", "Tensor"),
         ]:
             with self.subTest(code):
@@ -81,7 +81,8 @@ class Questions(WithKernel):
                 # A no-break space, so that a front end does not break the line there.
                 kind = kind.replace(" ", "\u00a0")
                 expected = {"text": text, "type": kind, "signature": signature, "start": start, "end": len(code)}
-                self.assertEqual(one, expected)
+                self.assertEqual({key: one[key] for key in expected}, expected)
+                self.assertEqual(bool(one["documentation"]), kind.startswith("fn"))
 
     def test_completion_includes_names_of_earlier_cells(self):
         self.kernel.run("struct Kettle { litres: f64 }\nlet kettle = Kettle { litres: 1.5 };")
@@ -292,15 +293,41 @@ class Cells(WithKernel):
 
     def test_input(self):
         for kind, password in [("", False), ("_PASSWORD", True)]:
-            request = self.kernel.client.execute(ASK.format(kind=kind, prompt="Tea? "), allow_stdin=True)
+            request = self.kernel.client.execute(ASK.format(kind=kind, prompt="Tea: "), allow_stdin=True)
             question = self.kernel.client.get_stdin_msg(timeout=60)
             self.assertEqual(question["msg_type"], "input_request")
             self.assertEqual(question["parent_header"]["msg_id"], request)
-            self.assertEqual(question["content"], {"prompt": "Tea? ", "password": password})
+            self.assertEqual(question["content"], {"prompt": "Tea: ", "password": password})
             self.kernel.client.input("green 🍵")
             self.assertEqual(self.kernel.finish(request).value(), '"green 🍵"')
         nobody = self.kernel.run(ASK.format(kind="", prompt="Tea? "), allow_stdin=False)
         self.assertEqual((nobody.reply["status"], nobody.value()), ("ok", '""'))
+
+    def test_a_line_of_standard_input(self):
+        read = "let mut line = String::new();\nstd::io::stdin().read_line(&mut line)?;\nline"
+        request = self.kernel.client.execute(f'print!("Tea? ");\n{read}', allow_stdin=True)
+        question = self.kernel.client.get_stdin_msg(timeout=60)
+        self.assertEqual(question["content"], {"prompt": "", "password": False})
+        self.kernel.wait_for_output(request, "stream")
+        self.kernel.client.input("green: 🍵")
+        self.assertEqual(self.kernel.finish(request).value(), '"green: 🍵\\n"')
+        self.assertEqual(self.kernel.run(read, allow_stdin=False).value(), '""')
+
+    def test_an_interrupt_while_a_cell_waits_for_input_keeps_the_variables(self):
+        self.kernel.run("let poured = 3;")
+        request = self.kernel.client.execute(
+            "std::io::stdin().read_line(&mut String::new())?;", allow_stdin=True
+        )
+        self.kernel.client.get_stdin_msg(timeout=60)
+        self.kernel.manager.interrupt_kernel()
+        stopped = self.kernel.finish(request)
+        self.assertEqual((stopped.reply["status"], stopped.reply["ename"]), ("error", "Interrupted"))
+        self.assertEqual(self.kernel.run("poured").value(), "3")
+
+    def test_formatted_code_takes_the_place_of_the_cell(self):
+        reply = self.kernel.run("%fmt\nlet x=1 ;").reply
+        payload = [{"source": "set_next_input", "text": "let x = 1;", "replace": True}]
+        self.assertEqual((reply["status"], reply["payload"]), ("ok", payload))
 
     def test_requests_after_a_failure_are_aborted(self):
         wait = "std::thread::sleep(std::time::Duration::from_millis(500));\n"

@@ -3,13 +3,14 @@
 use super::{read, root};
 use std::collections::BTreeSet;
 
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "book/COVERAGE.md",
     "book/src/from-pytorch.md",
+    "book/src/commands.md",
     "book/src/how-taper-works.md",
 ];
 

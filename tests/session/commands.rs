@@ -1,6 +1,6 @@
 //! Shell lines and commands in a cell.
 
-use crate::common::events::{error, out, own_session, session, value};
+use crate::common::events::{err, error, out, own_session, session, value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -112,4 +112,127 @@ fn a_package_that_makes_taper_recompile_starts_a_new_process() {
     assert!(ran.contains(&out(why)), "{ran:?}");
     let ran = session.run(&json!({ "code": "kept" }), |_| {});
     assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");
+}
+
+fn text_of(ran: &[serde_json::Value]) -> &str {
+    let [only] = ran else { panic!("{ran:#?}") };
+    let text = only["data"]["text/plain"].as_str();
+    text.or(only["text"].as_str()).expect("it is text")
+}
+
+#[test]
+fn time_is_printed_and_variables_are_kept() {
+    let mut session = session();
+    let ran = session.run("%time let commands_time = 5;");
+    let lines: Vec<&str> = text_of(&ran).lines().collect();
+    assert!(lines[0].starts_with("CPU times: user "), "{ran:?}");
+    assert!(lines[1].starts_with("Wall time: "), "{ran:?}");
+    let ran = session.run("%%time\ncommands_time + 1");
+    assert_eq!(ran[0], value("6"));
+    let ran = session.run("%time no_such_name");
+    assert_eq!(ran[0]["location"], json!({ "line": 1, "column": 7 }));
+}
+
+#[test]
+fn timeit_prints_like_ipython_and_errors_point_into_the_cell() {
+    let mut session = session();
+    session.run("let commands_list = vec![1.0, 2.0];");
+    let end = "per loop (mean ± std. dev. of 2 runs, 3 loops each)";
+    let line = "%timeit -n 3 -r 2 commands_list.iter().sum::<f64>()";
+    let lines =
+        "%%timeit -n 3 -r 2\nlet sum: f64 = commands_list.iter().sum();\nsum.sqrt() // a comment";
+    for cell in [line, lines] {
+        let ran = session.run(cell);
+        assert!(text_of(&ran).ends_with(end), "{ran:?}");
+    }
+    let ran = session.run("%timeit -n 3 no_such_name");
+    assert_eq!(
+        ran[0]["location"],
+        json!({ "line": 1, "column": 14 }),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_tests_of_a_cell_are_run() {
+    let mut session = session();
+    let cell = "%test\nfn commands_two() -> i32 { 2 }\n#[test]\nfn commands_adds() { assert_eq!(commands_two(), 2); }\n\
+        #[test]\n#[should_panic]\nfn commands_panics() { panic!(); }";
+    let ran = session.run(cell);
+    let panic = "the thread `commands_panics` panicked at line 7: explicit panic\n";
+    let rest = "test commands_panics ... ok\n\n\
+        test result: ok. 2 passed; 0 failed; 0 ignored\n";
+    assert_eq!(
+        ran,
+        [out("test commands_adds ... ok\n"), err(panic), out(rest)]
+    );
+    let cell = "%test\n#[cfg(test)]\nmod commands_tests {\n    use super::*;\n    #[test]\n    \
+        fn fails() {\n        assert_eq!(commands_two(), 3);\n    }\n}";
+    let ran = session.run(cell);
+    let printed: String = ran.iter().filter_map(|e| e["text"].as_str()).collect();
+    assert!(
+        printed.contains("panicked at line 7: assertion"),
+        "{ran:#?}"
+    );
+    assert!(
+        printed.contains("test commands_tests::fails ... FAILED"),
+        "{ran:#?}"
+    );
+    let last = ran.last().expect("an error");
+    assert_eq!(last["message"], "1 of 1 tests failed");
+}
+
+#[test]
+fn scripts_run_files_are_written_and_code_is_formatted() {
+    let mut session = session();
+    let ran = session.run("%%bash\nfor i in {1..2}; do echo \"$i\"; done\nexit 3");
+    assert_eq!(
+        ran,
+        [
+            out("1\n2\n"),
+            error("CommandFailed", "`%%bash` failed (exit status 3).", 0, &[])
+        ]
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.txt").display().to_string();
+    let ran = session.run(&format!("%%writefile {file}\nuse taper::prelude::*;\n'"));
+    assert_eq!(ran, [out(&format!("Writing {file}\n"))]);
+    let written = std::fs::read_to_string(&file).expect("it is written");
+    assert_eq!(written, "use taper::prelude::*;\n'\n");
+    let ran = session.run("%fmt\n!ls\nlet x=1 ;\nlet y=f( x)?;");
+    let text = "!ls\nlet x = 1;\nlet y = f(x)?;";
+    assert_eq!(ran, [json!({ "event": "next_input", "text": text })]);
+}
+
+#[test]
+fn types_variables_and_documentation_are_shown() {
+    let mut session = session();
+    session.run("let commands_x = zeros((2, 3), &cpu())?;\nlet commands_ok: Result<i32> = Ok(7);\n/// Twice.\nfn commands_f(n: i32) -> i32 { 2 * n }");
+    let expression = "vec![1.0].iter().map(|x| x + 1.0).collect::<Vec<f64>>()";
+    let ran = session.run(&format!(":type {expression}"));
+    assert_eq!(text_of(&ran), format!("{expression}: Vec<f64>"));
+    assert_eq!(
+        text_of(&session.run(":type commands_x")),
+        "commands_x: Tensor"
+    );
+    let ran = session.run(":type no_such_name");
+    assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");
+    let ran = session.run(":vars");
+    let row = text_of(&ran)
+        .lines()
+        .find(|line| line.starts_with("commands_x "));
+    let words: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    let expected = "commands_x Tensor (2, 3) cpu 24 B f32 [0, 0, 0, 0, 0, 0]";
+    assert_eq!(words.join(" "), expected);
+    assert!(text_of(&session.run("zeros?")).contains("pub fn zeros"));
+    assert!(text_of(&session.run(":doc zeros")).contains("pub fn zeros"));
+    assert!(
+        text_of(&session.run("commands_f??")).contains("fn commands_f(n: i32) -> i32 { 2 * n }")
+    );
+    assert_eq!(session.run("commands_ok?"), [value("7")]);
+    assert!(text_of(&session.run(":help")).contains("%timeit [-n LOOPS]"));
+    for wrong in [":timing", "no_such_name?", "%timeit", ":vars x"] {
+        let ran = session.run(wrong);
+        assert_eq!(ran[0]["name"], "UsageError", "{ran:?}");
+    }
 }

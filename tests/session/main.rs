@@ -8,6 +8,7 @@ mod crashes;
 mod displays;
 mod errors;
 mod first_mistakes;
+mod input;
 mod marks;
 mod mistakes;
 mod output;

@@ -74,7 +74,7 @@ fn two_figures_printed_as_evcxrs_values_are_both_shown() {
 }
 
 #[test]
-fn evcxrs_commands_have_output() {
+fn variables_are_listed_as_text_and_as_a_table() {
     let mut session = session();
     session.run("let values_d = 2.5_f32;");
     let shown = session.run(":vars");
@@ -82,7 +82,9 @@ fn evcxrs_commands_have_output() {
     let text = shown[0]["data"]["text/plain"]
         .as_str()
         .expect("a list as text");
-    assert!(text.lines().any(|line| line == "values_d: f32"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("values_d "));
+    let words: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    assert_eq!(words, ["values_d", "f32", "4", "B", "2.5"], "{text}");
     assert!(
         shown[0]["data"]["text/html"]
             .as_str()

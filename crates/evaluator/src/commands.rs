@@ -1,5 +1,7 @@
 //! The lines of a cell that are not Rust: commands of the session and commands of evcxr.
 
+pub mod table;
+
 use std::borrow::Cow;
 
 /// A cell, split into its commands and its Rust.
@@ -39,6 +41,33 @@ impl<'a> Cell<'a> {
             rest: indented(blank_out(code, is_ours)),
         }
     }
+}
+
+/// Returns the Rust of a cell whose first line is a command that begins with `%`: without the command, or blank
+/// where the cell is a script, a file or a measurement.
+pub fn without_percent(code: &str) -> Cow<'_, str> {
+    match percent_command(code).map(|(_, word)| word.trim_start_matches('%')) {
+        Some("time" | "test" | "fmt") | None => without_command(code),
+        Some(_) => blank_out(code, |_| true),
+    }
+}
+
+/// Makes the command that begins with `%` blank; all else keeps its place.
+pub fn without_command(code: &str) -> Cow<'_, str> {
+    let Some((start, word)) = percent_command(code) else {
+        return Cow::Borrowed(code);
+    };
+    let (before, after) = (&code[..start], &code[start + word.len()..]);
+    Cow::Owned(format!("{before}{}{after}", " ".repeat(word.len())))
+}
+
+/// Returns the command that begins with `%` in the first line of a cell, and its byte offset.
+pub fn percent_command(code: &str) -> Option<(usize, &str)> {
+    let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with("//");
+    let line = code.lines().find(is_text)?;
+    let word = line.split(' ').next()?;
+    let start = line.as_ptr().addr() - code.as_ptr().addr();
+    word.starts_with('%').then_some((start, word))
 }
 
 /// Puts a space before each `!` at the begin of a line: evcxr would run the line as a shell command.
@@ -118,6 +147,13 @@ mod tests {
                 ":dep ./here"
             ]
         );
+    }
+
+    #[test]
+    fn a_percent_command_is_left_out() {
+        assert_eq!(without_percent("// a\n%time f(x)"), "// a\n      f(x)");
+        assert_eq!(without_percent("%%bash\nls").trim(), "");
+        assert_eq!(without_percent("a\n% b"), "a\n% b");
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub struct Completion {
     pub kind: String,
     /// The text to show, often with a signature.
     pub label: String,
+    /// The first sentence of the documentation; empty where it is not known.
+    pub documentation: String,
 }
 
 /// Whether code can be run.

@@ -67,6 +67,11 @@ pub enum Event {
         /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
     },
+    /// The text of the cell changes, by a command such as `%fmt`.
+    NextInput {
+        /// The new text.
+        text: String,
+    },
     /// The cell made a control that the user can move; a display shows it.
     Widget {
         /// The name for [`Evaluator::update_widget`](crate::Evaluator::update_widget).

@@ -49,6 +49,7 @@ pub(super) fn execute(
         shared: &shared,
         error: None,
         result: None,
+        next_input: None,
     };
     let needs_no_evaluator = is_blank(&cell.code) || is_exit_command(&cell.code);
     let outcome = match (&mut evaluation.evaluator, needs_no_evaluator) {
@@ -57,7 +58,7 @@ pub(super) fn execute(
         (Err(error), _) => Err(error.clone()),
         (Ok(evaluator), _) => caught(|| evaluator.execute(&cell.code, &mut front)).flatten(),
     };
-    let (outcome, result) = front.finish(outcome);
+    let (outcome, result, next_input) = front.finish(outcome);
     let values = match &outcome {
         Ok(()) => evaluate(evaluation, cell.user_expressions.iter().flatten()),
         Err(_) => HashMap::new(),
@@ -68,7 +69,7 @@ pub(super) fn execute(
         lock(&shared.history).push(evaluation.count, &cell.code, result);
         evaluation.count += 1;
     }
-    reply(cell, count, outcome, values)
+    reply(cell, count, outcome, values, next_input)
 }
 
 fn too_long(bytes: usize) -> CellError {
@@ -109,6 +110,7 @@ pub(super) fn update_widgets(evaluation: &mut Evaluation, request: &Request, tic
             shared: &shared,
             error: None,
             result: None,
+            next_input: None,
         };
         let outcome = caught(|| evaluator.update_widget(&id, value, &mut front)).flatten();
         let _ = front.finish(outcome);
@@ -121,8 +123,11 @@ fn reply(
     execution_count: ExecutionCount,
     outcome: Result<(), CellError>,
     values: HashMap<String, ExpressionResult>,
+    next_input: Option<String>,
 ) -> ExecuteReply {
     let exit = is_exit_command(&cell.code).then_some(Payload::AskExit { keepkernel: false });
+    let replace = true;
+    let next_input = next_input.map(|text| Payload::SetNextInput { text, replace });
     let status = match outcome {
         Ok(()) => ReplyStatus::Ok,
         Err(_) => ReplyStatus::Error,
@@ -130,7 +135,7 @@ fn reply(
     ExecuteReply {
         status,
         execution_count,
-        payload: exit.into_iter().collect(),
+        payload: exit.into_iter().chain(next_input).collect(),
         user_expressions: Some(values),
         error: outcome.err().map(|error| {
             Box::new(ReplyError {
@@ -161,16 +166,20 @@ struct CellFront<'a> {
     error: Option<CellError>,
     /// The cell's value as text, for the history.
     result: Option<String>,
+    /// The text that takes the place of the cell's.
+    next_input: Option<String>,
 }
 
+/// The outcome of a cell, its value as text, and the text that takes the place of the cell's.
+type Finished = (Result<(), CellError>, Option<String>, Option<String>);
+
 impl CellFront<'_> {
-    /// Returns the cell's outcome and its value as text. An error is published once: as an event, or
-    /// here when the evaluator sent none.
-    fn finish(mut self, outcome: Result<(), CellError>) -> (Result<(), CellError>, Option<String>) {
+    /// Ends the cell. An error is published once: as an event, or here when the evaluator sent none.
+    fn finish(mut self, outcome: Result<(), CellError>) -> Finished {
         if let (Err(error), None) = (outcome, &self.error) {
             self.event(Event::Error(error));
         }
-        (self.error.map_or(Ok(()), Err), self.result)
+        (self.error.map_or(Ok(()), Err), self.result, self.next_input)
     }
 }
 
@@ -179,6 +188,7 @@ impl Front for CellFront<'_> {
         match &event {
             Event::Error(error) => self.error = Some(error.clone()),
             Event::Result { data, .. } => self.result = plain_text(data),
+            Event::NextInput { text } => self.next_input = Some(text.clone()),
             _ => {}
         }
         match event {
@@ -227,6 +237,8 @@ fn publish(request: &Request, event: Event, execution_count: ExecutionCount) {
             transient: transient(display_id),
         }),
         Event::Clear { wait } => request.publish(ClearOutput { wait }),
+        // Part of the reply.
+        Event::NextInput { .. } => {}
         Event::Result { data, metadata } => request.publish(ExecuteResult {
             execution_count,
             data: media(data),

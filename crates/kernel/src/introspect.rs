@@ -21,6 +21,7 @@ struct TypedMatch<'a> {
     text: &'a str,
     r#type: &'a str,
     signature: &'a str,
+    documentation: &'a str,
     start: usize,
     end: usize,
 }
@@ -76,6 +77,7 @@ fn complete_reply(code: &str, found: &Completions) -> CompleteReply {
             text: &item.text,
             r#type: &item.kind,
             signature: signature(item),
+            documentation: &item.documentation,
             start,
             end,
         };

@@ -78,6 +78,7 @@ impl Evaluator for Fake {
             text: "zeros(shape)".to_owned(),
             kind: "function".to_owned(),
             label: "zeros(…)".to_owned(),
+            documentation: "Returns zeros.".to_owned(),
         };
         Completions {
             start,

@@ -107,7 +107,7 @@ fn positions_are_counted_in_characters() {
         let complete = front.send(CompleteRequest { code, cursor_pos }).await;
         let typed = json!([{
             "text": "zeros(shape)", "type": "function", "signature": "zeros(shape)",
-            "start": 3, "end": 5,
+            "documentation": "Returns zeros.", "start": 3, "end": 5,
         }]);
         let expected = json!({
             "status": "ok", "matches": ["zeros(shape)"], "cursor_start": 3, "cursor_end": 5,

@@ -86,8 +86,8 @@ impl CellOutputs {
                 }
                 return;
             }
-            // The controls in a file do not move.
-            Event::UpdateDisplay { .. } | Event::Widget { .. } => return,
+            // A run does not change the cells, and the controls in a file do not move.
+            Event::UpdateDisplay { .. } | Event::NextInput { .. } | Event::Widget { .. } => return,
             Event::Text { stream, text } => (
                 Output::Stream {
                     name: stream.name().into(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, Item, ItemFn, Stmt, UseTree};
-use taper_evaluator::commands::{Cell as Commands, blank_out};
+use taper_evaluator::commands::{Cell as Commands, blank_out, without_percent};
 
 /// The text before the cell in what is parsed: a line of its own.
 const OPEN: &str = "fn cell() {\n";
@@ -66,7 +66,8 @@ fn without_commands(cell: &str) -> String {
         let line = line.trim_start();
         line.starts_with(':') && !line.starts_with("::")
     };
-    let commands = Commands::new(cell);
+    let rust = without_percent(cell);
+    let commands = Commands::new(&rust);
     blank_out(&commands.rest, is_command).into_owned()
 }
 

@@ -31,6 +31,13 @@ const KEYWORDS: [&str; 21] = [
 
 /// Looks at the tokens only, not at what they mean.
 pub(crate) fn of(code: &str) -> Completeness {
+    if code.starts_with("%%") {
+        // The text of a script or a file ends with an empty line.
+        return match code.ends_with("\n") {
+            true => Completeness::Complete,
+            false => incomplete(0),
+        };
+    }
     let mut open = Vec::new();
     let mut last = Statement::default();
     let mut at = 0;
@@ -161,6 +168,9 @@ mod tests {
             ":dep rand",
             ":vars",
             "use std::fmt",
+            "%time f(x)",
+            "%%bash\necho \"\n",
+            "zeros?",
         ] {
             assert_eq!(of(code), Completeness::Complete, "{code}");
         }
@@ -187,6 +197,7 @@ mod tests {
             "#[derive(Debug)]\n#[allow(unused)]",
             "/// A point.",
             "fn f() {}\npub fn g()",
+            "%%bash\nls",
         ] {
             assert!(
                 matches!(of(code), Completeness::Incomplete { .. }),

@@ -1,16 +1,86 @@
-//! Improves evcxr's completions: adds the signatures of functions, and removes private fields.
+//! Improves evcxr's completions: sorts them, adds the signatures of functions, and removes what would not
+//! compile.
 
+use super::receiver::dot_access;
+use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::{Completion, Completions};
 
-/// How many completions get a signature: each needs a request to rust-analyzer.
-const SIGNATURE_LIMIT: usize = 8;
+/// How many completions always get a signature: each needs a request to rust-analyzer.
+const SIGNATURES: usize = 8;
+/// How long the others may take for theirs, the best first.
+const FOR_SIGNATURES: Duration = Duration::from_millis(100);
 
 /// The name of the cells' crate, which evcxr sets.
 const CELLS: &str = "ctx";
 
-/// Removes private fields of other crates' types, which evcxr lists too. Where there are few completions,
-/// replaces the kind `function` by the signature. `documentation` returns the plain text of the
-/// documentation for the code at a byte offset.
+/// Methods that the chapters call most, the most frequent first.
+#[rustfmt::skip]
+const FREQUENT: &[&str] = &[
+    "forward", "shape", "dims", "matmul", "reshape", "fit", "backward", "sum_all", "mean_all", "sqr", "len", "iter",
+    "map", "get", "push", "tensor", "clone", "collect", "to_device", "device", "dtype", "to_scalar", "to_vec1", "to_vec2",
+    "t", "i", "abs", "exp", "sqrt", "sin", "narrow", "unsqueeze", "squeeze", "transpose", "broadcast_add", "broadcast_mul",
+    "max_all", "argmax", "flatten_all", "to_dtype", "parameters", "parameter", "num_parameters", "train", "eval",
+    "summary", "load_parameters", "save_parameters", "batch_size", "shuffle", "train_dataloader", "val_dataloader",
+    "step", "optimizer", "callback", "devices", "last", "xlabel", "ylabel", "title", "titles", "legend", "width", "show",
+    "unwrap", "is_empty", "first", "contains", "sum", "zip", "enumerate", "filter", "join", "to_string", "into_iter",
+];
+
+/// Methods that nearly every type has by a blanket implementation.
+#[rustfmt::skip]
+const BLANKET: &[&str] = &[
+    "into", "try_into", "borrow", "borrow_mut", "as_ref", "as_mut", "clone_from", "clone_into", "to_owned", "type_id",
+    "fmt", "eq", "ne", "cmp", "partial_cmp", "lt", "le", "gt", "ge", "max", "min", "clamp", "hash", "by_ref", "pin", "vzip",
+    "evcxr_display", "show_text", "show_bundle", "into_iter_sorted", "equivalent", "init", "deref", "deref_mut",
+];
+
+/// Methods of `ParametersExt`, which rust-analyzer lists for every type.
+#[rustfmt::skip]
+const OF_MODELS: &[&str] = &[
+    "named_parameters", "parameters", "parameter", "num_parameters", "train", "eval", "replicate", "state_dict",
+    "save_parameters", "load_parameters", "load_parameters_with", "summary", "init_weights",
+];
+
+/// Returns the completions of `complete` at the cursor.
+///
+/// evcxr returns nothing where a field can be called, as the completion of such a field changes the code in two
+/// places: a type with a private field of this kind would have no completions. Where a function is expected,
+/// the code changes in one place, so then the receiver is put there.
+pub(crate) fn ask(
+    code: &str,
+    cursor: usize,
+    mut complete: impl FnMut(&str, usize) -> Completions,
+) -> Completions {
+    let mut found = complete(code, cursor);
+    let Some(access) = dot_access(code, cursor) else {
+        return found;
+    };
+    let (before, after) = (&code[..access.receiver], &code[cursor..]);
+    let receiver = &code[access.receiver..access.name];
+    let mut with_function = |name: &str| {
+        const OPEN: &str = "{ let _: fn() = ";
+        let at = access.name + OPEN.len() + name.len();
+        let mut found = complete(&format!("{before}{OPEN}{receiver}{name}; }}{after}"), at);
+        found.start -= OPEN.len();
+        found.end -= OPEN.len();
+        found
+    };
+    if found.items.is_empty() {
+        found = with_function(&code[access.name..cursor]);
+    }
+    let is_of_models = |item: &Completion| OF_MODELS.contains(&name(item));
+    if found.items.iter().any(is_of_models) {
+        // A method of the trait that models have.
+        let visit = with_function("visit_mu").items;
+        if !visit.iter().any(|item| name(item) == "visit_mut") {
+            found.items.retain(|item| !is_of_models(item));
+        }
+    }
+    found
+}
+
+/// Sorts completions by use, removes private fields of other crates' types, which evcxr lists too, and
+/// describes the first ones. `documentation` returns the plain text of the documentation for the code at a byte
+/// offset.
 pub(crate) fn fill_in(
     found: &mut Completions,
     code: &str,
@@ -28,23 +98,72 @@ pub(crate) fn fill_in(
             item.kind != "instance"
                 || !documentation(&completed, at).is_some_and(|text| is_private(&text))
         });
+        found
+            .items
+            .sort_by_key(|item| (rank(item), item.text.clone()));
     }
-    if found.items.len() > SIGNATURE_LIMIT {
-        return;
-    }
-    for item in found
-        .items
-        .iter_mut()
-        .filter(|item| item.kind == "function")
-    {
-        let name = name(item).to_owned();
-        let completed = format!("{before}{name}{after}");
-        let text = documentation(&completed, before.len() + name.len());
-        if let Some(signature) = text.and_then(|text| signature(&text, &name)) {
-            item.label = format!("{name}{}", signature.trim_start_matches("fn"));
-            item.kind = kind(&signature);
+    found.items.dedup_by(|a, b| a.text == b.text);
+    let begin = Instant::now();
+    let is_short = found.items.len() <= SIGNATURES;
+    for item in &mut found.items {
+        if item.kind == "function" && (is_short || begin.elapsed() < FOR_SIGNATURES) {
+            let name = name(item).to_owned();
+            let completed = format!("{before}{name}{after}");
+            if let Some(text) = documentation(&completed, before.len() + name.len()) {
+                describe(item, &name, &text);
+            }
         }
+        item.text = inserted(item);
     }
+}
+
+/// Adds signature and first sentence to a function.
+fn describe(item: &mut Completion, name: &str, documentation: &str) {
+    if let Some(signature) = signature(documentation, name) {
+        item.label = format!("{name}{}", signature.trim_start_matches("fn"));
+        item.kind = kind(&signature);
+        let from = documentation.find(&format!("fn {name}")).unwrap_or(0);
+        let mut paragraphs = documentation[from..].split("\n\n").skip(1).map(str::trim);
+        let first = paragraphs.find(|paragraph| !paragraph.is_empty());
+        let first = first.unwrap_or_default().replace('\n', " ");
+        let sentence = first.split_inclusive(". ").next().unwrap_or_default();
+        sentence.trim().clone_into(&mut item.documentation);
+    }
+}
+
+/// Returns where a completion belongs: fields and methods that are used often, others, those of nearly every type.
+fn rank(item: &Completion) -> (u8, usize) {
+    let name = name(item);
+    let place = FREQUENT.iter().position(|frequent| *frequent == name);
+    match place {
+        _ if BLANKET.contains(&name) => (3, 0),
+        _ if item.kind == "instance" => (0, 0),
+        Some(place) => (1, place),
+        None => (2, 0),
+    }
+}
+
+/// Returns the text to insert: arguments are typed by the user.
+fn inserted(item: &Completion) -> String {
+    let text = item.text.as_str();
+    let open = text.find(['(', '[', '{']);
+    match open {
+        _ if item.kind == "keyword" => name_of_keyword(text).to_owned(),
+        // A field of a tuple, an array type: nothing to type.
+        None | Some(0) => text.to_owned(),
+        Some(open) if text[..open].ends_with('!') => text[..=open].to_owned(),
+        Some(open) if text[open..].starts_with('(') && !text.ends_with("()") => {
+            text[..=open].to_owned()
+        }
+        Some(_) => text.to_owned(),
+    }
+}
+
+/// Returns the keyword of a snippet: `if` of `if $1 { … }`.
+fn name_of_keyword(text: &str) -> &str {
+    text.split([' ', '\n', '(', '{', '$'])
+        .next()
+        .unwrap_or(text)
 }
 
 fn name(item: &Completion) -> &str {
@@ -123,6 +242,7 @@ mod tests {
             text: text.to_owned(),
             kind: kind.to_owned(),
             label: text.to_owned(),
+            documentation: String::new(),
         };
         let mut found = Completions {
             start: 2,
@@ -140,15 +260,88 @@ mod tests {
         });
         let field = ("x.ma + 1".to_owned(), 4);
         assert_eq!(asked, [field, ("x.matmul + 1".to_owned(), 8)]);
+        let texts: Vec<&str> = found.items.iter().map(|item| item.text.as_str()).collect();
+        assert_eq!(texts, ["ma", "matmul("]);
+        assert_eq!(found.items[1].documentation, "Returns …");
         let kinds = found
             .items
             .iter()
             .map(|item| item.kind.replace('\u{a0}', " "));
         let kinds: Vec<String> = kinds.collect();
-        assert_eq!(kinds, ["fn -> Result<Self>", "instance"]);
+        assert_eq!(kinds, ["instance", "fn -> Result<Self>"]);
         assert_eq!(
-            found.items[0].label,
+            found.items[1].label,
             "matmul(&self, rhs: &Self) -> Result<Self>"
         );
+    }
+
+    fn offered(texts: &[&str]) -> Completions {
+        let item = |text: &&str| Completion {
+            text: (*text).to_owned(),
+            kind: "function".to_owned(),
+            label: (*text).to_owned(),
+            documentation: String::new(),
+        };
+        Completions {
+            start: 2,
+            end: 2,
+            items: texts.iter().map(item).collect(),
+        }
+    }
+
+    fn texts(found: &Completions) -> Vec<&str> {
+        found.items.iter().map(|item| item.text.as_str()).collect()
+    }
+
+    #[test]
+    fn completions_are_sorted_by_use_and_wait_for_their_arguments() {
+        let mut found = offered(&["into()", "apply(f)", "try_into()", "matmul(rhs)", "dims()"]);
+        fill_in(&mut found, "x.", |_, _| None);
+        assert_eq!(
+            texts(&found),
+            ["dims()", "matmul(", "apply(", "into()", "try_into()"]
+        );
+        let mut found = offered(&["println!()", "vec![]", "with_capacity(capacity)"]);
+        fill_in(&mut found, "p ", |_, _| None);
+        assert_eq!(texts(&found), ["println!(", "vec![", "with_capacity("]);
+    }
+
+    #[test]
+    fn where_evcxr_returns_nothing_a_function_is_expected() {
+        let mut asked = Vec::new();
+        let found = ask("f(m.su)", 6, |code, at| {
+            asked.push((code.to_owned(), at));
+            match asked.len() {
+                1 => Completions::default(),
+                _ => Completions {
+                    start: 20,
+                    end: 22,
+                    items: offered(&["sum()"]).items,
+                },
+            }
+        });
+        assert_eq!((found.start, found.end), (4, 6));
+        assert_eq!(asked[1], ("f({ let _: fn() = m.su; })".to_owned(), 22));
+    }
+
+    #[test]
+    fn methods_of_models_are_offered_for_models() {
+        let methods = offered(&["num_parameters()", "svg()"]);
+        let of = |visit: &[&str]| {
+            ask("m.", 2, |code, _| match code.contains("visit_mu") {
+                true => Completions {
+                    start: 18,
+                    end: 26,
+                    items: offered(visit).items,
+                },
+                false => methods.clone(),
+            })
+        };
+        assert_eq!(texts(&of(&[])), ["svg()"]);
+        assert_eq!(texts(&of(&["visit_mut(visitor)"])).len(), 2);
+        let file = include_str!("../../../../src/nn/parameters_ext.rs");
+        let declared = file.lines().filter_map(|line| line.strip_prefix("    fn "));
+        let declared = declared.filter_map(|line| line.split(['(', '<']).next());
+        assert!(declared.into_iter().all(|name| OF_MODELS.contains(&name)));
     }
 }

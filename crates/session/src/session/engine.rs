@@ -3,6 +3,7 @@
 use super::diagnostics::failure::line_of_cell;
 use super::diagnostics::rustc::{self, CompilerMessage, read, read_messages, warnings};
 use super::diagnostics::{Diagnostic, EngineError, Label};
+use super::documentation;
 use super::source_map::SourceMap;
 use crate::error::{Error, Result};
 use crate::relay;
@@ -50,10 +51,11 @@ pub(crate) struct InputRequest {
 
 impl InputRequest {
     /// Gets the answer from `ask` and sends it to the cell.
-    pub(crate) fn answer(self, ask: impl FnOnce(&str, bool) -> Option<String>) {
-        let answer = ask(&self.prompt, self.password).unwrap_or_default();
-        // A line break would be read as evcxr's next instruction.
-        let _ = self.answer.send(answer.replace(['\n', '\r'], " "));
+    pub(crate) fn answer(self, ask: impl FnOnce(&str, bool) -> relay::Answer) {
+        let answer = ask(&self.prompt, self.password);
+        let _ = self
+            .answer
+            .send(serde_json::to_string(&answer).unwrap_or_default());
     }
 }
 
@@ -261,6 +263,7 @@ impl Engine {
             text: c.code,
             kind: c.kind.to_owned(),
             label: c.label,
+            documentation: String::new(),
         });
         Completions {
             start: found.start_offset,
@@ -271,30 +274,37 @@ impl Engine {
 
     /// Returns the documentation of what is at the byte `cursor`.
     pub(crate) fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
-        let (text, html) = self.context.as_mut()?.hover_at(code, cursor).ok()?;
-        let (text, html) = (without_hidden_lines(&text), without_hidden_lines(&html));
-        if text == "No documentation found" {
-            return None;
+        let (text, page) = self.hover(code, cursor)?;
+        let bundle = [
+            ("text/plain", documentation::text(&text)),
+            ("text/html", documentation::page(&page)),
+        ];
+        let bundle = bundle.into_iter();
+        Some(bundle.map(|(k, v)| (k.to_owned(), v.into())).collect())
+    }
+
+    /// Returns the type of an expression, with `{unknown}` in place of what is not known.
+    pub(crate) fn type_of(&mut self, expression: &str) -> Option<String> {
+        let mut known = self.variables().into_iter();
+        if let Some((_, kind)) = known.find(|(name, _)| name == expression) {
+            return Some(kind);
         }
-        let bundle = [("text/plain", text), ("text/html", html)];
-        Some(
-            bundle
-                .map(|(k, v)| (k.to_owned(), Value::String(v)))
-                .into_iter()
-                .collect(),
-        )
+        let code = format!("let taper_value = {{ {expression} }}; taper_value");
+        let (text, _) = self.hover(&code, code.len())?;
+        let kind = text.split_once("let taper_value: ")?.1;
+        Some(kind.lines().next()?.trim().to_owned())
+    }
+
+    /// Returns what rust-analyzer shows at the byte `cursor`, as text and as HTML.
+    fn hover(&mut self, code: &str, cursor: usize) -> Option<(String, String)> {
+        let found = self.context.as_mut()?.hover_at(code, cursor).ok()?;
+        (found.0 != "No documentation found").then_some(found)
     }
 
     /// Returns the source of the last compilation.
     pub(crate) fn last_source(&self) -> String {
         std::fs::read_to_string(&self.source).unwrap_or_default()
     }
-}
-
-/// Removes the lines of examples that rustdoc hides too.
-fn without_hidden_lines(text: &str) -> String {
-    let is_shown = |line: &&str| !(*line == "#" || line.starts_with("# "));
-    text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
 /// The variable with the folders in which the dynamic loader looks for libraries.
@@ -332,7 +342,7 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
     let (answer, answers) = bounded(1);
     let _ = requests.send(InputRequest {
-        prompt,
+        prompt: relay::prompt_of(&prompt),
         password,
         answer,
     });

@@ -3,21 +3,27 @@
 //! - [`engine`] hides evcxr; no other file names it;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
 //! - [`names`] and [`redefinition`] track variables and types, to keep cells sound and to explain errors;
-//! - [`completeness`], [`completions`] and [`doc_comments`] serve the editor; [`tokens`] is their lexer;
+//! - [`commands`] reads and runs commands such as `%time`;
+//! - [`completeness`], [`completions`], [`documentation`] and [`doc_comments`] serve the editor; [`paths`] and [`receiver`]
+//!   say what is completed; [`tokens`] is their lexer;
 //! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages;
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
 //! - [`warm_up`] prepares the session of a spare kernel.
 
+mod commands;
 mod completeness;
 mod completions;
 mod dependencies;
 mod diagnostics;
 mod doc_comments;
+mod documentation;
 mod engine;
 mod interrupt;
 mod limits;
 mod names;
+mod paths;
 mod preloaded;
+mod receiver;
 mod redefinition;
 mod shell;
 mod source_map;
@@ -26,6 +32,7 @@ mod warm_up;
 
 use crate::compile::Compilation;
 use crate::error::{Error, Result};
+use crate::relay::Answer;
 use crate::workspace::Workspace;
 pub(crate) use completeness::of as completeness_of;
 pub(crate) use dependencies::LiveLine;
@@ -42,9 +49,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
-use taper_evaluator::commands::Cell;
+use taper_evaluator::commands::{Cell, without_command};
 use taper_evaluator::event::COMPILE_ERROR;
-use taper_evaluator::record::{Record, events_of, thread_panic};
+use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
     CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
     Variable,
@@ -74,6 +81,8 @@ pub struct Session {
     folder: PathBuf,
     /// The library `taper` in the work directory.
     library: Option<PathBuf>,
+    /// How long the last cell took.
+    times: Option<Times>,
     /// Dropped, and with it removed, after the engine has ended.
     work: Option<Workspace>,
     /// Keeps the image from being removed.
@@ -103,6 +112,7 @@ impl Session {
             interrupter,
             folder: start.work.to_owned(),
             library: start.library.clone(),
+            times: None,
             work: None,
             image: None,
         };
@@ -116,7 +126,7 @@ impl Session {
         if let Some(error) = diagnostics::dropped(code, &self.names) {
             return Err(error);
         }
-        let (mut failure, mut end) = (None, None);
+        let (mut failure, mut end, mut times) = (None, None, None);
         let interrupter = self.interrupter.clone();
         interrupter.set_begun(false);
         let result = self.engine.execute(code, &mut |event| match event {
@@ -127,6 +137,7 @@ impl Session {
             }
             EngineEvent::Record(Record::Begin) => interrupter.set_begun(true),
             EngineEvent::Record(Record::Ended(how)) => end = Some(how),
+            EngineEvent::Record(Record::Ran(took)) => times = Some(took),
             EngineEvent::Record(record) => match failure_of(&record) {
                 Some(failed) => failure = Some(failed),
                 None => events_of(record).into_iter().for_each(|e| front.event(e)),
@@ -137,9 +148,14 @@ impl Session {
                 line,
             } => front.event(thread_panic(thread.as_deref(), line, &message)),
             EngineEvent::InputRequest(request) => {
-                request.answer(|prompt, password| front.input(prompt, password))
+                request.answer(|prompt, password| match front.input(prompt, password) {
+                    Some(line) => Answer::Line(line),
+                    None if interrupter.is_asked_to_stop() => Answer::Interrupted,
+                    None => Answer::End,
+                })
             }
         });
+        self.times = times;
         let source = self.engine.last_source();
         let source = SourceMap::new(&source, code);
         let failure: Option<CellError> =
@@ -157,6 +173,16 @@ impl Session {
                 Err(failure.unwrap_or_else(explain))
             }
         }
+    }
+
+    /// Runs a cell of Rust, commands of the shell and of evcxr.
+    fn run_cell(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let code = doc_comments::keep_documentation(self.preloaded.without_reloading(code));
+        if let Some(refused) = limits::refusal(&code) {
+            return Err(refused);
+        }
+        let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
+        self.run_when_idle(&cell, front)
     }
 
     /// Runs a cell once the evaluation of an earlier cell, given up by an interrupt, has ended.
@@ -189,7 +215,7 @@ impl Session {
     /// Runs shell commands, a restart and `:dep` lines, then the rest of the cell.
     fn run_all(&mut self, cell: &Cell, front: &mut dyn Front) -> Result<(), CellError> {
         for command in &cell.shell {
-            shell::run(command, &self.interrupter, &mut |event| front.event(event))?;
+            self.run_shell(&shell::Script::line(command), front)?;
         }
         if cell.restart {
             self.replace_cells_process("", front);
@@ -197,20 +223,21 @@ impl Session {
         if !cell.dependencies.is_empty() {
             self.prepare(&cell.dependencies, front);
         }
-        if cell.rest.trim().is_empty() {
+        let rest = self.run_lines(&cell.rest, front)?;
+        if rest.trim().is_empty() {
             return Ok(());
         }
-        let old = self.drop_redefined(&cell.rest);
-        let result = self.run(&cell.rest, front);
+        let old = self.drop_redefined(&rest);
+        let result = self.run(&rest, front);
         if !self.engine.is_idle() {
             return result; // given up: nothing has changed
         }
         self.report_dropped(&old, front);
         let outcome = outcome(&result);
         self.names
-            .cell_ended(&cell.rest, outcome, self.variables(), &old);
+            .cell_ended(&rest, outcome, self.variables(), &old);
         if result.is_ok() {
-            self.types.record(&cell.rest);
+            self.types.record(&rest);
         }
         if cell.clear && result.is_ok() {
             return self.run(&self.preloaded.first_cell(), &mut Silent);
@@ -291,6 +318,10 @@ impl Session {
         }
     }
 
+    fn run_shell(&self, script: &shell::Script, front: &mut dyn Front) -> Result<(), CellError> {
+        shell::run(script, &self.interrupter, &mut |event| front.event(event))
+    }
+
     fn variables(&self) -> BTreeSet<String> {
         let variables = self.engine.variables().into_iter();
         variables.map(|(name, _)| name).collect()
@@ -299,16 +330,11 @@ impl Session {
 
 impl Evaluator for Session {
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
-        let code = doc_comments::keep_documentation(self.preloaded.without_reloading(code));
         if code.trim().is_empty() {
             return Ok(());
         }
         self.interrupter.begin_cell();
-        let cell = Cell::with_rust(&code, |rest| self.names.negates_a_variable(rest));
-        let result = match limits::refusal(&code) {
-            Some(refused) => Err(refused),
-            None => self.run_when_idle(&cell, front),
-        };
+        let result = self.run_request(code, front);
         let result = match (self.interrupter.end_cell(), result) {
             (None, result) => result,
             (Some(stopped), result) => Err(interrupted(stopped, result.err())),
@@ -343,8 +369,12 @@ impl Evaluator for Session {
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        if let Some(found) = paths::complete(code, cursor) {
+            return found;
+        }
         let code = self.preloaded.without_reloading(code);
-        let mut found = self.engine.complete(&code, cursor);
+        let code = without_command(&code);
+        let mut found = completions::ask(&code, cursor, |code, at| self.engine.complete(code, at));
         completions::fill_in(&mut found, &code, |code, at| {
             let shown = self.engine.inspect(code, at)?;
             Some(shown.get("text/plain")?.as_str()?.to_owned())
@@ -354,7 +384,7 @@ impl Evaluator for Session {
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {
         let code = self.preloaded.without_reloading(code);
-        self.engine.inspect(&code, cursor)
+        self.engine.inspect(&without_command(&code), cursor)
     }
 
     fn is_complete(&self, code: &str) -> Completeness {

@@ -2,6 +2,7 @@
 
 use super::tokens::{depth_after, is_name, texts};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use taper_evaluator::commands::Cell;
 
 /// How a cell ended.
@@ -32,6 +33,8 @@ enum Reason {
 pub(crate) struct Names {
     missing: BTreeMap<String, Reason>,
     present: BTreeSet<String>,
+    /// The cells that define names, by name.
+    sources: BTreeMap<String, Arc<str>>,
 }
 
 impl Names {
@@ -57,6 +60,12 @@ impl Names {
             Outcome::DidNotCompile => defined.variables.union(&defined.items).collect(),
             _ => defined.variables.iter().collect::<BTreeSet<_>>(),
         };
+        if outcome != Outcome::DidNotCompile {
+            let source: Arc<str> = code.trim().into();
+            let names = defined.variables.iter().chain(&defined.items);
+            let sources = names.map(|name| (name.clone(), source.clone()));
+            self.sources.extend(sources);
+        }
         for name in self.present.iter().chain(undefined).filter(is_missing) {
             let reason = match outcome {
                 _ if dropped.contains(name) => Reason::TypeRedefined,
@@ -84,6 +93,11 @@ impl Names {
                 rest.first(),
                 None | Some(&("." | "[" | ";" | "&" | "|" | "=" | "!"))
             )
+    }
+
+    /// Returns the last cell that defined this name.
+    pub(crate) fn source_of(&self, name: &str) -> Option<&str> {
+        self.sources.get(name).map(|source| &**source)
     }
 
     /// Returns whether a variable of this name lives.
@@ -237,6 +251,7 @@ mod tests {
             (names.why_missing("a"), names.why_missing("g")),
             (None, None)
         );
+        assert_eq!(names.source_of("g"), Some("fn g() {}\nlet a = 1;"));
         names.cell_ended(":clear", Ran, set(&[]), &[]);
         assert!(
             names

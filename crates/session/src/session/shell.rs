@@ -1,4 +1,4 @@
-//! Shell commands: lines that begin with `!`. Their output is shown while they run.
+//! Shell commands: lines that begin with `!`, and cells of `%%bash`. Their output is shown while they run.
 
 use super::diagnostics;
 use super::interrupt::Interrupter;
@@ -9,14 +9,43 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::sync_channel;
 use taper_evaluator::event::{CellError, Event, Stream};
 
-/// Runs one command and reports its output as events.
+/// A program with the text that it runs.
+pub(crate) struct Script<'a> {
+    program: &'a str,
+    text: &'a str,
+    /// What the user wrote, for messages.
+    shown: &'a str,
+}
+
+impl<'a> Script<'a> {
+    /// A line that begins with `!`.
+    pub(crate) fn line(command: &'a str) -> Self {
+        Script {
+            program: "sh",
+            text: command,
+            shown: command,
+        }
+    }
+
+    /// The cell below `%%bash`.
+    pub(crate) fn bash(text: &'a str) -> Self {
+        Script {
+            program: "bash",
+            text,
+            shown: "%%bash",
+        }
+    }
+}
+
+/// Runs a script and reports its output as events.
 pub(crate) fn run(
-    command: &str,
+    script: &Script,
     interrupter: &Interrupter,
     emit: &mut dyn FnMut(Event),
 ) -> Result<(), CellError> {
-    let ended = start(command, interrupter, emit).map_err(|error| {
-        let message = format!("`{command}` could not be started: {error}");
+    let shown = script.shown;
+    let ended = start(script, interrupter, emit).map_err(|error| {
+        let message = format!("`{shown}` could not be started: {error}");
         diagnostics::error("CommandFailed", &message, None)
     })?;
     if ended.success() {
@@ -26,21 +55,21 @@ pub(crate) fn run(
         Some(code) => format!("exit status {code}"),
         None => ended.to_string(),
     };
-    let message = format!("`{command}` failed ({how}).");
+    let message = format!("`{shown}` failed ({how}).");
     Err(diagnostics::error("CommandFailed", &message, None))
 }
 
 fn start(
-    command: &str,
+    script: &Script,
     interrupter: &Interrupter,
     emit: &mut dyn FnMut(Event),
 ) -> std::io::Result<ExitStatus> {
     let (stdout, stdout_writer) = std::io::pipe()?;
     let (stderr, stderr_writer) = std::io::pipe()?;
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new(script.program);
     workspace::leave_to_user(&mut shell);
     shell
-        .args(["-c", command])
+        .args(["-c", script.text])
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(stdout_writer)

@@ -1,0 +1,95 @@
+//! `%fmt`: formats the Rust of a cell.
+
+use crate::session::tokens::with_offsets;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use taper_host::toolchain;
+
+/// The width of a line, as rustfmt's own.
+const WIDTH: usize = 100;
+const INDENT: &str = "    ";
+/// Stands before the lines that are not Rust while rustfmt formats.
+const COMMAND: &str = "//taper: ";
+
+/// Returns the formatted code, or a sentence about why it cannot be formatted.
+pub(super) fn formatted(code: &str) -> Result<String, String> {
+    let is_command = |line: &str| line.starts_with(['!', ':', '%']) && !line.starts_with("::");
+    let lines = code.lines().map(|line| match is_command(line) {
+        true => format!("{COMMAND}{line}"),
+        false => line.to_owned(),
+    });
+    let body: Vec<String> = lines.collect();
+    let printed = rustfmt(&format!("fn cell() {{\n{}\n}}\n", body.join("\n")))?;
+    Ok(unwrapped(&printed))
+}
+
+fn rustfmt(source: &str) -> Result<String, String> {
+    let installed = toolchain::sysroot().map(|root| root.join("bin/rustfmt"));
+    let program = installed.ok().filter(|program| program.is_file());
+    let mut command = Command::new(program.unwrap_or_else(|| "rustfmt".into()));
+    let width = format!("max_width={}", WIDTH + INDENT.len());
+    command
+        .args(["--edition", "2024", "--emit", "stdout", "--config", &width])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    crate::workspace::leave_to_user(&mut command);
+    let no_rustfmt = |_| "`%fmt` needs rustfmt: run `rustup component add rustfmt`.".to_owned();
+    let mut child = command.spawn().map_err(no_rustfmt)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Where it fails, rustfmt has ended, and says why.
+        let _ = stdin.write_all(source.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(no_rustfmt)?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        // Also where rustup has the program, and the toolchain has not.
+        false if String::from_utf8_lossy(&output.stderr).contains("component") => {
+            Err(no_rustfmt(std::io::ErrorKind::NotFound.into()))
+        }
+        false => Err(
+            "the cell is not formatted, because it does not parse. Run it to see the error."
+                .to_owned(),
+        ),
+    }
+}
+
+/// Removes the function around the cell, and the indentation of its lines except within strings.
+fn unwrapped(printed: &str) -> String {
+    let tokens = with_offsets(printed);
+    let in_a_string = |at: usize| {
+        tokens
+            .iter()
+            .any(|(start, _, text)| *start < at && at < start + text.len())
+    };
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for line in printed.split_inclusive('\n') {
+        let text = line.trim_end_matches('\n');
+        let text = match in_a_string(at) {
+            true => text,
+            false => text.strip_prefix(INDENT).unwrap_or(text),
+        };
+        lines.push(text.strip_prefix(COMMAND).unwrap_or(text));
+        at += line.len();
+    }
+    let last = lines
+        .iter()
+        .rposition(|line| *line == "}")
+        .unwrap_or(lines.len());
+    lines[1.min(last)..last].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_function_and_the_indentation_are_removed() {
+        let printed = "fn cell() {\n    //taper: :dep a\n    let s = \"x\n    y\";\n    if a {\n        b\n    }\n}\n";
+        assert_eq!(
+            unwrapped(printed),
+            ":dep a\nlet s = \"x\n    y\";\nif a {\n    b\n}"
+        );
+    }
+}

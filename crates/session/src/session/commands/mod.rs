@@ -1,0 +1,11 @@
+//! The commands of a cell that the session runs itself: `:help`, `%time`, `%%bash`, `name?`, …
+//!
+//! - [`request`] reads what a cell asks for;
+//! - [`run`] does it;
+//! - [`unit_tests`], [`format`] and [`files`] do what `%test`, `%fmt` and `%%writefile` ask for.
+
+mod files;
+mod format;
+mod request;
+mod run;
+mod unit_tests;

@@ -1,0 +1,218 @@
+//! Does what a cell asks the session to do.
+
+use super::request::{self, Line, Request};
+use super::{files, format};
+use crate::session::{Session, Silent, diagnostics, shell};
+use serde_json::{Map, Value};
+use taper_evaluator::commands::table;
+use taper_evaluator::record::Times;
+use taper_evaluator::{CellError, Event, Front, MimeBundle, Stream};
+
+/// The name of the error of a command that is used wrongly.
+const USAGE_ERROR: &str = "UsageError";
+
+impl Session {
+    /// Runs a cell, or does what its command asks for.
+    pub(in crate::session) fn run_request(
+        &mut self,
+        code: &str,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        match request::of(code).map_err(usage_error)? {
+            Request::Cell(code) => self.run_cell(code, front),
+            Request::Code(code) => self.run_cell(&code, front),
+            Request::Time(code) => {
+                let result = self.run_cell(&code, front);
+                if let Some(times) = self.times.take() {
+                    print(&in_words(times), front);
+                }
+                result
+            }
+            Request::Format(text) => {
+                let first = &code[..code.len() - text.len()];
+                let formatted = format::formatted(text).map_err(usage_error)?;
+                // The command is not needed a second time.
+                let before = first.lines().filter(|line| !line.starts_with('%'));
+                let before: String = before.map(|line| format!("{line}\n")).collect();
+                front.event(Event::NextInput {
+                    text: before + &formatted,
+                });
+                Ok(())
+            }
+            Request::Bash(script) => self.run_shell(&shell::Script::bash(script), front),
+            Request::WriteFile { file, append, text } => {
+                print(
+                    &files::write(file, append, text).map_err(usage_error)?,
+                    front,
+                );
+                Ok(())
+            }
+            Request::About { name, with_source } => match self.is_fallible(name) {
+                true => self.run_cell(code, front),
+                false => self.show_documentation(name, with_source, front),
+            },
+        }
+    }
+
+    /// Runs our `:` commands, and returns the cell with blank lines in their place.
+    pub(in crate::session) fn run_lines(
+        &mut self,
+        code: &str,
+        front: &mut dyn Front,
+    ) -> Result<String, CellError> {
+        let (lines, rest) = request::lines(code).map_err(usage_error)?;
+        for line in lines {
+            match line {
+                Line::Help => show(table::help(), table::help_html(), front),
+                Line::Documentation(name) => self.show_documentation(name, false, front)?,
+                Line::Type(expression) => self.show_type(expression, front)?,
+                Line::Variables => self.show_variables(front)?,
+            }
+        }
+        Ok(rest)
+    }
+
+    /// Returns whether `name?` is an expression of Rust.
+    fn is_fallible(&mut self, name: &str) -> bool {
+        let kind = self.engine.type_of(name).unwrap_or_default();
+        let path = kind.split('<').next().unwrap_or_default();
+        let last = path.rsplit("::").next().unwrap_or_default();
+        ["Result", "Option", "Poll", "ControlFlow"].contains(&last)
+    }
+
+    fn show_type(&mut self, expression: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        let known = self.engine.type_of(expression);
+        if let Some(kind) = known.filter(|kind| !kind.contains("{unknown}")) {
+            let text = format!("{expression}: {kind}");
+            result([("text/plain", text)], front);
+            return Ok(());
+        }
+        // The compiler says what is wrong with it.
+        let never = format!("if false {{ let _ = {{ {expression} }}; }}");
+        self.run(&never, &mut Silent)?;
+        Err(usage_error(format!(
+            "the type of `{expression}` is not known before it is evaluated."
+        )))
+    }
+
+    fn show_variables(&mut self, front: &mut dyn Front) -> Result<(), CellError> {
+        let mut variables = self.engine.variables();
+        variables.sort();
+        if variables.is_empty() {
+            print("There are no variables.\n", front);
+            return Ok(());
+        }
+        let rows = variables.iter().map(|(name, kind)| {
+            let kind = format!("{kind:?}");
+            format!("    .with(\"{name}\", {kind}, ::taper::describe!({name}))\n")
+        });
+        let rows: String = rows.collect();
+        let table = format!("taper::inspect::Variables::default()\n{rows}");
+        self.run(&table, front)
+    }
+
+    fn show_documentation(
+        &mut self,
+        name: &str,
+        with_source: bool,
+        front: &mut dyn Front,
+    ) -> Result<(), CellError> {
+        let source = self.names.source_of(name).filter(|_| with_source);
+        let source = source.map(str::to_owned);
+        let documentation = self.engine.inspect(name, name.len());
+        if documentation.is_none() && source.is_none() {
+            return Err(usage_error(format!(
+                "nothing with the name `{name}` is known."
+            )));
+        }
+        let mut bundle = documentation.unwrap_or_default();
+        if let Some(source) = source {
+            let page = format!("<pre><code>{}</code></pre>", escaped(&source));
+            for (kind, text) in [("text/plain", source), ("text/html", page)] {
+                let before = bundle.get(kind).and_then(Value::as_str).unwrap_or_default();
+                bundle.insert(kind.to_owned(), format!("{before}\n\n{text}").into());
+            }
+        }
+        display(bundle, front);
+        Ok(())
+    }
+}
+
+fn usage_error(sentence: String) -> CellError {
+    diagnostics::error(USAGE_ERROR, &sentence, None)
+}
+
+fn print(text: &str, front: &mut dyn Front) {
+    front.event(Event::Text {
+        stream: Stream::Stdout,
+        text: text.to_owned(),
+    });
+}
+
+fn show(text: String, page: String, front: &mut dyn Front) {
+    result([("text/plain", text), ("text/html", page)], front);
+}
+
+fn result<const N: usize>(bundle: [(&str, String); N], front: &mut dyn Front) {
+    let bundle = bundle.into_iter();
+    display(
+        bundle
+            .map(|(kind, text)| (kind.to_owned(), text.into()))
+            .collect(),
+        front,
+    );
+}
+
+fn display(data: MimeBundle, front: &mut dyn Front) {
+    let metadata = Map::new();
+    front.event(Event::Result { data, metadata });
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Returns the lines of `%time`, as IPython prints them.
+fn in_words(times: Times) -> String {
+    let [wall, user, system, total] = [
+        times.wall,
+        times.user,
+        times.system,
+        times.user + times.system,
+    ]
+    .map(readable);
+    format!("CPU times: user {user}, sys: {system}, total: {total}\nWall time: {wall}\n")
+}
+
+/// Formats nanoseconds with three significant digits.
+fn readable(nanoseconds: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
+    let unit = units.into_iter().find(|(size, _)| nanoseconds >= *size);
+    let Some((size, unit)) = unit else {
+        return format!("{nanoseconds} ns");
+    };
+    let value = nanoseconds as f64 / size as f64;
+    let decimals = match value {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_printed_like_ipythons() {
+        let times = Times {
+            wall: 1_234_567,
+            user: 2_000,
+            system: 999,
+        };
+        let expected = "CPU times: user 2.00 µs, sys: 999 ns, total: 3.00 µs\nWall time: 1.23 ms\n";
+        assert_eq!(in_words(times), expected);
+    }
+}
