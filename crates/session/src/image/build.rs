@@ -5,6 +5,7 @@ use super::key::Key;
 use super::layout::WORK;
 use super::manifest::Manifest;
 use super::origin;
+use crate::compile;
 use crate::error::{Error, Result};
 use crate::workspace;
 use std::fs::File;
@@ -30,6 +31,7 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     origin::write(key, folder)?;
     prepare(key, folder)?;
     let work = folder.join(WORK);
+    forget_answers(&work)?;
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
@@ -77,6 +79,17 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes cells that were compiled with a library `taper` that is replaced now.
+fn forget_answers(work: &Path) -> Result<()> {
+    let answers = work.join(compile::ANSWERS);
+    match std::fs::remove_dir_all(&answers) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Ok(Err(error).on_file("remove", &answers)?)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Runs a cell by evcxr in the work directory, which compiles what is still missing. This needs other
 /// environment variables, and so another process.
 fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
@@ -97,4 +110,21 @@ fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_build_does_not_use_cells_of_the_last_library() {
+        let work = tempfile::tempdir().expect("a temporary folder");
+        let answers = work.path().join(compile::ANSWERS);
+        std::fs::create_dir(&answers).expect("a folder");
+        std::fs::write(answers.join("a.cell"), "old").expect("a file");
+        for _ in 0..2 {
+            forget_answers(work.path()).expect("it is removed, or was");
+            assert!(!answers.exists());
+        }
+    }
 }
