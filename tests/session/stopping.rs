@@ -86,21 +86,22 @@ fn a_cell_that_removes_all_variables_ends() {
 #[test]
 fn a_cell_that_closes_its_streams_ends() {
     let mut session = session();
-    let functions = "unsafe extern \"C\" { safe fn close(fd: i32) -> i32; safe fn dup(fd: i32) -> i32; \
-         safe fn dup2(from: i32, to: i32) -> i32; }";
-    session.run(functions);
+    // In a module, since other tests declare some of these in the same session.
+    let functions = "mod streams { unsafe extern \"C\" { pub safe fn close(fd: i32) -> i32; \
+         pub safe fn dup(fd: i32) -> i32; pub safe fn dup2(from: i32, to: i32) -> i32; } }";
+    assert!(session.run(functions).is_empty());
     session.run("let stopping_d = 43;");
     for fd in [0, 1, 2] {
         assert_eq!(
-            session.run(&format!("close({fd});")),
+            session.run(&format!("streams::close({fd});")),
             [] as [serde_json::Value; 0]
         );
         let ran = session.run("println!(\"out\");\neprintln!(\"err\");");
         assert_eq!(ran, [out("out\n"), err("err\n")], "after close({fd})");
     }
-    session.run("let stopping_out = dup(1);\ndup2(2, 1);");
+    session.run("let stopping_out = streams::dup(1);\nstreams::dup2(2, 1);");
     assert_eq!(session.run("println!(\"out\");"), [err("out\n")]);
-    session.run("dup2(stopping_out, 1);\nclose(stopping_out);");
+    session.run("streams::dup2(stopping_out, 1);\nstreams::close(stopping_out);");
     assert_eq!(session.run("println!(\"{stopping_d}\");"), [out("43\n")]);
 }
 
