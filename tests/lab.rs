@@ -70,7 +70,7 @@ fn a_chapter_runs_in_the_browser() {
     }
     let chapter = root().join("notebooks/21-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start("notebooks/09-gpus.ipynb");
+    let mut lab = Lab::start("notebooks/21-gpus.ipynb");
     let url = lab.url();
 
     let mut run = Command::new(python());
