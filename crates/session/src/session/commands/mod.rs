@@ -2,7 +2,7 @@
 //!
 //! - [`request`] reads what a cell asks for;
 //! - [`run`] does it;
-//! - [`unit_tests`], [`format`] and [`files`] do what `%test`, `%fmt` and `%%writefile` ask for.
+//! - [`unit_tests`], [`mod@format`] and [`files`] do what `%test`, `%fmt` and `%%writefile` ask for.
 
 mod files;
 mod format;
