@@ -79,6 +79,7 @@ pub mod notebook {
     pub mod failure {
         pub fn failed<T: std::fmt::Display>(error: &T) {
             eprintln!("{error}");
+            println!("EVCXR_ERROR_OCCURRED");
         }
     }
 }

@@ -113,7 +113,7 @@ fn product() -> Result<()> {
         .arg("events")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .context("starting a session")?;
     let mut cells = session
@@ -137,6 +137,10 @@ fn product() -> Result<()> {
     }
     if let Some(message) = failed {
         bail!("{}", message.replace('\n', ". "));
+    }
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("the session failed: {}", said.trim().replace('\n', ". "));
     }
     if printed != EXPECTED_SUM {
         bail!(
