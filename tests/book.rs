@@ -358,8 +358,8 @@ fn visit(is_visited: impl Fn(&Path) -> bool) {
     }
     let site = Site::new();
     let mut notebooks = site.notebooks();
-    notebooks.retain(|notebook| is_visited(notebook));
     site.list(&notebooks);
+    notebooks.retain(|notebook| is_visited(notebook));
     let server = Server::start(&site);
     server.wait_for("gpus.html", "</html>");
     // The documentation and the figures are written after the pages.
