@@ -348,7 +348,7 @@ fn every_chapter_can_be_read_in_a_browser() {
 
 #[test]
 #[ignore = "slow: run by .ci/nightly"]
-fn the_pages_of_solutions_can_be_read_in_a_browser() {
+fn every_page_can_be_read_in_a_browser() {
     visit(|_| true);
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Compilation {
 }
 
 impl Compilation {
-    /// That of the session in `folder`.
+    /// Returns the compilation of the session in `folder`.
     pub(crate) fn new(folder: &Path) -> Compilation {
         Compilation {
             folder: folder.to_owned(),

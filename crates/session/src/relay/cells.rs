@@ -22,7 +22,8 @@ pub(crate) fn run() -> ! {
     match run_all() {
         Ok(()) => std::process::exit(0),
         Err(error) => {
-            eprintln!("taper: the process in which all cells run failed: {error:#}");
+            let why = taper_host::error::describe(&error);
+            eprintln!("taper: the process in which all cells run failed: {why}");
             std::process::exit(99);
         }
     }
