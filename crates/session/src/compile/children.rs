@@ -21,6 +21,8 @@ const OF_BUILDS: [&str; 9] = [
     "CARGO_UNSTABLE_",
     "RUSTC_",
 ];
+/// With it, cargo 1.99 and newer compile nothing incrementally.
+const CONTINUOUS_INTEGRATION: &str = "CI";
 /// Those of them that evcxr sets for each call.
 const OF_EVCXR: [&str; 2] = ["CARGO_BUILD_BUILD_DIR", "CARGO_TARGET_DIR"];
 
@@ -28,10 +30,15 @@ const OF_EVCXR: [&str; 2] = ["CARGO_BUILD_BUILD_DIR", "CARGO_TARGET_DIR"];
 pub(crate) fn leave_builds(command: &mut Command) {
     let is_text = |(name, _): (OsString, OsString)| name.into_string().ok();
     for name in std::env::vars_os().filter_map(is_text) {
-        if OF_BUILDS.iter().any(|begin| name.starts_with(begin)) && !OF_EVCXR.contains(&&*name) {
+        if changes_builds(&name) {
             command.env_remove(name);
         }
     }
+}
+
+fn changes_builds(name: &str) -> bool {
+    let is_of_builds = OF_BUILDS.iter().any(|begin| name.starts_with(begin));
+    name == CONTINUOUS_INTEGRATION || is_of_builds && !OF_EVCXR.contains(&name)
 }
 
 /// Undoes [`enter`](super::enter) for a child process.
@@ -63,5 +70,20 @@ pub(crate) fn leave_with_toolchain(command: &mut Command) {
     let folders = tools.into_iter().chain(std::env::split_paths(&path));
     if let Ok(path) = std::env::join_paths(folders) {
         command.env("PATH", path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changes_builds;
+
+    #[test]
+    fn variables_that_would_compile_the_packages_again_are_left_out() {
+        for name in ["CI", "CARGO_INCREMENTAL", "CARGO_PROFILE_DEV_OPT_LEVEL"] {
+            assert!(changes_builds(name), "{name}");
+        }
+        for name in ["CIRCLE_BRANCH", "CARGO_HOME", "CARGO_TARGET_DIR", "HOME"] {
+            assert!(!changes_builds(name), "{name}");
+        }
     }
 }

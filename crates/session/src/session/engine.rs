@@ -246,7 +246,8 @@ impl Engine {
         let Some(context) = &mut self.context else {
             return false;
         };
-        on_large_stack(|| context.check(code).is_ok_and(|errors| errors.is_empty()))
+        let is_error = |found: &evcxr::CompilationError| found.level() == "error";
+        on_large_stack(|| context.check(code).is_ok_and(|found| !found.iter().any(is_error)))
     }
 
     /// Returns the completions at the byte `cursor`.
