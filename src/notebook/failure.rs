@@ -5,13 +5,16 @@ use super::variables::USER_ERROR_OCCURRED;
 use crate::error::{AnyError, described};
 use serde_json::json;
 use std::fmt::Display;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 
-/// Sends the error of a `?` with its line in the compiled source, and what to do about it.
+/// Sends the error of a `?` with its line in the compiled source, and what to do about it. The error is not
+/// dropped: a cell fails once, and what drops Candle's error was half of what the compiler had to translate.
 #[track_caller]
 #[inline]
-pub fn failed<T: Display>(error: &T) {
-    report(&AnyError::new(error), Location::caller());
+pub fn failed<T: Display>(error: T) {
+    let error = ManuallyDrop::new(error);
+    report(&AnyError::new(&*error), Location::caller());
 }
 
 fn report(error: &AnyError<'_>, place: &Location<'_>) {

@@ -4,6 +4,7 @@
 //! map for every cell. The kernel replaces that source by an import of this module: the same
 //! functions, compiled once. A cell only converts its values.
 
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +29,10 @@ impl VariableStore {
     /// Keeps a variable.
     #[inline]
     pub fn put_variable<T: 'static>(&mut self, name: &str, value: T) {
-        self.put(name, Box::new(value));
+        let place = allocate(Layout::new::<T>()).cast::<T>();
+        // SAFETY: the place is new and has the layout of a `T`.
+        unsafe { place.write(value) };
+        self.put(name, place);
     }
 
     /// Returns whether the variable has this type, or does not exist; reports a variable of another type.
@@ -45,8 +49,10 @@ impl VariableStore {
     #[inline]
     pub fn take_variable<T: 'static>(&mut self, name: &str) -> T {
         let value = self.take(name, TypeId::of::<T>());
-        // SAFETY: `take` has compared the types, and the pointer was made from the box that `put` was given.
-        *unsafe { Box::from_raw(value.cast::<T>()) }
+        // SAFETY: `take` has compared the types, and nothing else knows the pointer.
+        let taken = unsafe { value.cast::<T>().read() };
+        release(value, Layout::new::<T>());
+        taken
     }
 
     /// Returns what all cells share under this name, and creates it the first time.
@@ -56,7 +62,7 @@ impl VariableStore {
     /// When the name belongs to something of another type.
     pub fn lazy_arc<T: 'static, F: FnOnce() -> T>(&mut self, name: &str, create: F) -> Arc<T> {
         if !self.variables.contains_key(name) {
-            self.put(name, Box::new(Arc::new(create())));
+            self.put(name, Box::into_raw(Box::new(Arc::new(create()))));
         }
         let shared = self.variables.get(name);
         match shared.and_then(|shared| shared.downcast_ref()) {
@@ -65,8 +71,11 @@ impl VariableStore {
         }
     }
 
+    /// Keeps the value at `value`, which must be allocated as by [`Box`].
     #[inline(never)]
-    fn put(&mut self, name: &str, value: Box<dyn Any>) {
+    fn put(&mut self, name: &str, value: *mut dyn Any) {
+        // SAFETY: the callers above allocate it so, and keep no copy of the pointer.
+        let value = unsafe { Box::from_raw(value) };
         self.variables.insert(name.to_owned(), value);
     }
 
@@ -92,6 +101,29 @@ impl VariableStore {
     }
 }
 
+/// Allocates as a [`Box`] does, but is compiled once: `Box::new` would be compiled for each type of each cell.
+#[inline(never)]
+fn allocate(layout: Layout) -> *mut () {
+    if layout.size() == 0 {
+        return std::ptr::without_provenance_mut(layout.align());
+    }
+    // SAFETY: the size is not 0.
+    let place = unsafe { alloc(layout) };
+    if place.is_null() {
+        handle_alloc_error(layout);
+    }
+    place.cast()
+}
+
+/// Releases the memory, not the value, of a box.
+#[inline(never)]
+fn release(place: *mut (), layout: Layout) {
+    if layout.size() > 0 {
+        // SAFETY: a box with this layout was allocated here.
+        unsafe { dealloc(place.cast(), layout) };
+    }
+}
+
 #[cold]
 fn other_type(name: &str) -> ! {
     panic!("the variable `{name}` has another type")
@@ -113,6 +145,11 @@ mod tests {
         assert!(store.check_variable::<u8>("x") && store.check_variable::<u8>("absent"));
         assert!(!store.check_variable::<i8>("x"));
         assert_eq!(store.take_variable::<u8>("x"), 2);
+        store.put_variable("unit", ());
+        store.take_variable::<()>("unit");
+        store.put_variable("text", String::from("long enough to be on the heap"));
+        store.put_variable("text", String::from("the old value is dropped"));
+        assert!(store.take_variable::<String>("text").starts_with("the old"));
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub mod notebook {
     pub mod variables;
 
     pub mod failure {
-        pub fn failed<T: std::fmt::Display>(error: &T) {
+        pub fn failed<T: std::fmt::Display>(error: T) {
             eprintln!("{error}");
             println!("EVCXR_ERROR_OCCURRED");
         }

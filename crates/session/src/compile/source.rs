@@ -12,7 +12,7 @@ const CHANGES: [(&str, &str); 3] = [
     ("fn from(error: T)", "#[track_caller] fn from(error: T)"),
     (
         "eprintln!(\"{}\", error);",
-        "::taper::notebook::failure::failed(&error);",
+        "::taper::notebook::failure::failed(error);",
     ),
     (
         "println!(\"{}\", evcxr_internal_runtime::USER_ERROR_OCCURRED);",
@@ -65,7 +65,7 @@ eprintln!(\"{}\", error);";
         let changed = improved(SOURCE).expect("it has evcxr's code");
         assert_eq!(changed.lines().count(), SOURCE.lines().count());
         assert!(changed.contains("#[track_caller] fn from(error: T) -> Self {"));
-        assert!(changed.contains("failure::failed(&error);"));
+        assert!(changed.contains("failure::failed(error);"));
         assert!(changed.ends_with("eprintln!(\"{}\", error);"), "the cell's");
         assert_eq!(improved("fn f() {}"), None);
     }

@@ -52,6 +52,8 @@ impl Key {
         };
         add(&FORMAT.to_string());
         add(toolchain::version()?);
+        // Recorded calls name it. The same release may be installed twice, and one of them updated.
+        add(&toolchain::get()?.rustc.to_string_lossy());
         cache::unicode("the folder of Taper", &taper, "Move it to another one.")?;
         add(&taper.to_string_lossy());
         add(crate::workspace::CARGO_CONFIG);

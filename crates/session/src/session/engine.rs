@@ -247,7 +247,11 @@ impl Engine {
             return false;
         };
         let is_error = |found: &evcxr::CompilationError| found.level() == "error";
-        on_large_stack(|| context.check(code).is_ok_and(|found| !found.iter().any(is_error)))
+        on_large_stack(|| {
+            context
+                .check(code)
+                .is_ok_and(|found| !found.iter().any(is_error))
+        })
     }
 
     /// Returns the completions at the byte `cursor`.
