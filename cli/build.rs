@@ -1,12 +1,122 @@
 //! Exports our `write` and `read` (see `relay/order.rs` and `relay/input.rs` of the crate `taper-session`),
-//! so that cells call them.
+//! so that cells call them; and packs what an installed program carries.
 
-fn main() {
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::error::Error;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Of the clone, what an image is built from and what a student opens.
+const CARRIED: [&str; 7] = [
+    "Cargo.lock",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "macros/Cargo.toml",
+    "macros/src",
+    "notebooks",
+    "src",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-check-cfg=cfg(carries)");
+    export_symbols();
+    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    if is_release || std::env::var_os("CARGO_FEATURE_CARRY").is_some() {
+        carry()?;
+    }
+    Ok(())
+}
+
+fn export_symbols() {
     let target = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}"));
     if target("OS").as_deref() == Ok("linux") && target("ENV").as_deref() == Ok("gnu") {
         for symbol in ["write", "read"] {
             println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
         }
     }
+}
+
+/// Writes the archive that `main.rs` includes.
+fn carry() -> Result<(), Box<dyn Error>> {
+    let clone = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("..");
+    let mut files = Vec::new();
+    for name in CARRIED {
+        println!("cargo:rerun-if-changed={}", clone.join(name).display());
+        list(&clone, Path::new(name), &mut files)?;
+    }
+    let manifest = clone.join("Cargo.toml");
+    println!("cargo:rerun-if-changed={}", manifest.display());
+    let mut contents = vec![(
+        PathBuf::from("Cargo.toml"),
+        manifest_of(&fs::read_to_string(manifest)?)?.into_bytes(),
+    )];
+    for file in files {
+        let content = fs::read(clone.join(&file))?;
+        contents.push((file, content));
+    }
+    let mut id = DefaultHasher::new();
+    contents.hash(&mut id);
+    println!("cargo:rustc-cfg=carries");
+    println!("cargo:rustc-env=TAPER_CARRIED_ID={:016x}", id.finish());
+    let archive = Path::new(&std::env::var("OUT_DIR")?).join("carried.tar.gz");
+    pack(&contents, &archive)
+}
+
+/// Lists the files of a file or folder. Hidden ones are leftovers of editors and of Jupyter; `output` is what
+/// chapters write.
+fn list(clone: &Path, name: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    let path = clone.join(name);
+    if !path.is_dir() {
+        files.push(name.to_owned());
+        return Ok(());
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&path)? {
+        names.push(entry?.file_name());
+    }
+    names.sort();
+    let is_carried = |name: &str| !name.starts_with(['.', '_']) && name != "output";
+    for entry in names {
+        if entry.to_str().is_some_and(is_carried) {
+            list(clone, &name.join(entry), files)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the manifest of a workspace that has only the two crates that are carried.
+fn manifest_of(clone: &str) -> Result<String, toml::de::Error> {
+    let mut manifest: Table = clone.parse()?;
+    let kept = [
+        "workspace",
+        "package",
+        "lints",
+        "lib",
+        "dependencies",
+        "features",
+    ];
+    manifest.retain(|key, _| kept.contains(&key));
+    if let Some(Value::Table(workspace)) = manifest.get_mut("workspace") {
+        workspace.retain(|key, _| ["package", "lints", "resolver"].contains(&key));
+        workspace.insert("members".into(), vec![Value::from("macros")].into());
+    }
+    Ok(manifest.to_string())
+}
+
+fn pack(contents: &[(PathBuf, Vec<u8>)], to: &Path) -> Result<(), Box<dyn Error>> {
+    let encoder = GzEncoder::new(fs::File::create(to)?, Compression::best());
+    let mut builder = tar::Builder::new(encoder);
+    for (name, content) in contents {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, name, content.as_slice())?;
+    }
+    builder.into_inner()?.finish()?;
+    Ok(())
 }

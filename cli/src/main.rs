@@ -22,6 +22,8 @@ enum Taper {
     Lab(commands::lab::Arguments),
     /// Set up what is missing: JupyterLab, the kernel, the compiled packages
     Setup(commands::setup::Arguments),
+    /// Write the chapters into a folder; files that were edited stay
+    Course(commands::course::Arguments),
     /// Execute notebooks; stop at the first error
     Run(commands::run::Arguments),
     /// Execute notebooks and compare with the outputs stored in them
@@ -48,6 +50,11 @@ enum Taper {
 }
 
 fn main() -> ExitCode {
+    #[cfg(carries)]
+    taper_host::checkout::carry(taper_host::checkout::Carried {
+        id: env!("TAPER_CARRIED_ID"),
+        archive: include_bytes!(concat!(env!("OUT_DIR"), "/carried.tar.gz")),
+    });
     let arguments: Vec<OsString> = std::env::args_os().collect();
     run_as(&arguments).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -75,6 +82,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
     match command {
         Taper::Lab(arguments) => commands::lab::run(arguments),
         Taper::Setup(arguments) => commands::setup::run(arguments),
+        Taper::Course(arguments) => commands::course::run(arguments),
         Taper::Data(arguments) => commands::data::run(arguments),
         Taper::Run(arguments) => commands::run::run(arguments),
         Taper::Test(arguments) => commands::test::run(arguments),

@@ -35,7 +35,7 @@ enum What {
 
 /// Becomes mdBook, so that Ctrl-C and other signals reach it directly.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let folder = checkout::folder().join("book");
+    let folder = checkout::folder()?.join("book");
     if !folder.join("book.toml").exists() {
         bail!(
             "There is no book in {}: run this command from a complete clone of Taper.",

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 /// Becomes the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let settings = gpu::for_cuda(&checkout::folder(), &mut Console::new())?;
+    let settings = gpu::for_cuda(&checkout::folder()?, &mut Console::new())?;
     let (program, rest) = arguments.command.split_first().context("no command")?;
     let error = Command::new(program)
         .args(rest)

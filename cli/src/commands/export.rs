@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             bail!("two notebooks have the name {name}\nExport them into two folders");
         }
     }
-    write_project(&arguments.to, &checkout::folder(), CARGO_CONFIG, &programs)?;
+    write_project(&arguments.to, &checkout::folder()?, CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
     let name = programs.keys().next().context("no notebook is named")?;
     println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");

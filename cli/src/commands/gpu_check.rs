@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Answer::NoCard => bail!("The NVIDIA driver sees no card, so nothing can be checked."),
         Answer::Broken(said) => bail!("The NVIDIA driver does not work. Its message: {said}"),
     };
-    let settings = gpu::for_cuda(&checkout::folder(), &mut progress)?;
+    let settings = gpu::for_cuda(&checkout::folder()?, &mut progress)?;
     let mut report = Report::new(&driver, &settings, report_file(&arguments.report)?)?;
     for step in steps(arguments)? {
         report.run(step, &settings, &mut progress)?;
@@ -79,9 +79,10 @@ struct Step {
 
 fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
     let cargo = ["--locked", "--package", "taper", "--features", "cuda"];
+    let home = checkout::folder()?;
     let step = |title: &str, program: &Path, parts: &[&str], is_markdown| {
         let mut command = Command::new(program);
-        command.args(parts).current_dir(checkout::folder());
+        command.args(parts).current_dir(&home);
         Step {
             title: title.to_owned(),
             command,
@@ -118,7 +119,7 @@ fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
 
 /// Exports the chapters that exist; returns a step for each program.
 fn chapters() -> Result<Vec<Step>> {
-    let home = checkout::folder();
+    let home = checkout::folder()?;
     let notebook = |name: &&str| home.join("notebooks").join(name).with_extension("ipynb");
     let there: Vec<&str> = CHAPTERS
         .into_iter()

@@ -31,6 +31,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(port) = arguments.port {
         is_free(port)?;
     }
+    if let (None, true) = (&notebook, checkout::is_carried()) {
+        offer_course(&std::env::current_dir()?)?;
+    }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut Console::new())?;
     spare::start()?;
     let root = root_folder(notebook.as_deref())?;
@@ -69,10 +72,24 @@ fn existing(notebook: &Path) -> Result<PathBuf> {
         .with_context(|| format!("there is no notebook {}", notebook.display()))
 }
 
+/// Says how to get the chapters, where there is no notebook yet.
+fn offer_course(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        if entry?.path().extension() == Some("ipynb".as_ref()) {
+            return Ok(());
+        }
+    }
+    eprintln!(
+        "There are no notebooks here. `taper course course` writes the chapters of the course; \
+         then: taper lab course/01-welcome.ipynb"
+    );
+    Ok(())
+}
+
 /// Returns the folder that JupyterLab shows: the clone, if the notebook (or else the current folder) is
 /// inside it.
 fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
-    let home = checkout::folder();
+    let home = checkout::folder()?;
     let here = std::env::current_dir()?;
     let folder = notebook.and_then(Path::parent).unwrap_or(&here);
     Ok(if folder.starts_with(&home) {

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     // Before anything that takes long: compilers are needed in any case.
     checks::compiler()?;
     checks::c_compiler()?;
-    gpu::decide(arguments.target(), &checkout::folder(), &mut progress)?;
+    gpu::decide(arguments.target(), &checkout::folder()?, &mut progress)?;
     // An explicit set-up checks more than the start of a kernel.
     if let Condition::Damaged(file) = Image::verify(&taper_session::image_key()?, &mut progress)? {
         progress.line(&format!(
@@ -50,8 +50,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         ));
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut progress)?;
+    let next = match checkout::is_carried() {
+        true => "taper course course && taper lab course/01-welcome.ipynb",
+        false => "cargo taper lab notebooks/01-welcome.ipynb",
+    };
     progress.line(&format!(
-        "Taper is ready: {} offers the kernel \"{}\". Next: cargo taper lab notebooks/01-welcome.ipynb",
+        "Taper is ready: {} offers the kernel \"{}\". Next: {next}",
         jupyter.program.display(),
         setup::kernelspec::DISPLAY_NAME
     ));

@@ -2,16 +2,29 @@
 
 use anyhow::{Context, Result};
 use jupyter_protocol::JupyterKernelspec;
-use serde_json::json;
+use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 
 /// The name of the kernel in notebooks.
 pub(crate) const NAME: &str = "taper";
+
+/// Includes a file of the kernelspec that the wheel installs.
+macro_rules! of_wheel {
+    ($name:literal) => {
+        include_bytes!(concat!(
+            "../../../packaging/wheel.data/data/share/jupyter/kernels/taper/",
+            $name
+        ))
+    };
+}
+
+/// Its program is found from the folder into which pip puts it.
+const SPEC: &[u8] = of_wheel!("kernel.json");
 /// The kernel's icon, as JupyterLab and older front ends look for it.
-const LOGO: &[u8] = include_bytes!("logo.svg");
-const LOGO_64: &[u8] = include_bytes!("logo-64x64.png");
+const LOGO: &[u8] = of_wheel!("logo-svg.svg");
+const LOGO_64: &[u8] = of_wheel!("logo-64x64.png");
 
 /// The name that users see.
 pub(crate) const DISPLAY_NAME: &str = "Rust (Taper)";
@@ -26,15 +39,13 @@ pub(crate) fn install(data_folder: &Path) -> Result<()> {
             environment.insert(variable.to_owned(), value.into());
         }
     }
-    let spec = json!({
-        "argv": [program, "kernel", "--connection-file", "{connection_file}"],
-        "display_name": DISPLAY_NAME,
-        "language": "rust",
-        "interrupt_mode": "message",
-        "env": environment,
-        // JupyterLab shows variables in its debugger's panel.
-        "metadata": { "debugger": true },
-    });
+    // Its metadata says that there is a debugger: JupyterLab shows variables in the debugger's panel.
+    let mut spec: Value = serde_json::from_slice(SPEC)?;
+    spec["argv"][0] = program
+        .to_str()
+        .context("the program's path is Unicode")?
+        .into();
+    spec["env"] = environment.into();
     let folder = data_folder.join("kernels").join(NAME);
     cache::make(&folder)?;
     cache::write_atomically(&folder.join("logo-svg.svg"), LOGO)?;

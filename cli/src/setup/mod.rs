@@ -21,7 +21,7 @@ pub(crate) fn all(named: Option<&Path>, progress: &mut dyn Progress) -> Result<J
         None => Jupyter::private(progress)?,
     };
     kernelspec::install(&jupyter.data_folder()?)?;
-    gpu::settings(&checkout::folder(), progress)?;
+    gpu::settings(&checkout::folder()?, progress)?;
     Image::ensure(&taper_session::image_key()?, progress)?;
     // A kernel that a desktop starts has another PATH, and needs the image that was just built.
     toolchain::get()?.remember()?;

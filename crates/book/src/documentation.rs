@@ -63,7 +63,7 @@ pub(crate) fn find() -> Option<Api> {
 /// Runs `cargo doc`; returns the folder of its pages. The folder is emptied first: the pages of other
 /// packages, among them the program of the same name, are not part of the book.
 fn rustdoc() -> Result<PathBuf, Error> {
-    let root = checkout::folder();
+    let root = checkout::folder().map_err(Error::host)?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let pages = target.join("doc");

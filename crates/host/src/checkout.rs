@@ -1,14 +1,92 @@
-//! The checkout from which this program was built.
+//! The folder with Taper's sources: the clone from which this program was built, or what an installed program
+//! carries.
 
-use std::path::PathBuf;
+use crate::error::{Context, Result};
+use crate::lock::Lock;
+use crate::progress::Console;
+use crate::{archive, cache};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// Overrides the folder of the checkout, for a build that was moved.
+/// Overrides the folder, for a build that was moved.
 pub const VARIABLE: &str = "TAPER_HOME";
 
-/// Returns the folder of the checkout, which holds the crate `taper` and the notebooks.
-pub fn folder() -> PathBuf {
-    let built_from = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let folder = std::env::var_os(VARIABLE).unwrap_or_else(|| built_from.into());
-    let folder = PathBuf::from(folder);
-    folder.canonicalize().unwrap_or(folder)
+/// The sources that an installed program carries: the crate `taper` and the chapters.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// Names this content, and no other.
+    pub id: &'static str,
+    /// A compressed archive.
+    pub archive: &'static [u8],
+}
+
+static CARRIED: OnceLock<Carried> = OnceLock::new();
+
+/// Makes the sources that this program carries those that [`folder`] returns. Call it first in `main`.
+pub fn carry(carried: Carried) {
+    let _ = CARRIED.set(carried);
+}
+
+/// Returns whether this program needs no clone.
+pub fn is_carried() -> bool {
+    CARRIED.get().is_some()
+}
+
+/// Returns the folder that holds the crate `taper` and the notebooks. The first call of an installed program
+/// unpacks them into the cache.
+pub fn folder() -> Result<PathBuf> {
+    let folder = match (std::env::var_os(VARIABLE), CARRIED.get()) {
+        (Some(folder), _) => PathBuf::from(folder),
+        // Never the folder of the build: on another machine it may belong to anybody.
+        (None, Some(carried)) => return unpacked(carried, &cache::folder()?.join("sources")),
+        (None, None) => concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into(),
+    };
+    Ok(folder.canonicalize().unwrap_or(folder))
+}
+
+/// Unpacks what a program carries, unless an earlier start has done it.
+fn unpacked(carried: &Carried, sources: &Path) -> Result<PathBuf> {
+    let folder = sources.join(format!("{}-{}", env!("CARGO_PKG_VERSION"), carried.id));
+    if folder.exists() {
+        return Ok(folder);
+    }
+    cache::make(sources)?;
+    let _lock = Lock::exclusive(sources, &mut Console::new())?;
+    if folder.exists() {
+        return Ok(folder);
+    }
+    // What a killed start left may be incomplete. The rename makes it complete or not at all.
+    let unfinished = sources.join("unfinished");
+    cache::remove(&unfinished)?;
+    archive::unpack(carried.archive, &unfinished)?;
+    std::fs::rename(&unfinished, &folder).on_file("create", &folder)?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_a_killed_start_left_is_unpacked_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (from, sources) = (folder.path().join("from"), folder.path().join("sources"));
+        fs::create_dir(&from).expect("a folder");
+        fs::write(from.join("lib.rs"), "new").expect("a file");
+        fs::create_dir_all(sources.join("unfinished")).expect("a folder");
+        fs::write(sources.join("unfinished/old.rs"), "half").expect("a file");
+        let packed = archive::pack(&from, [Path::new("lib.rs")], Vec::new()).expect("an archive");
+        let carried = Carried {
+            id: "1",
+            archive: packed.leak(),
+        };
+        let unpacked = [unpacked(&carried, &sources), unpacked(&carried, &sources)];
+        for unpacked in unpacked {
+            let unpacked = unpacked.expect("it is unpacked");
+            let text = fs::read_to_string(unpacked.join("lib.rs"));
+            assert_eq!(text.expect("the file"), "new");
+            assert!(!unpacked.join("old.rs").exists());
+        }
+    }
 }

@@ -12,9 +12,14 @@ pub fn hex(digest: Context) -> String {
         .collect()
 }
 
+/// Returns the SHA-256 of a text or a file's content in hexadecimal.
+pub fn of(content: &[u8]) -> String {
+    let mut digest = Context::new(&SHA256);
+    digest.update(content);
+    hex(digest)
+}
+
 /// Returns a name of 16 digits for a list of texts.
 pub(crate) fn name_of(parts: &[&str]) -> String {
-    let mut digest = Context::new(&SHA256);
-    digest.update(parts.join("\0").as_bytes());
-    hex(digest)[..16].to_owned()
+    of(parts.join("\0").as_bytes())[..16].to_owned()
 }

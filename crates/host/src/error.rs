@@ -40,6 +40,11 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
+    /// An archive contains something other than files below its folder.
+    #[error(
+        "the archive contains {0:?}: expected only files below the folder into which it is unpacked"
+    )]
+    UnsafeArchive(PathBuf),
     /// A path is not valid Unicode.
     #[error("{what} must be named in Unicode, found {path:?}. {next}")]
     NotUnicode {

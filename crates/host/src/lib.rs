@@ -31,12 +31,14 @@
 //!
 //! - [`error`]: the crate's errors, and [`error::describe`], which prints one with its causes;
 //! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long step reports to the user;
-//! - [`cache`], [`checkout`]: the folder of what Taper can build again, and the folder with its sources;
+//! - [`cache`], [`archive`], [`checkout`]: the folder of what Taper can build again, folders as one file, and the
+//!   folder with Taper's sources;
 //! - [`lock`], [`process`]: one writer at a time, and programs that do not outlive us;
 //! - [`toolchain`], [`library_source`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
 //!   cache;
 //! - [`checks`]: whether all of it is there.
 
+pub mod archive;
 pub mod cache;
 pub mod checkout;
 pub mod checks;

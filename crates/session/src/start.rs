@@ -17,7 +17,7 @@ use taper_host::progress::{Console, Progress};
 ///
 /// When the settings, the compiler or the sources of `taper` cannot be read.
 pub fn image_key() -> Result<Key> {
-    Key::new(&checkout::folder(), &Settings::read()?.unwrap_or_default())
+    Key::new(&checkout::folder()?, &Settings::read()?.unwrap_or_default())
 }
 
 /// Starts a session in `work`. Builds the image first if it is missing or outdated.
@@ -41,7 +41,7 @@ pub(crate) struct Built {
 pub(crate) fn build(work: &Workspace, progress: &mut dyn Progress) -> Result<Built> {
     if Settings::read()?.is_none() {
         // `taper setup` has not been run.
-        gpu::settings(&checkout::folder(), progress)?;
+        gpu::settings(&checkout::folder()?, progress)?;
         work.configure()?;
     }
     let key = image_key()?;

@@ -1,0 +1,218 @@
+//! `taper course`: writes the chapters into a folder of the student.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use taper_host::{cache, checkout, digest};
+
+/// In the folder: the digests of what this command wrote, by which it recognises what was edited since.
+const WRITTEN: &str = ".taper-course.json";
+
+/// The line of a chapter that loads the crate, up to its path.
+const DEPENDENCY: &str = r#":dep taper = { path = \""#;
+
+/// Write the chapters of the course, with their solutions, into a folder.
+///
+/// A later call writes what is missing and what a new version of Taper has changed. A file that was edited, and
+/// a chapter that was run and saved, stays as it is; the command names them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder; it is created if it does not exist
+    pub(crate) folder: PathBuf,
+    /// Write the path of the crate into the chapters, as the stock kernel evcxr_jupyter needs it
+    #[arg(long)]
+    pub(crate) stock: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let home = checkout::folder()?;
+    let path = arguments.stock.then_some(home.as_path());
+    let course = Course::read(&home.join("notebooks"), path)?;
+    let edited = course.write(&arguments.folder)?;
+    let folder = arguments.folder.display();
+    if !edited.is_empty() {
+        println!("Left as they are, because they were changed since they were written:");
+        edited
+            .iter()
+            .for_each(|file| println!("    {}", file.display()));
+    }
+    println!("The course is in {folder}. Next: taper lab {folder}/01-welcome.ipynb");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The files of the course.
+struct Course(BTreeMap<PathBuf, Vec<u8>>);
+
+/// For each file the digests of all that was written.
+#[derive(Default, Deserialize, Serialize)]
+struct Written(BTreeMap<PathBuf, BTreeSet<String>>);
+
+impl Course {
+    /// Reads the chapters; `stock` is the folder of the crate, if its path is to be written into them.
+    fn read(notebooks: &Path, stock: Option<&Path>) -> Result<Course> {
+        let mut files = BTreeMap::new();
+        for folder in ["", "solutions"].map(Path::new) {
+            let from = notebooks.join(folder);
+            let entries = fs::read_dir(&from);
+            for entry in entries.with_context(|| format!("reading {}", from.display()))? {
+                let path = entry?.path();
+                let kind = path.extension().and_then(|extension| extension.to_str());
+                let Some("ipynb" | "csv") = kind else {
+                    continue;
+                };
+                let content = fs::read(&path)?;
+                let content = match (stock, kind) {
+                    (Some(home), Some("ipynb")) => with_path(&String::from_utf8(content)?, home)?,
+                    _ => content,
+                };
+                let name = path.file_name().context("it has a name")?;
+                files.insert(folder.join(name), content);
+            }
+        }
+        Ok(Course(files))
+    }
+
+    /// Writes the files, except those that were edited, which it returns. It may be killed at any moment.
+    fn write(&self, folder: &Path) -> Result<Vec<&Path>> {
+        cache::make(&folder.join("solutions"))?;
+        let list = folder.join(WRITTEN);
+        let mut written = Written::read(&list)?;
+        let (mut edited, mut stale) = (Vec::new(), Vec::new());
+        for (name, content) in &self.0 {
+            let new = digest::of(content);
+            let is_ours =
+                |digest: &String| written.0.get(name).is_some_and(|of| of.contains(digest));
+            match found(&folder.join(name))? {
+                Some(digest) if digest == new => {}
+                Some(digest) if !is_ours(&digest) => {
+                    edited.push(name.as_path());
+                    continue;
+                }
+                _ => stale.push((name, content)),
+            }
+            written.0.entry(name.clone()).or_default().insert(new);
+        }
+        // Before the files: a file that a killed call has written is still known as ours.
+        cache::write_atomically(&list, serde_json::to_string_pretty(&written)?.as_bytes())?;
+        for (name, content) in stale {
+            cache::write_atomically(&folder.join(name), content)?;
+        }
+        Ok(edited)
+    }
+}
+
+impl Written {
+    fn read(list: &Path) -> Result<Written> {
+        match fs::read(list) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Written::default()),
+            text => serde_json::from_slice(&text?).with_context(|| {
+                format!(
+                    "{} is damaged: delete it, then run the same command again",
+                    list.display()
+                )
+            }),
+        }
+    }
+}
+
+/// Returns the digest of a file's content, if it exists.
+fn found(file: &Path) -> Result<Option<String>> {
+    match fs::read(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        content => {
+            let content = content.with_context(|| format!("reading {}", file.display()))?;
+            Ok(Some(digest::of(&content)))
+        }
+    }
+}
+
+/// Returns the text of a notebook, with this path in the line that loads the crate.
+fn with_path(notebook: &str, home: &Path) -> Result<Vec<u8>> {
+    // The string of TOML, without its quotes, within a string of JSON.
+    let path = home
+        .to_str()
+        .context("the folder of Taper is named in Unicode")?;
+    let toml = path.replace('\\', "\\\\").replace('"', "\\\"");
+    let json = serde_json::to_string(&toml)?;
+    let mut parts = notebook.split(DEPENDENCY);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.find("\\\"").map_or(part, |end| &part[end..]);
+        text += &[DEPENDENCY, &json[1..json.len() - 1], rest].concat();
+    }
+    Ok(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(chapter: &str) -> Course {
+        let file = |name: &str, text: &str| (PathBuf::from(name), text.as_bytes().to_vec());
+        Course(BTreeMap::from([
+            file("01-a.ipynb", chapter),
+            file("solutions/01-a.ipynb", "solution"),
+        ]))
+    }
+
+    fn text(folder: &Path, name: &str) -> String {
+        fs::read_to_string(folder.join(name)).expect(name)
+    }
+
+    #[test]
+    fn a_new_version_replaces_what_was_not_edited() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        assert!(
+            course("old")
+                .write(folder)
+                .expect("it is written")
+                .is_empty()
+        );
+        fs::write(folder.join("solutions/01-a.ipynb"), "mine").expect("an edit");
+        let new = course("new");
+        let edited = new.write(folder).expect("it is written");
+        assert_eq!(edited, [Path::new("solutions/01-a.ipynb")]);
+        assert_eq!(text(folder, "01-a.ipynb"), "new");
+        assert_eq!(text(folder, "solutions/01-a.ipynb"), "mine");
+        // Also back to the version before.
+        course("old").write(folder).expect("it is written");
+        assert_eq!(text(folder, "01-a.ipynb"), "old");
+    }
+
+    #[test]
+    fn a_file_of_the_student_with_the_name_of_a_chapter_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("01-a.ipynb"), "mine").expect("a file");
+        let course = course("new");
+        assert_eq!(course.write(folder.path()).expect("written").len(), 1);
+        assert_eq!(text(folder.path(), "01-a.ipynb"), "mine");
+    }
+
+    #[test]
+    fn what_a_killed_call_wrote_is_not_taken_for_an_edit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        course("1").write(folder).expect("it is written");
+        course("2").write(folder).expect("it is written");
+        // A call for version 2 that was killed between two files.
+        fs::remove_file(folder.join("solutions/01-a.ipynb")).expect("it was there");
+        fs::write(folder.join("01-a.ipynb"), "1").expect("it was not replaced yet");
+        assert!(course("3").write(folder).expect("it is written").is_empty());
+        assert_eq!(text(folder, "01-a.ipynb"), "3");
+    }
+
+    #[test]
+    fn the_stock_kernel_gets_a_path() {
+        let notebook = r#"{"source": [":dep taper = { path = \"../..\" }\n", "x"]}"#;
+        let stock = with_path(notebook, Path::new("/a \"b\"")).expect("it is replaced");
+        let stock: serde_json::Value = serde_json::from_slice(&stock).expect("JSON");
+        let line = r#":dep taper = { path = "/a \"b\"" }"#.to_owned() + "\n";
+        assert_eq!(stock["source"][0], line);
+        assert_eq!(stock["source"][1], "x");
+    }
+}
