@@ -32,6 +32,7 @@
 //! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
 //! | [`tensorboard`] | a log of training for TensorBoard |
 //! | [`error`] | what an error of Taper says: operation, expected, found, advice |
+//! | [`exercises`] | exercises that check themselves |
 //!
 //! # What goes in and what comes out
 //!
@@ -78,6 +79,7 @@ pub mod data;
 pub mod device;
 mod erased;
 pub mod error;
+pub mod exercises;
 mod image;
 #[doc(hidden)]
 pub mod inspect;

@@ -22,6 +22,7 @@ pub use crate::device::{
     try_all_gpus, try_gpu,
 };
 pub use crate::error::Result;
+pub use crate::exercises::check;
 pub use crate::nn::{
     AdaptiveAvgPool2d, AttentionMask, AvgPool2d, BatchNorm1d, BatchNorm2d, Buffer, Conv1d, Conv2d,
     ConvTranspose1d, ConvTranspose2d, Dropout, ELU, Embedding, Flatten, GELU, GRU, GroupNorm,

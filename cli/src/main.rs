@@ -28,6 +28,8 @@ enum Taper {
     Run(commands::run::Arguments),
     /// Execute notebooks and compare with the outputs stored in them
     Test(commands::test::Arguments),
+    /// Show which exercises of the chapters you have solved
+    Exercises(commands::exercises::Arguments),
     /// List the data sets that can be downloaded, or download one
     Data(commands::data::Arguments),
     /// Export notebooks as a plain cargo project
@@ -86,6 +88,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Data(arguments) => commands::data::run(arguments),
         Taper::Run(arguments) => commands::run::run(arguments),
         Taper::Test(arguments) => commands::test::run(arguments),
+        Taper::Exercises(arguments) => commands::exercises::run(arguments),
         Taper::Export(arguments) => commands::export::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),

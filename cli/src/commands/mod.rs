@@ -6,6 +6,7 @@ pub(crate) mod cuda;
 pub(crate) mod data;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod exercises;
 pub(crate) mod export;
 pub(crate) mod gpu_check;
 pub(crate) mod kernel;

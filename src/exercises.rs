@@ -1,0 +1,67 @@
+//! Exercises that check themselves.
+//!
+//! The last line of an exercise is `check("tensors.7", shares)?`. [`check()`] finds the cases of the
+//! exercise in `cases.json`, which `tests/exercises/make.py` writes from solutions of its own. It calls
+//! the answer with the inputs of each case (`answer.rs`), compares what it returns with what is expected
+//! (`judge.rs`), and counts wrong attempts in a file of the user (`progress.rs`), because a hint
+//! appears after the second and another after the fourth. `value.rs` is what cases and answers have in
+//! common. Only a call in `answer.rs` is compiled with a cell.
+
+mod answer;
+mod judge;
+mod library;
+mod progress;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use answer::{Answer, Input, Lend, Output, Own, Plain};
+pub use value::Value;
+
+use candle_core::Result;
+use library::Exercise;
+use progress::Progress;
+
+/// Checks the answer to an exercise and prints the result.
+///
+/// The answer is a value or a function of up to three arguments. The result is `✓` if it is right for all
+/// cases, `✗` with the first case that fails if it is wrong, and `○` while it is still `todo!()`. Two
+/// wrong answers print a hint, four a second one. `cargo taper exercises` lists what is solved; in a
+/// folder named `solutions` nothing is counted.
+///
+/// # Errors
+/// If there is no exercise of this name.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// # // SAFETY: a doc test is a process of its own, with one thread.
+/// # unsafe { std::env::set_var("TAPER_STATE", std::env::temp_dir().join("taper-doc-check")) };
+/// fn shares(x: &Tensor) -> Result<Tensor> {
+///     let e = x.exp()?; // (rows, columns)
+///     e.broadcast_div(&e.sum_keepdim(1)?)
+/// }
+/// check("tensors.7", shares)?; // ✓ tensors.7: 4/4
+/// assert!(check("tensors.700", shares).is_err());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn check<Kind>(exercise: &str, answer: impl Answer<Kind>) -> Result<()> {
+    check_calls(exercise, &|inputs| answer.call(inputs))
+}
+
+/// [`check()`] for every type of answer.
+fn check_calls(name: &str, answer: &answer::Call<'_>) -> Result<()> {
+    let exercise = Exercise::find(name)?;
+    let verdict = judge::judge(&exercise, answer);
+    println!("{verdict}");
+    match Progress::record(name, verdict.is_right()) {
+        Ok(failures) if verdict.is_right() == Some(false) => {
+            for hint in exercise.hints(failures) {
+                println!("Hint: {hint}");
+            }
+        }
+        Ok(_) => {}
+        Err(error) => println!("(This attempt was not counted: {error}.)"),
+    }
+    Ok(())
+}

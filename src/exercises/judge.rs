@@ -1,0 +1,276 @@
+//! Compares what an answer returns with what the cases expect.
+
+use super::answer::{Call, Fault, Outcome};
+use super::library::{Exercise, Expected};
+use super::value::Value;
+use std::fmt::{self, Display, Formatter};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Mutex;
+
+/// Longer values are not shown as a whole.
+const LONG: usize = 160;
+
+/// The result of a check.
+pub(super) struct Verdict {
+    name: String,
+    result: Judged,
+}
+
+enum Judged {
+    Right(usize),
+    NotWritten,
+    Wrong {
+        right: usize,
+        of: usize,
+        why: String,
+    },
+}
+
+/// Calls the answer for each case.
+pub(super) fn judge(exercise: &Exercise, answer: &Call<'_>) -> Verdict {
+    let result = judged(exercise, answer).unwrap_or_else(|other| other);
+    Verdict {
+        name: exercise.name.clone(),
+        result,
+    }
+}
+
+/// Returns early, with an error, where the number of right cases has no meaning.
+fn judged(exercise: &Exercise, answer: &Call<'_>) -> Result<Judged, Judged> {
+    let (mut right, mut of, mut first) = (0, 0, None);
+    for case in &exercise.cases {
+        let outcome = match called(answer, &case.inputs) {
+            Called::Outcome(Err(Fault::Type(why))) => {
+                return Err(Judged::Wrong {
+                    right: 0,
+                    of: exercise.cases.len(),
+                    why,
+                });
+            }
+            Called::NotWritten => return Err(Judged::NotWritten),
+            Called::Outcome(outcome) => outcome,
+        };
+        let mut parts = compare(exercise, &case.expected, &outcome);
+        if case.inputs.is_empty() {
+            hide_expected(&mut parts);
+        }
+        of += parts.len();
+        right += parts.iter().filter(|part| part.is_ok()).count();
+        if let Some(Err(why)) = parts.into_iter().find(Result::is_err) {
+            first.get_or_insert_with(|| with_input(&case.inputs, &why));
+        }
+    }
+    Ok(match first {
+        None => Judged::Right(right),
+        Some(why) => Judged::Wrong { right, of, why },
+    })
+}
+
+/// Without inputs, what is expected would be the answer.
+fn hide_expected(parts: &mut [Result<(), String>]) {
+    for part in parts {
+        if let Err(why) = part {
+            let shown = why.lines().filter(|line| !line.starts_with("expected  "));
+            *why = shown.collect::<Vec<_>>().join("\n");
+        }
+    }
+}
+
+fn with_input(inputs: &[Value], why: &str) -> String {
+    match inputs {
+        [] => why.to_owned(),
+        _ => {
+            let inputs: Vec<String> = inputs.iter().map(short).collect();
+            format!("input     {}\n{why}", inputs.join(", "))
+        }
+    }
+}
+
+enum Called {
+    NotWritten,
+    Outcome(Outcome),
+}
+
+/// Calls the answer. A panic is an outcome like others, and its message is not printed.
+fn called(answer: &Call<'_>, inputs: &[Value]) -> Called {
+    static HOOK: Mutex<()> = Mutex::new(());
+    let caught = {
+        let _one_at_a_time = HOOK.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let hook = take_hook();
+        set_hook(Box::new(|_| {}));
+        let caught = catch_unwind(AssertUnwindSafe(|| answer(inputs)));
+        set_hook(hook);
+        caught
+    };
+    let payload = match caught {
+        Ok(outcome) => return Called::Outcome(outcome),
+        Err(payload) => payload,
+    };
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    match text.unwrap_or_default() {
+        text if text.starts_with("not yet implemented") => Called::NotWritten,
+        text => Called::Outcome(Err(Fault::Error(format!("a panic: {text}")))),
+    }
+}
+
+/// Returns what is wrong with each part of an outcome; most have one part.
+fn compare(exercise: &Exercise, expected: &Expected, outcome: &Outcome) -> Vec<Result<(), String>> {
+    let found = match (expected, outcome) {
+        (Expected::Error, Err(_)) => return vec![Ok(())],
+        (Expected::Error, Ok(found)) => {
+            return vec![Err(format!(
+                "expected  an error\nfound     {}",
+                short(found)
+            ))];
+        }
+        (_, Ok(found)) => found,
+        (_, Err(fault)) => {
+            let (Fault::Error(text) | Fault::Type(text)) = fault;
+            let first = text.lines().next().unwrap_or_default();
+            let expected = match expected {
+                Expected::Value(expected) => format!("expected  {}\n", short(expected)),
+                _ => String::new(),
+            };
+            return vec![Err(format!("{expected}found     the error “{first}”"))];
+        }
+    };
+    match expected {
+        Expected::Value(expected) => vec![compare_values(expected, found, exercise.tolerance)],
+        Expected::Hashes {
+            hashes,
+            is_list: false,
+        } => {
+            let is_right = hash(&exercise.name, 0, found) == hashes[0];
+            vec![
+                is_right
+                    .then_some(())
+                    .ok_or_else(|| format!("found     {}", short(found))),
+            ]
+        }
+        Expected::Hashes {
+            hashes,
+            is_list: true,
+        } => compare_hashes(&exercise.name, hashes, found),
+        Expected::Error => unreachable!("it was handled above"),
+    }
+}
+
+fn compare_hashes(name: &str, hashes: &[String], found: &Value) -> Vec<Result<(), String>> {
+    let parts = match found {
+        Value::List(parts) if parts.len() == hashes.len() => parts,
+        _ => {
+            let why = format!(
+                "found     {} instead of {} elements",
+                short(found),
+                hashes.len()
+            );
+            return vec![Err(why); hashes.len()];
+        }
+    };
+    let part = |(i, (part, expected)): (usize, (&Value, &String))| {
+        let why = || format!("found     {} as element {i}, counted from 0", short(part));
+        (hash(name, i, part) == *expected)
+            .then_some(())
+            .ok_or_else(why)
+    };
+    parts.iter().zip(hashes).enumerate().map(part).collect()
+}
+
+fn compare_values(expected: &Value, found: &Value, tolerance: f64) -> Result<(), String> {
+    if let (Some(e), Some(f)) = (expected.shape(), found.shape())
+        && e != f
+    {
+        let both = format!("expected  {}\nfound     {}", short(expected), short(found));
+        return Err(format!("{both}\n(shape {f:?} instead of {e:?})"));
+    }
+    let Some((path, e, f)) = difference(expected, found, tolerance, &mut Vec::new()) else {
+        return Ok(());
+    };
+    let is_long = |value: &Value| value.to_string().len() > LONG;
+    Err(match is_long(expected) || is_long(found) {
+        true => format!("expected  {} at {path:?}\nfound     {}", short(e), short(f)),
+        false => format!("expected  {expected}\nfound     {found}"),
+    })
+}
+
+type Difference<'a> = (Vec<usize>, &'a Value, &'a Value);
+
+/// Returns the first difference, and the indices of the element that differs.
+fn difference<'a>(
+    expected: &'a Value,
+    found: &'a Value,
+    tolerance: f64,
+    path: &mut Vec<usize>,
+) -> Option<Difference<'a>> {
+    let is_same = match (expected, found) {
+        (Value::List(e), Value::List(f)) if e.len() == f.len() => {
+            return e.iter().zip(f).enumerate().find_map(|(i, (e, f))| {
+                path.push(i);
+                let found = difference(e, f, tolerance, path);
+                path.pop();
+                found
+            });
+        }
+        (Value::Integer(e), Value::Integer(f)) => e == f,
+        _ => match (expected.float(), found.float()) {
+            (Some(e), Some(f)) => (e - f).abs() <= tolerance * (1.0 + e.abs()),
+            _ => expected == found,
+        },
+    };
+    (!is_same).then(|| (path.clone(), expected, found))
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONG) {
+        None => text,
+        Some((end, _)) => match value.shape() {
+            Some(shape) => format!("{}… (shape {shape:?})", &text[..end]),
+            None => format!("{}…", &text[..end]),
+        },
+    }
+}
+
+/// Hashes an integer, a text or a list of these (FNV-1a, as in `tests/exercises/make.py`), so that the file
+/// of cases does not show the answer. The name and the index keep equal answers from having equal hashes.
+fn hash(name: &str, index: usize, value: &Value) -> String {
+    let whole = |value: &Value| match value.float() {
+        Some(float) if float.fract() == 0.0 => Some(Value::Integer(float as i64)),
+        _ => None,
+    };
+    let text = match value {
+        Value::Text(text) => text.trim().to_lowercase(),
+        value => whole(value).unwrap_or_else(|| value.clone()).to_string(),
+    };
+    let bytes = format!("{name}/{index}/{text}").into_bytes();
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    format!(
+        "{:016x}",
+        bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+    )
+}
+
+impl Verdict {
+    /// Returns `None` if the answer is not written yet.
+    pub(super) fn is_right(&self) -> Option<bool> {
+        match self.result {
+            Judged::Right(_) => Some(true),
+            Judged::Wrong { .. } => Some(false),
+            Judged::NotWritten => None,
+        }
+    }
+}
+
+impl Display for Verdict {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.result {
+            Judged::Right(of) => write!(f, "✓ {name}: {of}/{of}"),
+            Judged::NotWritten => write!(f, "○ {name}: not written yet"),
+            Judged::Wrong { right, of, why } => write!(f, "✗ {name}: {right}/{of}\n{why}"),
+        }
+    }
+}

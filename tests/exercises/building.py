@@ -1,0 +1,207 @@
+"""Exercises of parts III and IV: models, data, tables, figures, images."""
+
+from math import log, sqrt
+
+from learning import columns, nearest
+from make import exercise, value
+
+# --- Convolutions
+
+value("convolutions.4", [64, 112, 112, 9472, 118013952], [64, 109, 109, 9408, 118013952], (
+    "With padding p, the output has (n + 2p − kernel) / stride, rounded down, plus 1 rows.",
+    "Each of the 64 · 112 · 112 outputs needs 3 · 7 · 7 multiplications; there is one bias for each channel."))
+value("convolutions.5", [25, 18, 25], [9, 18, 9], (
+    "One output depends on 3 by 3 values of the layer between. On which pixels do the outermost depend?",
+    "5 by 5 pixels. Count the weights for one channel and without biases: 9 + 9, and 5 · 5."))
+
+
+def windows(x, size, step):
+    rows, cols = (len(x) - size) // step + 1, (len(x[0]) - size) // step + 1
+    return [[[x[i * step + k][j * step:j * step + size] for k in range(size)] for j in range(cols)] for i in range(rows)]
+
+
+GRID = [[1.0, 2.0, 0.0, -1.0], [5.0, 3.0, 2.0, 2.0], [0.0, 0.0, -3.0, -4.0], [0.0, 1.0, -5.0, -6.0]]
+exercise("convolutions.7", [(GRID, 2), (GRID, 1), ([[1.0, 2.0, 9.0], [3.0, 4.0, 9.0]], 2), (GRID, 4)],
+         lambda x, n: [[max(map(max, w)) for w in row] for row in windows(x, n, n)],
+         lambda x, n: [[sum(map(sum, w)) / n / n for w in row] for row in windows(x, n, n)] if n > 1 else [[0.0]], (
+    "A window begins at row i · size and column j · size. What is left at the edges is ignored.",
+    "`x.i((i * size..(i + 1) * size, j * size..(j + 1) * size))?.max_all()?` for each window, then `stack` and `reshape`."))
+exercise("convolutions.10", [(8, 3, 1), (28, 5, 1), (224, 7, 2), (5, 5, 3)],
+         lambda n, k, s: (n - k) // s + 1, lambda n, k, s: n // s, (
+    "How many steps of `stride` fit behind the first position of the kernel?",
+    "`(size - kernel) / stride + 1`"))
+
+
+def correlate(x, kernel):
+    size = len(kernel)
+    return [[sum(a * b for r, k in zip(w, kernel) for a, b in zip(r, k)) for w in row] for row in windows(x, size, 1)]
+
+
+exercise("convolutions.11", [(GRID, [[0.0, 1.0], [-1.0, 0.0]]), (GRID, [[1.0, 0.0, -1.0]] * 3), (GRID, [[2.0]])],
+         correlate, lambda x, k: correlate(x, [row[::-1] for row in k[::-1]]) if len(k) > 1 else x, (
+    "`conv2d` takes images of the shape (batch, channels, height, width), and kernels likewise.",
+    "Add two dimensions of size 1 to both with `unsqueeze(0)`, and remove them from the result with `squeeze(0)`."))
+
+# --- Models
+
+value("models.4", [7850, 1216], [7840, 1200], (
+    "A linear layer has a weight for each pair of input and output; a convolution one for each pair of channels and each position of the kernel.",
+    "Both have one bias for each output: 784 · 10 + 10, and 3 · 16 · 5 · 5 + 16."))
+exercise("models.10", [(3, 16, 5), (1, 6, 5), (64, 64, 3), (6, 16, 1)],
+         lambda i, o, k: i * o * k * k + o, lambda i, o, k: i * o * k + o, (
+    "A kernel has rows *and* columns.",
+    "`inputs * outputs * kernel * kernel + outputs`"))
+exercise("models.11", [(64,), (2,), (784,)], lambda n: sqrt(2 / n), lambda n: 2 / n, (
+    "That is the variance. The standard deviation is its square root.",
+    "`(2.0 / inputs as f64).sqrt()`"))
+
+
+def normalised(x):
+    result = []
+    for c in columns(x):
+        mean = sum(c) / len(c)
+        spread = sqrt(sum((v - mean) ** 2 for v in c) / len(c) + 1e-5)
+        result.append([(v - mean) / spread for v in c])
+    return columns(result)
+
+
+exercise("models.12", [([[1.0, 10.0], [3.0, -10.0]],), ([[2.0], [2.0]],), ([[0.0, 1.0, 2.0], [1.0, 1.0, 2.5], [5.0, 0.0, 1.0]],)],
+         normalised, lambda x: columns(normalised(columns(x))) if len(x[0]) > 1 else [[1.0], [1.0]], (
+    "Mean and variance of each feature run over the examples, dimension 0. The variance is the mean of the squares, after the mean was subtracted.",
+    "With `d = x.broadcast_sub(&x.mean_keepdim(0)?)?`: divide d by `(d.sqr()?.mean_keepdim(0)? + 1e-5)?.sqrt()?`."), 1e-3)
+
+# --- Data
+
+
+def batches(n, size, drop_last):
+    rest = [] if drop_last or n % size == 0 else [n % size]
+    return [size] * (n // size) + rest
+
+
+exercise("data.10", [(10, 3, False), (10, 3, True), (6, 2, False), (2, 5, True), (2, 5, False)],
+         batches, lambda n, s, d: batches(n, s, not d), (
+    "All batches have `batch_size` examples, except perhaps the last.",
+    "`n / batch_size` full batches; then `n % batch_size`, unless it is 0 or `drop_last` is set."))
+exercise("data.11", [([0.0, 0.5, 1.0], 0.5, 0.25), ([3.0], 3.0, 2.0), ([1.0, -1.0], 0.0, 10.0)],
+         lambda x, m, s: [(v - m) / s for v in x], lambda x, m, s: [v / s - m for v in x], (
+    "Subtract first, then divide.",
+    "`((x - mean)? / std)`"))
+exercise("data.12", [([[1, 2, 3], [4]], 0), ([[7]], 9), ([[], [5, 6]], 1)],
+         lambda s, v: [row + [v] * (max(map(len, s)) - len(row)) for row in s],
+         lambda s, v: [[v] * (max(map(len, s)) - len(row)) + row for row in s] if len(s) > 1 else [[0]], (
+    "Padding is added at the end, up to the length of the longest sequence.",
+    "`let mut row = sequence.clone(); row.resize(longest, value);`"))
+
+
+def crop(x, size):
+    top, left = (len(x) - size) // 2, (len(x[0]) - size) // 2
+    return [row[left:left + size] for row in x[top:top + size]]
+
+
+exercise("data.13", [(GRID, 2), (GRID, 4), ([[1.0, 2.0, 3.0, 4.0, 5.0]] * 3, 1)],
+         crop, lambda x, n: [row[:n] for row in x[:n]], (
+    "As much must be cut off at the top as at the bottom; at an odd rest, one more at the bottom.",
+    "Begin at `(height - size) / 2`, and likewise for the width: `x.i((top..top + size, left..left + size))`."))
+
+# --- Tables
+
+
+def neighbours(x, y, row, k=3):
+    near = sorted(range(len(x)), key=lambda i: sum((a - b) ** 2 for a, b in zip(x[i], row)))[:k]
+    return sum(y[i] for i in near) / k
+
+
+ROWS = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.5], [5.0, 5.0], [6.0, 5.0]]
+MASS = [1.0, 2.0, 6.0, 10.0, 20.0]
+exercise("tables.7", [(ROWS, MASS, [0.2, 0.1]), (ROWS, MASS, [5.4, 5.2]), (ROWS, MASS, [2.5, 2.6])],
+         neighbours, lambda x, y, row: neighbours(x, y, row, 1), (
+    "Sort the indices of the rows by their distance from `row`, and take three.",
+    "`order.sort_by(|&a, &b| distance(a).total_cmp(&distance(b)))`; return the mean of the first three values."))
+
+
+def solve(a, b):
+    n, m = len(b), [row[:] + [v] for row, v in zip(a, b)]
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda r: abs(m[r][i]))
+        m[i], m[pivot] = m[pivot], m[i]
+        for r in range(n):
+            if r != i:
+                m[r] = [x - m[r][i] / m[i][i] * y for x, y in zip(m[r], m[i])]
+    return [m[i][n] / m[i][i] for i in range(n)]
+
+
+exercise("tables.9", [([[2.0, 1.0], [1.0, 3.0]], [3.0, 5.0]), ([[0.0, 1.0], [2.0, 0.0]], [4.0, 6.0]), ([[4.0]], [2.0]),
+                      ([[1.0, 2.0, 0.0], [2.0, 4.0, 1.0], [0.0, 1.0, 1.0]], [3.0, 7.0, 2.0])],
+         solve, lambda a, b: [v / row[i] if row[i] else 0.0 for i, (v, row) in enumerate(zip(b, a))], (
+    "Subtract a multiple of row i from all rows below, so that column i becomes 0 there. What if the pivot is 0?",
+    "Before each column, swap the row with the largest absolute value in this column into place."))
+exercise("tables.10", [(["b", "a", "b"],), (["Adelie"],), (["x", "y", "z", "x"],)],
+         lambda v: [[int(w == c) for c in sorted(set(v))] for w in v],
+         lambda v: [[int(w == c) for c in dict.fromkeys(v)] for w in v] if v[0] == "b" else [[0]] * len(v), (
+    "The categories are the different values in alphabetical order: `sort`, then `dedup`.",
+    "One row for each value: 1 where the category equals it, else 0."))
+
+
+def standardised(x):
+    mean = sum(x) / len(x)
+    std = sqrt(sum((v - mean) ** 2 for v in x) / len(x))
+    return [(v - mean) / std for v in x]
+
+
+exercise("tables.11", [([1.0, 3.0],), ([0.0, 0.0, 3.0, 3.0],), ([181.0, 186.0, 195.0],)],
+         standardised, lambda x: [v - sum(x) / len(x) for v in x], (
+    "Subtract the mean, then divide by the standard deviation.",
+    "The variance is the mean of the squared differences: divide by n, not by n − 1."))
+
+# --- Figures
+
+exercise("figures.4", [([1.0, 10.0], [1.0, 100.0]), ([2.0, 8.0, 32.0], [5.0, 10.0, 20.0]), ([1.0, 100.0], [7.0, 0.07])],
+         lambda x, y: log(y[-1] / y[0]) / log(x[-1] / x[0]), lambda x, y: (y[-1] - y[0]) / (x[-1] - x[0]), (
+    "In logarithms, y = c · x^p is a line: log y = log c + p log x.",
+    "Divide the difference of the logarithms of y by that of the logarithms of x."))
+exercise("figures.8", [([[1.0, 0.0], [0.0, 1.0], [-1.0, 2.0]],), ([[0.5, 0.5]],)],
+         lambda s: columns([[sum(c[:i + 1]) for i in range(len(c))] for c in columns(s)]),
+         lambda s: [[sum(row[:i + 1]) for i in range(len(row))] for row in s], (
+    "Each row is a step, so the sum runs along dimension 0.",
+    "`steps.cumsum(0)`"))
+
+
+def bins(values, count):
+    low, high = min(values), max(values)
+    result = [0] * count
+    for v in values:
+        result[min(int((v - low) / (high - low) * count), count - 1)] += 1
+    return result
+
+
+exercise("figures.10", [([0.0, 1.0, 2.0, 4.0], 2), ([0.0, 0.1, 0.9, 1.0], 4), ([-1.0, 3.0, 1.5], 1), ([5.0, 1.0, 1.2, 4.9, 3.1], 4)],
+         bins, lambda v, n: [len(v)] + [0] * (n - 1) if n > 1 else [0], (
+    "The bin of a value is (value − smallest) / (largest − smallest) · count, rounded down.",
+    "The largest value would be one bin too far: it belongs to the last one, `.min(count - 1)`."))
+exercise("figures.11", [([4.0, 2.0, 6.0], 2), ([1.0, 1.0, 4.0, 6.0], 3), ([3.0], 5)],
+         lambda v, n: [sum(v[max(0, i + 1 - n):i + 1]) / min(n, i + 1) for i in range(len(v))],
+         lambda v, n: [sum(v[max(0, i + 1 - n):i + 1]) / n for i in range(len(v))], (
+    "The first means have fewer values. Divide by how many there are.",
+    "`let part = &values[(i + 1).saturating_sub(window)..=i];`"))
+
+# --- Fine-tuning
+
+
+def class_means(x, y, classes):
+    return [[sum(c) / len(c) for c in zip(*[row for row, k in zip(x, y) if k == cls])] for cls in range(classes)]
+
+
+FEATURES, CLASSES = [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 4.0]], [0, 1, 0, 1]
+exercise("fine-tuning.6", [(FEATURES, CLASSES, 2), ([[1.0], [2.0], [6.0]], [2, 1, 0], 3), ([[1.0, 1.0], [2.0, 5.0]], [0, 0], 1)],
+         class_means, lambda x, y, n: [[2 * v for v in row] for row in class_means(x, y, n)], (
+    "The one-hot matrix of the classes, transposed, times the features sums the rows of each class.",
+    "Divide by the number of examples of each class, the sum of the one-hot matrix along dimension 0."))
+exercise("fine-tuning.7", [([1.0, 0.0], [0.0, 1.0]), ([1.0, 2.0], [2.0, 4.0]), ([1.0, 2.0, 3.0], [-3.0, 0.0, 1.0])],
+         lambda a, b: sum(x * y for x, y in zip(a, b)) / sqrt(sum(x * x for x in a) * sum(y * y for y in b)),
+         lambda a, b: sum(x * y for x, y in zip(a, b)) + 0.5, (
+    "The dot product depends on the lengths of both vectors. Divide by them.",
+    "The length of a vector is the square root of the sum of its squares."))
+exercise("fine-tuning.8", [(FEATURES[:2], FEATURES), (FEATURES, [[0.1, 0.1], [0.0, 9.0]]), ([[5.0]], [[1.0], [2.0]])],
+         lambda means, x: [nearest(means, row) for row in x], lambda means, x: [len(means) - nearest(means, r) for r in x], (
+    "Bring the means to (1, classes, features) and the examples to (n, 1, features), and subtract.",
+    "Sum the squares along dimension 2, and take `argmin(1)`."))

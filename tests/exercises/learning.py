@@ -1,0 +1,318 @@
+"""Exercises of parts I and II: Rust, tensors, learning."""
+
+from math import cos, exp, log, sin, sqrt
+
+from make import exercise, floats, value
+
+# --- Welcome
+
+value("welcome.3", [6, 7, 1, 0], [7, 7, 1, 0.5], (
+    "A division of two integers is an integer: the part after the point is cut off.",
+    "Calculate from left to right: 7 / 2 is 3 for integers, and 3.5 with decimal points."))
+exercise("welcome.6", [(32.0,), (212.0,), (0.0,), (98.6,), (-40.0,)],
+         lambda f: (f - 32) * 5 / 9, lambda f: f - 32 * 5 / 9, (
+    "`*` and `/` are calculated before `-`. Put parentheses around the subtraction.",
+    "`(fahrenheit - 32.0) * 5.0 / 9.0`"))
+exercise("welcome.9", [(2024,), (2023,), (1900,), (2000,), (2100,)],
+         lambda y: y % 4 == 0 and (y % 100 != 0 or y % 400 == 0), lambda y: y % 4 == 0, (
+    "`year % 4 == 0` is true if 4 divides the year. Which years are exceptions?",
+    "Combine three tests with `&&` (and) and `||` (or): divisible by 4, and (not by 100, or by 400)."))
+exercise("welcome.10", [("a tensor",), ("",), ("rhythm",), ("Ferris",), ("AEIOU and aeiou",)],
+         lambda t: sum(c in "aeiouAEIOU" for c in t), lambda t: sum(c in "aeiou" for c in t), (
+    "`text.chars()` goes through the letters of a text. Capital letters are vowels too.",
+    "`text.to_lowercase().chars().filter(|c| \"aeiou\".contains(*c)).count()`"))
+
+
+def positions(steps):
+    return [sum(steps[:i + 1]) for i in range(len(steps))]
+
+
+exercise("welcome.11", [([1, 1, -1, 1],), ([],), ([-1, -1, -1],), ([5],)],
+         positions, lambda s: [0, *positions(s)], (
+    "Keep the position in a `let mut` variable outside of the loop, and push it in each step.",
+    "`for step in steps { position += step; list.push(position); }`"))
+
+# --- Tensors
+
+
+def softmax(row):
+    total = sum(map(exp, row))
+    return [exp(x) / total for x in row]
+
+
+def columns(rows):
+    return [list(column) for column in zip(*rows)]
+
+
+def matmul(a, b):
+    return [[sum(x * y for x, y in zip(row, column)) for column in columns(b)] for row in a]
+
+
+def distances(points):
+    return [[sqrt(sum((a - b) ** 2 for a, b in zip(p, q))) for q in points] for p in points]
+
+
+def centred(rows):
+    return columns([[x - sum(c) / len(c) for x in c] for c in columns(rows)])
+
+
+M = [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+value("tensors.3", [[3, 4], [2, 4], [3], [2, 3, 1], [2, 4, 3], [2, 4]],
+      [[2, 3], [2, 4], [3], [2, 3], [4, 3, 2], [2, 4]], (
+    "A sum removes the dimensions that it names; `sum_keepdim` keeps them with the size 1.",
+    "`t()` swaps the last two dimensions. `i((.., 1))` keeps dimension 0 and removes dimension 1."))
+value("tensors.4", [[3, 4], [3, 4], [], [2, 3, 4], []], [[3, 4], [3, 4], [3, 4], [], [2, 3]], (
+    "Compare the sizes from the right. Each pair must be equal, or one of them must be 1.",
+    "A dimension that is missing on the left counts as 1."))
+exercise("tensors.7", [(M,), ([[-1.0, 1.0]],), ([[0.5], [7.0]],), ([[1.0, 2.0], [3.0, 4.0], [-5.0, 5.0]],)],
+         lambda x: [softmax(row) for row in x], lambda x: columns([softmax(c) for c in columns(x)]), (
+    "Which dimension must the sum run along, so that each *row* has one sum?",
+    "`e.broadcast_div(&e.sum_keepdim(1)?)`, where `e` is `x.exp()?`."))
+exercise("tensors.8", [([[0.0, 0.0], [3.0, 4.0]],), ([[1.0, 1.0]],), ([[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]],)],
+         distances, lambda p: [[d * d for d in row] for row in distances(p)], (
+    "Subtract with `broadcast_sub`, square, sum along the last dimension. Is there a step after that?",
+    "The distance is the square root: `.sqr()?.sum(2)?.sqrt()`."))
+exercise("tensors.9", [([[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]), ([[1.0, 2.0, 3.0]], [[1.0], [2.0], [3.0]]),
+                       ([[2.0], [1.0]], [[3.0, 4.0]])],
+         matmul, lambda a, b: matmul(columns(b), columns(a)), (
+    "The result has as many rows as `a` and as many columns as `b`.",
+    "`c[i][j] += a[i][k] * b[k][j]`, with `k` over the rows of `b`."))
+exercise("tensors.10", [(M,), ([[2.0], [4.0]],), ([[1.0, -1.0], [5.0, 1.0], [0.0, 0.0]],)],
+         centred, lambda x: columns(centred(columns(x))), (
+    "The mean of each column runs along dimension 0.",
+    "`x.broadcast_sub(&x.mean(0)?)`"))
+
+# --- Automatic differentiation
+
+exercise("autodiff.6", [(2.0,), (9.0,), (0.25,)], sqrt, lambda a: a / 2, (
+    "The square of (x² − a) has its minimum, 0, where x² is a.",
+    "Its derivative is 4x(x² − a). Start at 1.0, with a rate of 0.01 and 2 000 steps."), 0.01)
+
+
+def line(x, y):
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    w = sum((a - mx) * (b - my) for a, b in zip(x, y)) / sum((a - mx) ** 2 for a in x)
+    return [w, my - w * mx]
+
+
+X, Y = [1.0, 2.0, 3.0], [2.0, 3.0, 5.0]
+exercise("autodiff.7", [(X, Y), ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]), ([-1.0, 0.0, 1.0], [2.0, 0.0, -2.0])],
+         line, lambda x, y: [(y[-1] - y[0]) / (x[-1] - x[0]), y[0]], (
+    "The derivative of an error (wx + b − y)² with respect to w is 2(wx + b − y)x, and to b 2(wx + b − y).",
+    "Are the steps large and many enough? A rate of 0.05 and 2 000 steps are."), 0.01)
+exercise("autodiff.10", [(0.0,), (1.0,), (-2.0,), (3.5,)],
+         lambda x: sin(x) + x * cos(x), lambda x: cos(x), (
+    "Create a `Parameter`, compute with its tensor, and call `backward` on the result.",
+    "`let x = Parameter::new(&tensor(x, &cpu())?)?.tensor()?;`, then `(&x * x.sin()?)?.backward()?.get(&x)`"))
+exercise("autodiff.11", [([1.0, 2.0, -3.0],), ([0.0],), ([0.5, 0.25],)],
+         lambda x: [3 * v * v for v in x], lambda x: [v ** 3 for v in x], (
+    "Return the gradient, not the value: `backward` needs a single value, such as a sum.",
+    "`x.powf(3.0)?.sum_all()?.backward()?`, then `get(&x)` of the result."))
+
+# --- Linear regression
+
+exercise("linear-regression.6", [(X, Y), ([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0]), ([-1.0, 1.0], [4.0, 0.0])],
+         line, lambda x, y: [line(x, y)[0], sum(y) / len(y)], (
+    "`x.mean_all()?` is the mean. Subtract it from all elements first.",
+    "b is the mean of y minus w times the mean of x."))
+exercise("linear-regression.10", [([1.0, 2.0], [0.0, 0.0]), ([3.0], [3.0]), ([1.0, -1.0, 2.0, 0.0], [1.0, 1.0, 0.0, 0.5])],
+         lambda a, b: sum((x - y) ** 2 for x, y in zip(a, b)) / len(a),
+         lambda a, b: sum((x - y) ** 2 for x, y in zip(a, b)), (
+    "Is it the mean of the squares, and not their sum?",
+    "`(y_hat - y)?.sqr()?.mean_all()?.to_scalar::<f32>()`"))
+exercise("linear-regression.11", [(1000, 100, 3), (1000, 32, 3), (10, 32, 1), (200, 1, 2)],
+         lambda n, b, e: -(-n // b) * e, lambda n, b, e: n // b * e, (
+    "The last batch of an epoch may be smaller; it is a step too.",
+    "`examples.div_ceil(batch_size) * epochs`"))
+exercise("linear-regression.12", [([1.0, 2.0, 3.0], 3), ([-2.0], 4), ([0.5, 2.0], 1)],
+         lambda x, d: [[v ** (k + 1) for k in range(d)] for v in x],
+         lambda x, d: [[v ** k for k in range(d)] for v in x], (
+    "Make one column for each power from 1 to `degree`, and join them along dimension 1.",
+    "`Tensor::stack(&columns, 1)`, where column k is `x.powf(k as f64)?`."))
+
+# --- Softmax regression
+
+exercise("softmax-regression.4", [(1000,), (10,), (2,), (1,)], log, lambda n: 1 / n, (
+    "An untrained classifier gives each class the same probability.",
+    "The loss is minus the logarithm of that probability, 1 / classes."))
+exercise("softmax-regression.6", [([1.0, 2.0, 3.0], 2), ([0.0, 0.0], 0), ([-1.0, 4.0, 0.5, 0.5], 1)],
+         lambda z, c: [p - (i == c) for i, p in enumerate(softmax(z))], lambda z, c: softmax(z), (
+    "Compute the softmax first. The gradient is different for one class only.",
+    "Subtract 1 from the probability of the correct class."))
+
+
+def nearest(means, image):
+    errors = [sum((a - b) ** 2 for a, b in zip(mean, image)) for mean in means]
+    return errors.index(min(errors))
+
+
+MEANS = [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [3.0, 0.0, 0.0]]
+exercise("softmax-regression.7", [(MEANS, [0.9, 0.8, 0.1]), (MEANS, [2.5, 0.5, 0.0]), (MEANS, [-1.0, -1.0, 0.5])],
+         nearest, lambda m, i: (nearest(m, i) + 1) % 3, (
+    "Subtract the image from each mean with `broadcast_sub`, and sum the squares of each row.",
+    "`argmin(0)?` returns the index of the smallest, as a tensor of type `u32`."))
+exercise("softmax-regression.9", [([[1.0, 2.0], [3.0, 0.0]], [1, 0]), ([[1.0, 2.0], [3.0, 0.0]], [0, 0]),
+                                  ([[0.0, 5.0, 1.0], [9.0, 0.0, 1.0], [0.0, 0.0, 1.0]], [1, 2, 2])],
+         lambda z, y: sum(row.index(max(row)) == c for row, c in zip(z, y)) / len(y),
+         lambda z, y: sum(row.index(max(row)) == c for row, c in zip(z, y)), (
+    "`argmax(1)?` returns the predicted classes, as `u32`; the targets are `i64`.",
+    "`logits.argmax(1)?.to_dtype(DType::I64)?.eq(y)?`, then the mean of zeros and ones in `f64`."))
+exercise("softmax-regression.10", [([0.1, 0.2, 0.7], 2), ([0.5, 0.5], 0), ([0.01, 0.99], 0)],
+         lambda p, c: -log(p[c]), lambda p, c: 1 - p[c], (
+    "Use the natural logarithm, `ln()`.",
+    "`-p[class].ln()`"))
+
+# --- The multilayer perceptron
+
+exercise("mlp.3", [(64, 64, 10), (1, 1, 1), (784, 256, 10)],
+         lambda i, h, o: i * h + h + h * o + o, lambda i, h, o: i * h + h * o, (
+    "Besides its weights, a linear layer has one bias for each output.",
+    "`(inputs + 1) * hidden + (hidden + 1) * outputs`"))
+exercise("mlp.9", [([[-1.0, 2.0], [0.0, -3.0]],), ([5.0],), ([-0.5, 0.5],)],
+         lambda x: [max(v, 0.0) if isinstance(v, float) else [max(w, 0.0) for w in v] for v in x],
+         lambda x: [abs(v) if isinstance(v, float) else [abs(w) for w in v] for v in x], (
+    "`x.gt(0.0)?` is 1 where an element is positive and 0 elsewhere, in the type `u8`.",
+    "`x * x.gt(0.0)?.to_dtype(x.dtype())?`, or `x.maximum(0.0)`."))
+
+
+def hidden(x, w, b):
+    return [[max(v + c, 0.0) for v, c in zip(row, b)] for row in matmul(x, w)]
+
+
+exercise("mlp.10", [([[1.0, 2.0]], [[1.0, -1.0], [0.5, 0.5]], [0.0, 0.0]), ([[1.0], [2.0]], [[1.0, -2.0]], [-1.0, 3.0]),
+                    ([[0.0, 0.0]], [[1.0], [1.0]], [0.5])],
+         hidden, lambda x, w, b: hidden(x, w, [0.0] * len(b)), (
+    "Matrix product, bias, ReLU, in this order. The bias has one dimension: it must be broadcast.",
+    "`relu(&x.matmul(w)?.broadcast_add(b)?)`"))
+exercise("mlp.11", [([1.0, 2.0, 3.0], [1.0, 0.0, 1.0], 0.5), ([4.0], [1.0], 0.2), ([1.0, 1.0], [0.0, 0.0], 0.9)],
+         lambda x, m, p: [v * k / (1 - p) for v, k in zip(x, m)], lambda x, m, p: [v * k for v, k in zip(x, m)], (
+    "The mean must stay the same, so the elements that are kept have to grow.",
+    "Divide by the probability of being kept, 1 − p."))
+
+# --- Autograd from scratch
+
+value("autograd-from-scratch.1", [3, 12], [2, 4], (
+    "Each leaf and each product is a node. The derivative of x³ is 3x².",
+    "One leaf and two products. At x = 2, 3x² is 3 · 4."))
+exercise("autograd-from-scratch.10", [(0.0,), (1.0,), (-2.0,)],
+         lambda x: [exp(sin(x)), exp(sin(x)) * cos(x)], lambda x: [exp(sin(x)), exp(cos(x))], (
+    "Multiply the derivatives of both functions: exp'(u) at u = sin x, and sin'(x).",
+    "The derivative is exp(sin x) · cos x."))
+exercise("autograd-from-scratch.11", [(1.0, 0.1), (2.0, 0.001), (-3.0, 0.5)],
+         lambda x, h: ((x + h) ** 3 - (x - h) ** 3) / (2 * h), lambda x, h: ((x + h) ** 3 - x ** 3) / h, (
+    "Take one step to each side, not just to the right.",
+    "The two points are 2h apart: `((x + h).powi(3) - (x - h).powi(3)) / (2.0 * h)`."))
+
+# --- Training
+
+exercise("training.5", [(10,), (2,), (1000,)], lambda n: [log(n), 1 / n], lambda n: [1 / n, log(n)], (
+    "Each class has the probability 1 / classes. How often is a guess right?",
+    "The cross-entropy is the natural logarithm of the number of classes, the accuracy 1 / classes."))
+
+
+def stopped(losses, patience):
+    best = 0
+    for i, loss in enumerate(losses):
+        best = i if loss < losses[best] else best
+        if i - best >= patience:
+            return i + 1
+    return len(losses)
+
+
+exercise("training.10", [([3.0, 2.0, 2.5, 2.1, 1.0], 2), ([3.0, 2.0, 1.0], 1), ([1.0, 2.0, 3.0], 1), ([2.0, 2.5, 1.5, 1.6], 3)],
+         stopped, lambda losses, p: losses.index(min(losses)) + 1, (
+    "Count the epochs since the best loss so far; a new best loss starts the count again.",
+    "Stop as soon as the count reaches `patience`, and return the number of epochs including this one."))
+exercise("training.11", [([1.0, 3.0, 5.0, 7.0], 2), ([1.0, 2.0, 3.0, 4.0, 9.0], 3), ([2.0], 5)],
+         lambda v, n: [sum(v[i:i + n]) / len(v[i:i + n]) for i in range(0, len(v), n)],
+         lambda v, n: [sum(v[i:i + n]) / n for i in range(0, len(v), n)], (
+    "The last interval may be shorter. Divide by the number of losses that it really has.",
+    "`losses.chunks(every).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect()`"))
+
+
+def bce(z, y):
+    return max(z, 0.0) - z * y + log(1 + exp(-abs(z)))
+
+
+exercise("training.12", [(0.0, 1.0), (2.0, 0.0), (-3.0, 1.0), (800.0, 0.0), (-800.0, 0.0)],
+         bce, lambda z, y: float(abs(z) * (1 - y) + 0.5), (
+    "`exp(800)` is infinite. Only take the exponential of something that is not positive.",
+    "`z.max(0.0) - z * y + (1.0 + (-z.abs()).exp()).ln()`"))
+
+# --- Generalisation
+
+exercise("generalisation.9", [(0.95, 100), (0.5, 10), (0.9, 10000), (1.0, 50)],
+         lambda a, n: sqrt(a * (1 - a) / n), lambda a, n: a * (1 - a) / n, (
+    "Each result is 0 or 1, with variance a(1 − a).",
+    "The standard deviation of a mean of n results is the square root of the variance divided by n."))
+exercise("generalisation.3", [(0.95, 0.011), (0.5, 0.03), (0.9, 0.007)],
+         lambda a, e: -int(-(a * (1 - a) / e ** 2) // 1), lambda a, e: int(sqrt(a * (1 - a)) / e), (
+    "Solve the formula of the standard error for n.",
+    "n is a(1 − a) divided by the square of the error, rounded up: `.ceil() as usize`."))
+exercise("generalisation.7", [([[[0.6, 0.4]], [[0.1, 0.9]]],), ([[[0.2, 0.8], [0.7, 0.3]], [[0.5, 0.5], [0.1, 0.9]], [[0.4, 0.6], [0.9, 0.1]]],)],
+         lambda p: [row.index(max(row)) for row in [[sum(c) for c in zip(*rows)] for rows in zip(*p)]],
+         lambda p: [row.index(min(row)) for row in p[0]], (
+    "Average over the networks, dimension 0, before you look for the largest.",
+    "`p.mean(0)?.argmax(1)`"))
+exercise("generalisation.8", [(6, 3), (4, 2), (5, 5), (6, 1)],
+         lambda n, k: [list(range(i * n // k, (i + 1) * n // k)) for i in range(k)],
+         lambda n, k: [list(range(i, n, k)) if k > 1 else [] for i in range(k)], (
+    "Fold i begins at i · n / k.",
+    "`(0..k).map(|i| (i * n / k..(i + 1) * n / k).collect()).collect()`"))
+
+# --- Stability
+
+exercise("stability.3", [(0.1, 64), (0.2, 50), (0.05, 256)],
+         lambda s, n: s * sqrt(n / 2), lambda s, n: s * sqrt(n), (
+    "Before ReLU, the size grows by the standard deviation times √n. What does ReLU do to it?",
+    "ReLU sets half of the squares to 0: the factor is std · √(n / 2)."))
+
+
+def layers(limit):
+    n, gradient = 0, 1.0
+    while gradient >= limit:
+        n, gradient = n + 1, gradient / 4
+    return n
+
+
+exercise("stability.4", [(1e-8,), (0.5,), (1e-3,)], layers, lambda x: layers(x) - 1, (
+    "Each layer multiplies the gradient by 1/4. It must be *below* the limit.",
+    "Multiply in a loop until it is, and count the layers."))
+value("stability.5", [256, 256], [257, 259], (
+    "bf16 has 8 significant bits. Which integers above 256 can it represent?",
+    "The next number after 256 is 258. 257 is in the middle and is rounded to 256, each time."))
+exercise("stability.8", [([1000.0, 1000.0],), ([0.0, 1.0, 2.0],), ([-1000.0, -1001.0],), ([5.0],)],
+         lambda x: max(x) + log(sum(exp(v - max(x)) for v in x)), max, (
+    "Subtract the largest element before `exp`, and add it again at the end.",
+    "`m + log(sum(exp(x - m)))`: all exponents are 0 or negative."))
+exercise("stability.9", [([1.0] + [1e-8] * 1000,), ([1.0, 2.0, 3.0],), ([100000.0] + [0.001] * 500,)],
+         sum, lambda x: x[0], (
+    "The part that was lost is `(sum_after - sum_before) - value`. Subtract it from the next value.",
+    "`let y = value - lost; let new = sum + y; lost = (new - sum) - y; sum = new;`"), 1e-6)
+
+# --- Optimisers
+
+floats("optimisers.4", [sqrt(10), 1.0], [1.0, 1.0], (
+    "The first moment is 0.1 g after one step, the second 0.001 g².",
+    "Without the correction: 0.1 / √0.001."), 1e-3)
+exercise("optimisers.5", [(1000000,), (10,)], lambda n: [0, n, n, 2 * n], lambda n: [0, n, 2 * n, 3 * n], (
+    "Momentum stores a velocity, RMSprop a mean of squares, for each parameter.",
+    "Adam stores both."))
+exercise("optimisers.9", [(0.1, 0), (0.1, 9), (0.1, 19), (0.1, 79), (1.0, 1999)],
+         lambda b, s: b * min((s + 1) / 20, sqrt(20 / (s + 1))), lambda b, s: b * min(s / 20, sqrt(20 / (s + 1))), (
+    "With t = step + 1, the rate is base · t / 20 during the warm-up.",
+    "Afterwards it is base · √(20 / t). The smaller of both is right everywhere."))
+
+
+def momentum(gradients, beta, rate):
+    p = v = 0.0
+    for g in gradients:
+        v = beta * v + g
+        p -= rate * v
+    return p
+
+
+exercise("optimisers.11", [([1.0, 1.0, 1.0], 0.9, 0.1), ([1.0, -1.0], 0.5, 1.0), ([2.0], 0.9, 0.01), ([1.0, 0.0, 0.0], 0.8, 0.1)],
+         momentum, lambda g, b, r: -r * sum(g), (
+    "The velocity keeps the share `beta` of its old value and adds the gradient.",
+    "`v = beta * v + g; p -= rate * v;`, with `v` declared before the loop."))

@@ -1,0 +1,140 @@
+"""Exercises of parts V and VI: sequences, machines."""
+
+from collections import Counter
+from math import exp, log, prod, sqrt, tanh
+
+from learning import columns, matmul, softmax
+from make import exercise, value
+
+# --- Recurrent networks
+
+value("recurrent-networks.3", [20736, 82944], [20480, 81920], (
+    "There is a matrix for the input, one for the state, and two biases.",
+    "32 · 128 + 128 · 128 + 2 · 128 for the RNN; an LSTM computes four such vectors."))
+value("recurrent-networks.5", [21, 228], [20, 227], (
+    "Multiply 0.8 by itself until the product is below 0.01.",
+    "The number of steps is above ln 0.01 / ln 0.8, about 20.6."))
+exercise("recurrent-networks.8", [([0.5, 0.5],), ([0.1, 0.1, 0.1],), ([1.0],), ([0.9, 0.01, 0.3],)],
+         lambda p: exp(-sum(map(log, p)) / len(p)), lambda p: len(p) / sum(p) + 0.5, (
+    "The cross-entropy is the mean of −ln p. The perplexity is its exponential.",
+    "`(-p.iter().map(|p| p.ln()).sum::<f64>() / p.len() as f64).exp()`"))
+
+
+def step(x, h, w):
+    return [[tanh(a + b) for a, b in zip(r, s)] for r, s in zip(x, matmul(h, w))]
+
+
+exercise("recurrent-networks.9", [([[0.5, -0.5]], [[1.0, 2.0]], [[0.1, 0.2], [0.3, 0.4]]), ([[1.0]], [[0.0]], [[5.0]]),
+                                  ([[0.0], [0.2]], [[1.0], [-1.0]], [[0.5]])],
+         step, lambda x, h, w: [[max(-1.0, min(1.0, a + b)) + 0.1 for a, b in zip(r, s)] for r, s in zip(x, matmul(h, w))], (
+    "Only the state is multiplied by the matrix here; the input is added.",
+    "`(x + h.matmul(w)?)?.tanh()`"))
+
+# --- Attention
+
+
+def weights(q, k):
+    return [softmax([v / sqrt(len(q[0])) for v in row]) for row in matmul(q, columns(k))]
+
+
+Q, K, V = [[1.0, 0.0], [0.0, 2.0]], [[1.0, 1.0], [0.0, 1.0], [-1.0, 0.5]], [[1.0], [2.0], [4.0]]
+value("attention.3", [16640, 16640, 16640], [16384, 16384, 32768], (
+    "There are four linear layers of 64 by 64, with biases. The heads share their outputs.",
+    "4 · (64 · 64 + 64), whatever the number of heads or the length of the sequence."))
+exercise("attention.4", [([[1.0, 2.0], [3.0, 6.0]],), ([[5.0]],), ([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]],)],
+         lambda v: [sum(c) / len(c) for c in zip(*v)], lambda v: [sum(c) + 0.1 for c in zip(*v)], (
+    "Equal keys have equal scores. What does the softmax make of equal scores?",
+    "All weights are 1/n: the output is the mean of the values."))
+exercise("attention.8", [(Q, K), (Q, Q), ([[3.0, 1.0, 0.0, 2.0]], [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]])],
+         weights, lambda q, k: [softmax(row) for row in matmul(q, columns(k))], (
+    "Divide the scores by √d before the softmax; d is the size of a query.",
+    "`softmax(&(q.matmul(&k.t()?)? / (d as f64).sqrt())?, D::Minus1)`"))
+exercise("attention.9", [(Q, K, V), (Q, Q, Q), ([[0.0, 0.0]], K, V)],
+         lambda q, k, v: matmul(weights(q, k), v), lambda q, k, v: matmul(weights(q, k), [[2 * a for a in r] for r in v]), (
+    "The output is the average of the values, with the attention weights.",
+    "Multiply the matrix of the weights, (queries, keys), by the values, (keys, d)."))
+exercise("attention.10", [(1,), (3,), (4,)],
+         lambda n: [[j <= i for j in range(n)] for i in range(n)], lambda n: [[j < i for j in range(n)] for i in range(n)], (
+    "Position i may look at itself and at earlier positions.",
+    "`(0..n).map(|i| (0..n).map(|j| j <= i).collect()).collect()`"))
+
+# --- A GPT
+
+exercise("gpt.3", [(512,), (2,), (50257,)], log, lambda n: 1 / n, (
+    "An untrained model gives each token about the same probability.",
+    "The loss is −ln(1 / tokens), which is ln(tokens)."))
+exercise("gpt.4", [(3.0, 2.3), (8.0, 4.0), (1.5, 1.0)], lambda b, c: b / c, lambda b, c: b * c, (
+    "A token stands for several characters, which share its bits.",
+    "Divide the bits per token by the characters per token."))
+
+
+def pair(tokens):
+    counts = Counter(zip(tokens, tokens[1:]))
+    return list(max(sorted(counts), key=lambda p: counts[p]))
+
+
+exercise("gpt.7", [([1, 2, 1, 2, 3],), ([5, 5, 5],), ([4, 9, 4, 9, 9, 9, 9],), ([1, 2],)],
+         pair, lambda t: [t[0], t[0] + 1000], (
+    "Count each pair of neighbours: `tokens.windows(2)`.",
+    "Put the counts into a `BTreeMap`, whose keys are sorted, and keep a pair only if its count is larger than the best."))
+
+
+def merge(tokens, both, new):
+    result, i = [], 0
+    while i < len(tokens):
+        found = tokens[i:i + 2] == list(both)
+        result.append(new if found else tokens[i])
+        i += 2 if found else 1
+    return result
+
+
+exercise("gpt.8", [([1, 2, 1, 2, 3], [1, 2], 9), ([5, 5, 5], [5, 5], 6), ([1, 3], [1, 2], 7), ([], [1, 2], 7)],
+         merge, lambda t, p, n: [*merge(t, p, n), n], (
+    "Go through the tokens with an index, and advance by two where you find the pair.",
+    "Compare `tokens.get(i..i + 2)` with `Some(&[pair.0, pair.1][..])`, so that the end needs no special case."))
+exercise("gpt.9", [([1.0, 2.0, 3.0], 1.0), ([1.0, 2.0, 3.0], 0.5), ([0.0, 4.0], 10.0)],
+         lambda z, t: softmax([v / t for v in z]), lambda z, t: [v / t for v in softmax(z)] if t != 1 else z, (
+    "Divide the logits by the temperature, not the probabilities.",
+    "`softmax(&(logits / temperature)?, 0)`"))
+
+# --- Machines
+
+exercise("gpus.6", [([[3.0, 4.0]],), ([[1.0, 1.0], [1.0, 1.0]],), ([[0.0]],), ([[-2.0, 1.0], [2.0, 0.5]],)],
+         lambda x: sqrt(sum(v * v for row in x for v in row)), lambda x: sum(abs(v) for row in x for v in row) + 0.1, (
+    "Square all elements, add them up, take the root.",
+    "`x.sqr()?.sum_all()?.sqrt()?.to_scalar::<f32>()`"))
+exercise("gpus.9", [(1000000, 0.001), (4000000000, 2.0), (500, 0.00001)],
+         lambda b, s: b / s / 1e9, lambda b, s: b / s / 2 ** 30, (
+    "A gigabyte is 10⁹ bytes.",
+    "`bytes as f64 / seconds / 1e9`"))
+exercise("gpus.10", [([1000, 1000], 4), ([3], 8), ([], 2), ([64, 3, 224, 224], 4)],
+         lambda s, b: prod(s) * b, lambda s, b: sum(s) * b, (
+    "The number of elements is the product of the sizes.",
+    "`shape.iter().product::<usize>() * bytes`; the product of no sizes is 1, a scalar."))
+exercise("leaf-network.9", [(8, 128), (1, 224), (40, 64)],
+         lambda n, s: n * 3 * s * s * 4, lambda n, s: n * s * s * 4, (
+    "A colour image has three channels, and an `f32` has four bytes.",
+    "`batch_size * 3 * side * side * 4`"))
+exercise("leaf-network.10", [([[1.0, 3.0], [2.0, 0.5]],), ([[0.0, 0.0]],)],
+         lambda z: [b - a for a, b in z], lambda z: [a - b + 0.1 for a, b in z], (
+    "Column 0 is *healthy*, column 1 *diseased*. How far is the second above the first?",
+    "`(logits.i((.., 1))? - logits.i((.., 0))?)`"))
+exercise("ai-on-a-gpu.6", [(0.9, 50.0), (0.5, 2.0), (0.0, 100.0), (1.0, 8.0)],
+         lambda p, f: 1 / (1 - p + p / f), lambda p, f: p * f + 0.1, (
+    "The new time has two parts: one is as long as before, the other is divided by the factor.",
+    "`1.0 / (1.0 - share + share / factor)`: Amdahl's law."))
+value("ai-on-a-gpu.7", [153600000, 614400000], [51200000, 204800000], (
+    "A photograph has 32 by 32 pixels and three channels, one byte each.",
+    "50 000 · 3 · 32 · 32 bytes; an `f32` has four."))
+exercise("several-devices.4", [([1.0, 4.0], [3, 2]), ([2.0], [7]), ([1.0, 1.0, -5.0], [10, 10, 5])],
+         lambda g, n: sum(a * b for a, b in zip(g, n)) / sum(n), lambda g, n: sum(g) / len(g) + (len(g) == 1), (
+    "A device with more examples must have more weight.",
+    "Multiply each gradient by its number of examples, add, and divide by the number of all."))
+exercise("several-devices.12", [(5, 2), (6, 3), (7, 4), (2, 3)],
+         lambda n, d: [n // d + (i < n % d) for i in range(d)], lambda n, d: [n // d] * (d - 1) + [n - n // d * (d - 1)] if n % d else [0], (
+    "Each device gets `n / devices` examples; `n % devices` are left.",
+    "The first `n % devices` devices get one more."))
+exercise("several-devices.13", [([[1.0, 2.0], [3.0, 4.0]],), ([[5.0]],), ([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]],)],
+         lambda g: [[sum(c) for c in zip(*g)]] * len(g), lambda g: [[sum(c) / len(c) + 0.1 for c in zip(*g)]] * len(g), (
+    "Sum the gradients of all devices, element by element.",
+    "Every device gets the same sum: `vec![sum; gradients.len()]`."))
