@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,6 +40,11 @@ fn chapters(folder: &Path) -> Result<Vec<Chapter>> {
         chapter(&text).with_context(|| format!("{} is not a notebook", file.display()))
     };
     let mut chapters = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+    // A copy of a chapter adds nothing.
+    let mut seen = BTreeSet::new();
+    for chapter in &mut chapters {
+        chapter.exercises.retain(|name| seen.insert(name.clone()));
+    }
     chapters.retain(|chapter| !chapter.exercises.is_empty());
     if chapters.is_empty() {
         bail!(
@@ -135,6 +141,19 @@ mod tests {
         assert_eq!(found.title, "Tensors");
         assert_eq!(found.exercises, ["tensors.3", "tensors.7"]);
         assert!(chapter("{}").is_err());
+    }
+
+    #[test]
+    fn a_copy_of_a_chapter_adds_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cell = json!({ "cell_type": "code", "source": "check(\"a.1\", a)?" });
+        let notebook = json!({ "cells": [cell] }).to_string();
+        for name in ["02-a.ipynb", "02-a-Copy1.ipynb", "notes.txt"] {
+            std::fs::write(folder.path().join(name), &notebook).expect("it is written");
+        }
+        assert_eq!(chapters(folder.path()).expect("notebooks").len(), 1);
+        let empty = tempfile::tempdir().expect("a folder");
+        assert!(chapters(empty.path()).is_err());
     }
 
     #[test]
