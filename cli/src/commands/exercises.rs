@@ -9,13 +9,18 @@ use std::process::ExitCode;
 /// Show which exercises you have solved, chapter by chapter.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder of the chapters.
-    #[arg(default_value = "notebooks", value_name = "FOLDER")]
-    folder: PathBuf,
+    /// The folder of the chapters (default: `notebooks`, or this folder if there is none).
+    folder: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let chapters = chapters(&arguments.folder)?;
+    let clone = Path::new("notebooks");
+    let default = if clone.is_dir() {
+        clone
+    } else {
+        Path::new(".")
+    };
+    let chapters = chapters(arguments.folder.as_deref().unwrap_or(default))?;
     print!("{}", report(&chapters, &progress()?));
     Ok(ExitCode::SUCCESS)
 }
