@@ -31,7 +31,7 @@ pub use batch::{Batch, BatchData};
 #[doc(hidden)]
 pub use batch::{agreed, parts_of};
 pub use dataset::{Dataset, TensorDataset};
-pub(crate) use loader::AnyLoader;
+pub(crate) use loader::{AnyLoader, Share};
 pub use loader::{Batches, DataLoader};
 pub use module::DataModule;
 pub use samplers::{Sampler, StratifiedSampler, WeightedSampler};

@@ -21,6 +21,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`device`] | CPU and GPUs: choosing one, asking about it, waiting for it |
+//! | [`distributed`] | several processes that train together, on one machine or several |
 //! | [`tensor`] | creating tensors, seeded random values, copies |
 //! | [`data`] | data sets, and the minibatches that training takes from them |
 //! | [`ops`] | functions: activations, convolution, pooling, normalisation, losses |
@@ -77,6 +78,7 @@ pub use candle_nn;
 pub mod bench;
 pub mod data;
 pub mod device;
+pub mod distributed;
 mod erased;
 pub mod error;
 pub mod exercises;

@@ -21,6 +21,7 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 mod trainer;
+mod unfinished;
 
 pub use accuracy::{Accuracy, accuracy};
 pub use callback::{Callback, EpochEnd, FitEnd, Flow, Step};

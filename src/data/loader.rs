@@ -8,6 +8,7 @@ mod tests;
 
 pub(crate) use any::AnyLoader;
 pub use batches::Batches;
+pub(crate) use plan::Share;
 
 use super::{Batch, BatchData, Dataset, Sampler};
 use crate::notebook::Show;

@@ -31,13 +31,22 @@ pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
 
 /// Reads all tensors of a file onto the device.
 pub(crate) fn load(path: &Path, device: &Device) -> Result<HashMap<String, Tensor>> {
-    let data = fs::read(path).map_err(|error| {
+    parse(path, &read(path)?, device)
+}
+
+/// Returns the content of a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| {
         explain(
             format!("cannot read {}: {error}", path.display()),
             "Give the path of a file that save_parameters, or PyTorch, has written",
         )
-    })?;
-    safetensors::load_buffer(&data, device).map_err(|error| {
+    })
+}
+
+/// Returns the tensors in the content of a file.
+pub(crate) fn parse(path: &Path, data: &[u8], device: &Device) -> Result<HashMap<String, Tensor>> {
+    safetensors::load_buffer(data, device).map_err(|error| {
         explain(
             format!(
                 "{} is damaged or not a safetensors file: {error}",

@@ -2,8 +2,10 @@
 //!
 //! Such a program runs the cells of a notebook in order. On a terminal it prints their outputs as text.
 //! If standard output is a file, it writes a log instead; `taper run NOTEBOOK --outputs LOG` copies
-//! figures, values and text from the log into the notebook.
+//! figures, values and text from the log into the notebook. Of several processes that train together, only
+//! the first prints, as on a terminal.
 
+use crate::distributed::world;
 use crate::error::of_any;
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display, hooks, record};
@@ -32,7 +34,19 @@ pub type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 /// ```
 pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
     without_backtraces_of_errors();
-    if !std::io::stdout().is_terminal() {
+    let size = match world() {
+        Ok(world) => {
+            if world.rank > 0 {
+                print_nothing();
+            }
+            world.size
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if size == 1 && !std::io::stdout().is_terminal() {
         record::begin_log();
     }
     hooks::taper_attach();
@@ -69,6 +83,19 @@ fn without_backtraces_of_errors() {
 
 #[cfg(not(unix))]
 fn without_backtraces_of_errors() {}
+
+/// Lets rank 0 alone print: the cells of all ranks have the same outputs. Errors are still printed.
+#[cfg(unix)]
+fn print_nothing() {
+    use std::os::fd::AsRawFd;
+    if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+        // SAFETY: both descriptors are open.
+        unsafe { libc::dup2(null.as_raw_fd(), libc::STDOUT_FILENO) };
+    }
+}
+
+#[cfg(not(unix))]
+fn print_nothing() {}
 
 /// Begins a cell, with its id in the notebook and a digest of its source. By the digest, the reader of
 /// the log recognises whether the cell has changed.

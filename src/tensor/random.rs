@@ -195,12 +195,17 @@ pub(crate) fn generator_state() -> ([u8; 32], u64, u128) {
 }
 
 /// Sets the generator that this thread draws from to a state that [`generator_state`] returned.
-pub(crate) fn restore_generator(seed: [u8; 32], stream: u64, position: u128) {
+pub(crate) fn restore_generator((seed, stream, position): ([u8; 32], u64, u128)) {
     with_generator(|rng| {
         *rng = ChaCha12Rng::from_seed(seed);
         rng.set_stream(stream);
         rng.set_word_pos(position);
     });
+}
+
+/// Leaves out as many values as [`rand`] draws for `n` elements.
+pub(super) fn skip(n: usize) {
+    with_generator(|rng| rng.set_word_pos(rng.get_word_pos() + n as u128));
 }
 
 thread_local! {

@@ -44,4 +44,8 @@ impl Callback for SummaryWriter {
     fn on_fit_end(&mut self, _: &FitEnd<'_>) -> Result<()> {
         self.flush()
     }
+
+    fn on_first_rank_only(&self) -> bool {
+        true
+    }
 }

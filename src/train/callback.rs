@@ -1,5 +1,6 @@
 //! Callbacks: what runs between the steps and epochs of a training.
 
+use super::unfinished::Unfinished;
 use super::{Epoch, History, Interval};
 use crate::data::{AnyBatch, BatchData};
 use crate::nn::Parameters;
@@ -158,12 +159,55 @@ pub trait Callback: Send {
         let _ = end;
         Ok(())
     }
+
+    /// Runs when the processes that train together are asked to end, between two steps. `end.epoch` is empty
+    /// but for the number of completed epochs. [`Checkpoint`](super::Checkpoint) saves the state, from which the
+    /// epoch is continued.
+    ///
+    /// # Errors
+    /// As for [`on_interval`](Callback::on_interval).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// struct Report;
+    ///
+    /// impl Callback for Report {
+    ///     fn on_interrupt(&mut self, end: &EpochEnd<'_>) -> Result<()> {
+    ///         eprintln!("stopped after step {}", end.step);
+    ///         Ok(())
+    ///     }
+    /// }
+    /// assert!(!Report.on_first_rank_only());
+    /// ```
+    fn on_interrupt(&mut self, end: &EpochEnd<'_>) -> Result<()> {
+        let _ = end;
+        Ok(())
+    }
+
+    /// Returns whether the callback runs on rank 0 alone if several processes train together, because it
+    /// writes a file or prints. By default it runs on all ranks, and must change the gradients of all
+    /// in the same way. A closure runs on rank 0.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// assert!(Checkpoint::new("run.safetensors").on_first_rank_only());
+    /// assert!(!EarlyStopping::new("val_loss", 3).on_first_rank_only());
+    /// ```
+    fn on_first_rank_only(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(&Interval) + Send> Callback for F {
     fn on_interval(&mut self, interval: &Interval) -> Result<()> {
         self(interval);
         Ok(())
+    }
+
+    fn on_first_rank_only(&self) -> bool {
+        true
     }
 }
 
@@ -188,6 +232,8 @@ pub struct EpochEnd<'a> {
     pub model: &'a dyn Parameters,
     /// The optimiser.
     pub optimizer: &'a dyn Optimizer,
+    /// How far the next epoch is, after an interrupt.
+    pub(super) unfinished: Option<&'a Unfinished>,
 }
 
 /// What a callback sees, and may change, in a step.

@@ -1,10 +1,11 @@
 //! Checkpoints, from which a training is resumed.
 
+use super::unfinished::{Random, Unfinished};
 use super::{Callback, EpochEnd, Flow, History};
-use crate::error;
 use crate::nn::{files, state_of};
 use crate::optim::Optimizer;
 use crate::tensor::{generator_state, restore_generator};
+use crate::{distributed, error};
 use candle_core::{Device, Result, Tensor};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,14 @@ impl Callback for Checkpoint {
         }
         Ok(Flow::Continue)
     }
+
+    fn on_interrupt(&mut self, end: &EpochEnd<'_>) -> Result<()> {
+        save(&self.path, end)
+    }
+
+    fn on_first_rank_only(&self) -> bool {
+        true
+    }
 }
 
 /// The state of the training loop in a checkpoint.
@@ -77,33 +86,36 @@ pub(super) struct Resumed {
     pub(super) epoch: usize,
     pub(super) step: usize,
     pub(super) history: History,
-    random: ([u8; 32], u64, u128),
+    pub(super) unfinished: Option<Unfinished>,
+    random: Random,
 }
 
 impl Resumed {
     /// Restores the state of the random generator.
     pub(super) fn restore_random(&self) {
-        let (seed, stream, position) = self.random;
-        restore_generator(seed, stream, position);
+        restore_generator(self.random);
     }
 }
 
 fn save(path: &Path, end: &EpochEnd<'_>) -> Result<()> {
     let cpu = &Device::Cpu;
-    let (seed, stream, position) = generator_state();
     let mut tensors = vec![
         (
             "loop.epoch".to_owned(),
             Tensor::new(end.epoch.epoch as i64, cpu)?,
         ),
         ("loop.step".to_owned(), Tensor::new(end.step as i64, cpu)?),
-        ("random.seed".to_owned(), Tensor::new(&seed[..], cpu)?),
-        ("random.stream".to_owned(), Tensor::new(stream as i64, cpu)?),
-        (
-            "random.position".to_owned(),
-            Tensor::new(&position.to_le_bytes()[..], cpu)?,
-        ),
     ];
+    tensors.extend(random_to_tensors("random", generator_state())?);
+    if let Some(unfinished) = end.unfinished {
+        let batch = Tensor::new(unfinished.batch as i64, cpu)?;
+        tensors.push(("loop.batch".to_owned(), batch));
+        tensors.extend(random_to_tensors("began", unfinished.random)?);
+        for (i, (name, value, weight)) in unfinished.metrics.iter().enumerate() {
+            let values = Tensor::new(&[*value, *weight], cpu)?;
+            tensors.push((format!("metrics.{i:06}.{name}"), values));
+        }
+    }
     for entry in state_of(end.model) {
         tensors.push((
             format!("model.{}", entry.name),
@@ -116,18 +128,63 @@ fn save(path: &Path, end: &EpochEnd<'_>) -> Result<()> {
     for (name, tensor) in end.optimizer.state()? {
         tensors.push((format!("optimizer.{name}"), tensor));
     }
-    files::save(path, &tensors)
+    files::save(path, &tensors)?;
+    distributed::saved(path);
+    Ok(())
 }
 
-/// Loads a checkpoint into a model, which is on `device`, and its optimiser. If it fails, the model is
+fn random_to_tensors(
+    name: &str,
+    (seed, stream, position): Random,
+) -> Result<[(String, Tensor); 3]> {
+    let cpu = &Device::Cpu;
+    Ok([
+        (format!("{name}.seed"), Tensor::new(&seed[..], cpu)?),
+        (format!("{name}.stream"), Tensor::new(stream as i64, cpu)?),
+        (
+            format!("{name}.position"),
+            Tensor::new(&position.to_le_bytes()[..], cpu)?,
+        ),
+    ])
+}
+
+fn random_of(tensors: &HashMap<String, Tensor>) -> Result<Random> {
+    Ok((
+        bytes(tensors, "seed")?,
+        number(tensors, "stream")? as u64,
+        u128::from_le_bytes(bytes(tensors, "position")?),
+    ))
+}
+
+fn number(of: &HashMap<String, Tensor>, name: &str) -> Result<i64> {
+    let number = of.get(name).and_then(|t| t.to_scalar::<i64>().ok());
+    number.ok_or_else(|| no_checkpoint(name))
+}
+
+/// Returns the metrics of an unfinished epoch, in their order.
+fn metrics_of(tensors: HashMap<String, Tensor>) -> Result<Vec<(String, f64, f64)>> {
+    let mut named = Vec::from_iter(tensors);
+    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let metric = |(name, tensor): (String, Tensor)| {
+        let values = tensor.to_vec1::<f64>()?;
+        match (name.split_once('.'), &values[..]) {
+            (Some((_, name)), [value, weight]) => Ok((name.to_owned(), *value, *weight)),
+            _ => Err(no_checkpoint("metrics")),
+        }
+    };
+    named.into_iter().map(metric).collect()
+}
+
+/// Loads the content of a checkpoint into a model, which is on `device`, and its optimiser. If it fails, the model is
 /// unchanged.
 pub(super) fn load(
     path: &Path,
+    data: &[u8],
     device: &Device,
     model: &dyn crate::nn::Parameters,
     optimizer: &mut dyn Optimizer,
 ) -> Result<Resumed> {
-    let tensors = files::load(path, &Device::Cpu)?;
+    let tensors = files::parse(path, data, &Device::Cpu)?;
     let part = |prefix: &str, device: &Device| {
         let named = tensors.iter();
         let named = named.filter_map(|(name, tensor)| Some((name.strip_prefix(prefix)?, tensor)));
@@ -138,19 +195,21 @@ pub(super) fn load(
     // The state of the loop stays on the CPU: not every device supports its element types.
     let (position, random) = (part("loop.", &Device::Cpu)?, part("random.", &Device::Cpu)?);
     let history = part("history.", &Device::Cpu)?;
-    let number = |of: &HashMap<String, Tensor>, name: &str| {
-        let number = of.get(name).and_then(|t| t.to_scalar::<i64>().ok());
-        number.ok_or_else(|| no_checkpoint(name))
+    let cpu = &Device::Cpu;
+    let unfinished = match number(&position, "batch") {
+        Ok(batch) => Some(Unfinished {
+            batch: batch as usize,
+            random: random_of(&part("began.", cpu)?)?,
+            metrics: metrics_of(part("metrics.", cpu)?)?,
+        }),
+        Err(_) => None,
     };
     let resumed = Resumed {
         epoch: number(&position, "epoch")? as usize,
         step: number(&position, "step")? as usize,
         history: History::of_tensors(&history)?,
-        random: (
-            bytes(&random, "seed")?,
-            number(&random, "stream")? as u64,
-            u128::from_le_bytes(bytes(&random, "position")?),
-        ),
+        unfinished,
+        random: random_of(&random)?,
     };
     let entries = state_of(model);
     files::check(path, &entries, &values)?;
@@ -197,6 +256,7 @@ mod tests {
                 model: &model,
                 optimizer: &adam(&model),
                 history: &history,
+                unfinished: None,
             },
         )?;
 
@@ -211,12 +271,12 @@ mod tests {
             Sgd::new(other.parameters(), 0.1),
             AdamW::new(other.parameters(), 0.1),
         );
-        assert!(load(&path, &cpu, &other, &mut sgd).is_err());
-        assert!(load(&path, &cpu, &other, &mut adamw).is_err());
+        assert!(load(&path, &files::read(&path)?, &cpu, &other, &mut sgd).is_err());
+        assert!(load(&path, &files::read(&path)?, &cpu, &other, &mut adamw).is_err());
         untouched()?;
         let lazy = LazyLinear::new(2);
         let mut sgd = Sgd::new(lazy.parameters(), 0.1);
-        assert!(load(&path, &cpu, &lazy, &mut sgd).is_err());
+        assert!(load(&path, &files::read(&path)?, &cpu, &lazy, &mut sgd).is_err());
         assert!(!lazy.parameter("weight")?.is_initialized());
 
         let whole = files::load(&path, &cpu)?;
@@ -226,14 +286,22 @@ mod tests {
         *seed = seed.narrow(0, 0, 31)?;
         let short = path.with_extension("short");
         files::save(&short, &cut)?;
-        let message = load(&short, &cpu, &other, &mut adam(&other)).err().unwrap();
+        let message = load(
+            &short,
+            &files::read(&short)?,
+            &cpu,
+            &other,
+            &mut adam(&other),
+        )
+        .err()
+        .unwrap();
         assert!(
             message.to_string().contains("an entry \"seed\""),
             "{message}"
         );
         untouched()?;
 
-        load(&path, &cpu, &other, &mut adam(&other))?;
+        load(&path, &files::read(&path)?, &cpu, &other, &mut adam(&other))?;
         assert_eq!(weight(&other)?, weight(&model)?);
         std::fs::remove_file(short)?;
         std::fs::remove_file(path)?;

@@ -5,6 +5,7 @@ use super::recorder::{Recorder, collect};
 use super::{Module, Trainer};
 use crate::data::{AnyBatch, AnyLoader, BatchData, DataLoader, DataModule, typed};
 use crate::device::explain_gpu;
+use crate::distributed::Communicator;
 use crate::error;
 use crate::nn::evaluating;
 use crate::notebook::check_interrupt;
@@ -41,7 +42,8 @@ impl Trainer {
         Y: BatchData,
     {
         let loader = data.val_dataloader()?.map(DataLoader::into_any);
-        evaluate(Pass::Validation, steps::<M, B, Y>(), model, loader)
+        let ranks = self.ranks.as_deref();
+        evaluate(Pass::Validation, steps::<M, B, Y>(), model, loader, ranks)
     }
 
     /// Returns the metrics of a model on the test set: what `validation_step` plots, as `test_…`. A
@@ -70,7 +72,8 @@ impl Trainer {
         Y: BatchData,
     {
         let loader = data.test_dataloader()?.map(DataLoader::into_any);
-        evaluate(Pass::Test, steps::<M, B, Y>(), model, loader)
+        let ranks = self.ranks.as_deref();
+        evaluate(Pass::Test, steps::<M, B, Y>(), model, loader, ranks)
     }
 
     /// Returns the outputs of a model for all batches of a loader, joined and on the CPU:
@@ -114,10 +117,16 @@ fn evaluate(
     steps: &dyn Steps,
     model: &dyn AnyModel,
     loader: Option<AnyLoader>,
+    ranks: Option<&dyn Communicator>,
 ) -> Result<BTreeMap<String, f64>> {
     let device = device_of(model);
-    let loader = loader.ok_or_else(|| no_data(pass))?.moved_to(&device);
-    let metrics = evaluating(model, || evaluated(pass, steps, model, &loader, &device));
+    let mut loader = loader.ok_or_else(|| no_data(pass))?.moved_to(&device);
+    if let Some(ranks) = ranks {
+        let world = ranks.world();
+        loader = loader.shared(world.rank, world.size);
+    }
+    let evaluate = || evaluated(pass, steps, model, &loader, &device, ranks);
+    let metrics = evaluating(model, evaluate);
     explain_gpu(metrics, &device, None)
 }
 
@@ -128,15 +137,20 @@ pub(super) fn evaluated(
     model: &dyn AnyModel,
     loader: &AnyLoader,
     device: &Device,
+    ranks: Option<&dyn Communicator>,
 ) -> Result<BTreeMap<String, f64>> {
     let mut recorder = Recorder::default();
-    for batch in loader.batches() {
+    for (number, batch) in loader.batches().enumerate() {
         check_interrupt()?;
         let batch = batch?.moved_to(device)?;
         let step = || no_grad(|| steps.validation(model, &*batch));
-        recorder.add(collect(batch.examples()?, step)?.1);
+        recorder.add_of(loader.share(number), collect(batch.examples()?, step)?.1);
     }
-    let means = recorder.fetch()?.means();
+    let mut fetched = recorder.fetch()?;
+    if let Some(ranks) = ranks {
+        fetched.reduce(ranks)?;
+    }
+    let means = fetched.means();
     Ok(match pass {
         Pass::Validation => means,
         Pass::Test => means.into_iter().map(as_test).collect(),

@@ -3,11 +3,14 @@
 mod accumulated;
 mod lr_find;
 mod prepare;
+mod ranks;
 mod schedule;
+mod shared;
 mod speed;
 mod step;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 pub use lr_find::LrFinder;
 
@@ -15,15 +18,18 @@ use super::evaluate::{Pass, evaluated};
 use super::model::{AnyModel, Steps, steps};
 use super::parallel;
 use super::recorder::{Fetched, Recorder};
+use super::unfinished::{Random, Unfinished};
 use super::{Epoch, EpochEnd, FitEnd, Flow, History, Interval, Module, Trainer, checkpoint};
 use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
 use crate::error;
-use crate::notebook::{check_interrupt, progress};
+use crate::notebook::check_interrupt;
 use crate::optim::Optimizer;
 use crate::plot::ProgressBoard;
+use crate::tensor::generator_state;
 use accumulated::Accumulated;
 use candle_core::Result;
 use prepare::{refuse_empty, settle};
+use ranks::{Ranks, is_by_all, runs_on};
 use speed::{Speed, per_second};
 use std::time::Instant;
 
@@ -88,10 +94,14 @@ impl Trainer {
             completed: done.is_ok(),
         };
         let mut told = Ok(());
-        for callback in &mut self.callbacks {
+        for callback in self.callbacks.iter_mut().filter(runs_on(&self.ranks)) {
             told = told.and(callback.on_fit_end(&end));
         }
-        done.and(told).map(|()| self.history.clone())
+        let done = done.and(told);
+        if let (Some(ranks), Err(error)) = (&self.ranks, &done) {
+            ranks.fail(error, ranks::is_by_all(error));
+        }
+        done.map(|()| self.history.clone())
     }
 }
 
@@ -122,9 +132,15 @@ pub(super) struct Fit<'a> {
     step: usize,
     /// The number of completed batches of this epoch.
     batch: usize,
+    /// The state of the random generator when the epoch began.
+    epoch_random: Random,
+    /// The epoch in the middle of which the checkpoint was saved.
+    unfinished: Option<Unfinished>,
     /// Whether a callback has stopped the training in a step.
     flow: Flow,
     recorder: Recorder,
+    /// The connection to the other processes, if there are any.
+    ranks: Option<Ranks>,
     /// The metrics of this epoch that were fetched, and the speed of training.
     fetched: Fetched,
     speed: Speed,
@@ -144,15 +160,25 @@ impl<'a> Fit<'a> {
         trainer.prepare(model)?;
         let mut optimizer = steps.optimizer(model);
         let base_lrs = optimizer.lrs();
-        let (mut epoch, mut step) = (0, 0);
+        let (mut epoch, mut step, mut unfinished) = (0, 0, None);
         if let Some(path) = &trainer.resume_from {
             let device = &trainer.in_use[0];
-            let resumed = checkpoint::load(path, device, model, &mut *optimizer)?;
+            let data = ranks::read(trainer.ranks.as_deref(), path)?;
+            let resumed = checkpoint::load(path, &data, device, model, &mut *optimizer)?;
             resumed.restore_random();
-            (epoch, step) = (resumed.epoch, resumed.step);
+            (epoch, step, unfinished) = (resumed.epoch, resumed.step, resumed.unfinished);
             trainer.continue_history(resumed.history);
         }
+        let ranks = trainer.ranks.clone().map(Ranks::new);
+        if let Some(ranks) = &ranks {
+            ranks.share_random()?;
+        }
         settle(trainer, steps, model, &train)?;
+        let (mut train, mut validate) = (train, validate);
+        if let Some(ranks) = &ranks {
+            ranks.begin(trainer, steps, model, (&train, validate.as_ref()))?;
+            (train, validate) = (ranks.shared(&train), validate.map(|v| ranks.shared(&v)));
+        }
         // With several devices, the batches are split before they are moved.
         let (train, validate) = match &trainer.in_use[..] {
             [device] => (
@@ -175,8 +201,11 @@ impl<'a> Fit<'a> {
             epoch,
             step,
             batch: 0,
+            epoch_random: generator_state(),
+            unfinished,
             flow: Flow::Continue,
             recorder: Recorder::default(),
+            ranks,
             fetched: Fetched::default(),
             speed: Speed::start(),
         })
@@ -186,16 +215,24 @@ impl<'a> Fit<'a> {
     /// interval are kept as well.
     pub(super) fn run(&mut self) -> Result<()> {
         let done = self.train();
-        if done.is_err() && self.speed.interval > 0 {
+        let Err(error) = &done else {
+            return done;
+        };
+        // Other ranks do not follow if this one fails alone.
+        let with_all = self.ranks.is_none() || is_by_all(error);
+        if self.speed.interval > 0 && with_all {
             // Only the error that ended the training is reported.
             let _ = self.end_interval();
         }
-        done
+        match &self.ranks {
+            Some(ranks) if ranks.must_end => self.save_unfinished().and(done),
+            _ => done,
+        }
     }
 
     fn train(&mut self) -> Result<()> {
         let epochs = self.trainer.max_epochs.saturating_sub(self.epoch);
-        let mut bar = progress(0..epochs * self.train.num_batches()).description("training");
+        let mut bar = self.bar(epochs * self.train.num_batches());
         for _ in 0..epochs {
             let began = Instant::now();
             self.train_epoch(&mut bar)?;
@@ -212,12 +249,11 @@ impl<'a> Fit<'a> {
 
     fn train_epoch(&mut self, bar: &mut impl Iterator) -> Result<()> {
         self.set_training(true);
-        self.fetched = Fetched::default();
         self.speed = Speed::start();
-        self.batch = 0;
+        let remaining = self.begin_epoch();
         let batches = self.train.num_batches();
         let interval = self.trainer.log_every.unwrap_or(batches.div_ceil(2)).max(1);
-        for batch in self.train.batches() {
+        for batch in remaining {
             check_interrupt()?;
             self.train_batch(&*batch?)?;
             bar.next();
@@ -236,7 +272,7 @@ impl<'a> Fit<'a> {
     /// Fetches the metrics from the device, stores and draws them, and returns an error if a loss is not
     /// finite.
     fn end_interval(&mut self) -> Result<()> {
-        let fetched = self.recorder.fetch()?;
+        let fetched = self.fetch()?;
         let steps = fetched.values(STEP_LOSS).count();
         let wrong = fetched
             .values(STEP_LOSS)
@@ -283,14 +319,19 @@ impl<'a> Fit<'a> {
         self.trainer
             .callbacks
             .iter_mut()
+            .filter(runs_on(&self.trainer.ranks))
             .try_for_each(|c| c.on_interval(interval))
     }
 
     /// Validates the model and returns the metrics of the epoch.
     fn validated(&mut self, began: Instant) -> Result<Epoch> {
         let mut metrics = means(&self.fetched);
+        if let Some(ranks) = &self.ranks {
+            ranks.share_buffers(self.model)?;
+        }
         if let Some(loader) = &self.validate {
             self.model.set_training(false);
+            let ranks = self.trainer.ranks.as_deref();
             let device = &self.trainer.in_use[0];
             metrics.extend(evaluated(
                 Pass::Validation,
@@ -298,6 +339,7 @@ impl<'a> Fit<'a> {
                 self.model,
                 loader,
                 device,
+                ranks,
             )?);
         }
         let (samples, time) = self.speed.epoch;
@@ -320,14 +362,20 @@ impl<'a> Fit<'a> {
             step: self.step,
             model: &*self.model,
             optimizer: &*self.optimizer,
+            unfinished: None,
         };
         let mut flow = Flow::Continue;
-        for callback in &mut self.trainer.callbacks {
+        for callback in self
+            .trainer
+            .callbacks
+            .iter_mut()
+            .filter(runs_on(&self.trainer.ranks))
+        {
             if callback.on_epoch_end(&end)? == Flow::Stop {
                 flow = Flow::Stop;
             }
         }
-        Ok(flow)
+        self.agreed(flow)
     }
 
     fn set_training(&self, training: bool) {

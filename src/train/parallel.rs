@@ -1,6 +1,7 @@
 //! Training on several devices: a replica of the model and a part of the batch on each.
 
 mod data_parallel;
+mod processes;
 mod split;
 
 pub use data_parallel::{DataParallel, Gradients};

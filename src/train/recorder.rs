@@ -1,5 +1,7 @@
 //! The metrics that a model plots while it trains, kept on their device.
 
+use crate::data::Share;
+use crate::distributed::Communicator;
 use candle_core::{DType, Result, Tensor};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -54,6 +56,14 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
+    /// Adds the metrics of a batch; those of a rank that has no examples of it do not count.
+    pub(super) fn add_of(&mut self, share: Share, mut metrics: Vec<Metric>) {
+        if share.own == 0 {
+            metrics.iter_mut().for_each(|metric| metric.weight = 0.0);
+        }
+        self.add(metrics);
+    }
+
     pub(super) fn add(&mut self, metrics: Vec<Metric>) {
         self.waiting.extend(metrics);
     }
@@ -94,6 +104,28 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
+    pub(super) fn new(values: Vec<(String, f64, f64)>) -> Self {
+        Self { values }
+    }
+
+    pub(super) fn entries(&self) -> Vec<(String, f64, f64)> {
+        self.values.clone()
+    }
+
+    /// Replaces the values by the means over all ranks, which have plotted the same metrics.
+    pub(super) fn reduce(&mut self, ranks: &dyn Communicator) -> Result<()> {
+        let sums = self.values.iter();
+        let sums = sums.flat_map(|(_, value, weight)| match *weight {
+            0.0 => [0.0; 2],
+            weight => [(value * weight) as f32, weight as f32],
+        });
+        let sums = ranks.sums(&sums.collect::<Vec<_>>())?;
+        for ((_, value, weight), sum) in self.values.iter_mut().zip(sums.chunks_exact(2)) {
+            (*value, *weight) = (f64::from(sum[0]) / f64::from(sum[1]), f64::from(sum[1]));
+        }
+        Ok(())
+    }
+
     pub(super) fn extend(&mut self, other: Fetched) {
         self.values.extend(other.values);
     }

@@ -3,6 +3,7 @@
 mod batches;
 mod errors;
 mod evaluation;
+mod ranks;
 
 use super::*;
 use crate::data::{Batch, DataLoader, DataModule, TensorDataset};

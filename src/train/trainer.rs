@@ -4,6 +4,7 @@ use super::model::{AnyModel, device_of};
 use super::{Callback, History, split_and_load};
 use crate::data::BatchData;
 use crate::device::{DeviceExt, gpu, num_gpus};
+use crate::distributed::Communicator;
 use crate::error;
 use crate::nn::Parameters;
 use crate::notebook::Show;
@@ -12,6 +13,7 @@ use crate::plot::ProgressBoard;
 use candle_core::{Device, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Trains models: runs the epochs and steps on the chosen devices, and records the metrics.
 ///
@@ -51,6 +53,8 @@ pub struct Trainer {
     pub(super) resume_from: Option<PathBuf>,
     pub(super) board: ProgressBoard,
     pub(super) history: History,
+    /// The connection to the other processes that train the model.
+    pub(super) ranks: Option<Arc<dyn Communicator>>,
 }
 
 impl Trainer {
@@ -78,6 +82,7 @@ impl Trainer {
             resume_from: None,
             board: ProgressBoard::new(),
             history: History::default(),
+            ranks: None,
         }
     }
 
@@ -269,7 +274,7 @@ impl Trainer {
 
     pub(super) fn prepare(&mut self, model: &mut dyn AnyModel) -> Result<()> {
         self.in_use = match (&self.chosen[..], self.gpus) {
-            ([], 0) => vec![device_of(model)],
+            ([], 0) => vec![self.gpu_of_rank()?.unwrap_or_else(|| device_of(model))],
             ([], n) if n > num_gpus() => {
                 let have = num_gpus();
                 return Err(error::gpu(

@@ -1,7 +1,7 @@
 //! A loader whose type of batches is not known: what a loop through it does, compiled once.
 
 use super::batches::AnyBatches;
-use super::plan::{AnyDataset, Plan};
+use super::plan::{AnyDataset, Plan, Share};
 use crate::data::Sampler;
 use crate::error;
 use crate::tensor::{draw_seed, permutation};
@@ -18,6 +18,7 @@ pub(crate) struct AnyLoader {
     pub(super) drop_last: bool,
     pub(super) prefetch: usize,
     pub(super) device: Option<Device>,
+    rank: (usize, usize),
 }
 
 impl AnyLoader {
@@ -30,6 +31,7 @@ impl AnyLoader {
             drop_last: false,
             prefetch: 2,
             device: None,
+            rank: (0, 1),
         }
     }
 
@@ -40,6 +42,21 @@ impl AnyLoader {
             device,
             ..self.clone()
         }
+    }
+
+    /// Returns the loader of a rank, which takes its share of each batch.
+    pub(crate) fn shared(&self, rank: usize, size: usize) -> Self {
+        AnyLoader {
+            rank: (rank, size),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the share of a batch that this loader takes; batches are counted from 0.
+    pub(crate) fn share(&self, batch: usize) -> Share {
+        let before = batch % self.num_batches().max(1) * self.batch_size;
+        let total = self.batch_size.min(self.num_examples() - before);
+        Share::new(total, self.rank.0, self.rank.1)
     }
 
     /// Returns the number of examples in one loop.
@@ -64,7 +81,7 @@ impl AnyLoader {
         AnyBatches::new(self.plan(), self.prefetch)
     }
 
-    pub(super) fn show_text(&self) -> String {
+    pub(crate) fn show_text(&self) -> String {
         format!(
             "DataLoader({} examples, batch_size={}, {} batches{}{})",
             self.num_examples(),
@@ -133,6 +150,7 @@ impl AnyLoader {
             num_batches: self.num_batches(),
             seed,
             device: self.device.clone(),
+            rank: self.rank,
         })
     }
 }

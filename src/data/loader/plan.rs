@@ -1,7 +1,7 @@
 //! The plan of one loop through a loader: the order of the examples, and how each batch is made.
 
 use crate::data::{AnyBatch, BatchData, Dataset};
-use crate::tensor::with_seed;
+use crate::tensor::{Part, with_seed};
 use candle_core::{Device, Result};
 use std::sync::Arc;
 
@@ -22,6 +22,32 @@ impl<B: BatchData> AnyDataset for Arc<dyn Dataset<B>> {
     }
 }
 
+/// The part of a batch that a rank takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share {
+    /// The examples to compute. A rank for which none are left computes those of rank 0 again.
+    pub(crate) part: Part,
+    /// How many of them count: all, or none.
+    pub(crate) own: usize,
+}
+
+impl Share {
+    /// Splits `total` examples over `size` ranks, in order; if they cannot be split equally, the first
+    /// ranks get one more.
+    pub(crate) fn new(total: usize, rank: usize, size: usize) -> Self {
+        let (each, rest) = (total / size, total % size);
+        let own = each + usize::from(rank < rest);
+        let (start, len) = match own {
+            0 => (0, total.div_ceil(size)),
+            _ => (rank * each + rank.min(rest), own),
+        };
+        Self {
+            part: Part { start, len, total },
+            own,
+        }
+    }
+}
+
 /// The order of one loop, from which any thread makes the same batches.
 pub(super) struct Plan {
     pub(super) dataset: Arc<dyn AnyDataset>,
@@ -30,18 +56,45 @@ pub(super) struct Plan {
     pub(super) num_batches: usize,
     pub(super) seed: u64,
     pub(super) device: Option<Device>,
+    /// This rank, and how many share each batch.
+    pub(super) rank: (usize, usize),
 }
 
 impl Plan {
     pub(super) fn batch(&self, number: usize) -> Result<Box<dyn AnyBatch>> {
         let start = number * self.batch_size;
         let end = (start + self.batch_size).min(self.order.len());
+        let Part {
+            start: own, len, ..
+        } = Share::new(end - start, self.rank.0, self.rank.1).part;
+        let start = start + own;
         let batch = with_seed(self.seed.wrapping_add(number as u64), || {
-            self.dataset.boxed(&self.order[start..end])
+            self.dataset.boxed(&self.order[start..start + len])
         })?;
         match &self.device {
             None => Ok(batch),
             Some(device) => batch.moved_to(device),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_example_of_a_batch_counts_on_one_rank() {
+        for (total, size) in [(16, 4), (17, 4), (3, 4), (1, 5)] {
+            let shares = (0..size).map(|rank| Share::new(total, rank, size));
+            let mut next = 0;
+            for share in shares {
+                assert!(share.part.len > 0 && share.part.start + share.part.len <= total);
+                if share.own > 0 {
+                    assert_eq!((share.part.start, share.part.len), (next, share.own));
+                    next += share.own;
+                }
+            }
+            assert_eq!(next, total);
         }
     }
 }

@@ -9,21 +9,23 @@ use candle_core::backprop::GradStore;
 #[derive(Default)]
 pub(super) struct Accumulated {
     sums: Option<GradStore>,
-    examples: usize,
+    /// The examples of this rank and of all.
+    own: usize,
+    total: usize,
 }
 
 impl Accumulated {
-    /// Adds the mean gradients of a batch. Returns the mean over all examples if the batch ends a
-    /// step.
+    /// Adds the mean gradients of a batch. If the batch ends a step, returns the mean over the step's
+    /// examples, and the fraction of them that this rank has.
     pub(super) fn add(
         &mut self,
         model: &(impl Parameters + ?Sized),
         mut gradients: GradStore,
-        examples: usize,
+        (own, total): (usize, usize),
         ends: bool,
-    ) -> Result<Option<GradStore>> {
+    ) -> Result<Option<(GradStore, f64)>> {
         if ends && self.sums.is_none() {
-            return Ok(Some(gradients));
+            return Ok(Some((gradients, own as f64 / total as f64)));
         }
         let parameters = model.parameters();
         let scale = |gradients: &mut GradStore, factor: f64| {
@@ -34,15 +36,17 @@ impl Accumulated {
             }
             Ok::<_, candle_core::Error>(())
         };
-        scale(&mut gradients, examples as f64)?;
+        scale(&mut gradients, own as f64)?;
         if let Some(sums) = self.sums.take() {
             accumulate_gradients(&parameters, &mut gradients, &sums)?;
         }
-        self.examples += examples;
+        self.own += own;
+        self.total += total;
         if ends {
-            scale(&mut gradients, 1.0 / self.examples as f64)?;
-            self.examples = 0;
-            return Ok(Some(gradients));
+            scale(&mut gradients, 1.0 / self.own.max(1) as f64)?;
+            let fraction = self.own as f64 / self.total as f64;
+            (self.own, self.total) = (0, 0);
+            return Ok(Some((gradients, fraction)));
         }
         self.sums = Some(gradients);
         Ok(None)

@@ -171,7 +171,7 @@ impl Trainer {
             let (random, kept) = (generator_state(), fit.values()?);
             let found = fit.find(from, to);
             fit.restore(&kept)?;
-            restore_generator(random.0, random.1, random.2);
+            restore_generator(random);
             found
         });
         model.set_training(false);
@@ -195,7 +195,7 @@ impl Fit<'_> {
                 let lr = from * (to / from).powf(step as f64 / (STEPS - 1) as f64);
                 self.optimizer.set_lr(lr);
                 self.step_on(&*batch?)?;
-                let fetched = self.recorder.fetch()?;
+                let fetched = self.fetch()?;
                 let loss = fetched.values(STEP_LOSS).next().unwrap_or(f64::NAN);
                 if !found.add(lr, loss, &mut mean) {
                     return Ok(found);

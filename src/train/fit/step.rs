@@ -1,10 +1,13 @@
 //! The work on one batch.
 
+use super::ranks::{asked_to_end, runs_on};
 use super::{Fit, STEP_LOSS};
 use crate::data::AnyBatch;
 use crate::device::explain_gpu;
+use crate::distributed;
 use crate::nn::ParametersExt;
 use crate::optim::clip_gradients;
+use crate::tensor::with_part;
 use crate::train::parallel::{self, Gradients};
 use crate::train::recorder::Metric;
 use crate::train::{Flow, Step};
@@ -21,13 +24,33 @@ impl Fit<'_> {
     /// Computes the gradients of a batch, and makes a step if it was the last batch of the step.
     pub(super) fn step_on(&mut self, batch: &dyn AnyBatch) -> Result<()> {
         let examples = batch.examples()?;
+        let share = self.train.share(self.batch);
         let parts = parallel::split(batch, &self.trainer.in_use)?;
-        let (Gradients { loss, gradients }, mut metrics) =
-            parallel::backward(self.steps, self.model, &self.others, &parts)?;
+        let work = || parallel::backward(self.steps, self.model, &self.others, &parts);
+        let (
+            Gradients {
+                mut loss,
+                gradients,
+            },
+            mut metrics,
+        ) = match &self.ranks {
+            None => work()?,
+            Some(_) => with_part(share.part, work)?,
+        };
+        let (own, total) = match &self.ranks {
+            None => (examples, examples),
+            Some(_) => (share.own, share.part.total),
+        };
         let ends = (self.batch + 1).is_multiple_of(self.trainer.accumulate)
             || self.batch + 1 == self.train.num_batches();
         let accumulated = &mut self.accumulated;
-        if let Some(mut gradients) = accumulated.add(self.model, gradients, examples, ends)? {
+        let mean = accumulated.add(self.model, gradients, (own, total), ends)?;
+        if let Some((mut gradients, fraction)) = mean {
+            if let Some(ranks) = &mut self.ranks {
+                distributed::at(self.epoch + 1, self.step + 1);
+                let own_loss = (&loss, own as f64 / total as f64);
+                loss = ranks.reduce(self.model, &mut gradients, fraction, own_loss)?;
+            }
             self.flow = self.on_step(batch, &loss, &mut gradients)?;
             if self.trainer.clip > 0.0 {
                 clip_gradients(&self.model.parameters(), &mut gradients, self.trainer.clip)?;
@@ -41,10 +64,13 @@ impl Fit<'_> {
             value: loss,
             weight: examples as f64,
         });
-        self.recorder.add(metrics);
-        self.speed.interval += examples;
+        self.recorder.add_of(share, metrics);
+        self.speed.interval += total;
         self.batch += 1;
-        Ok(())
+        match &self.ranks {
+            Some(ranks) if ranks.must_end => Err(asked_to_end()),
+            _ => Ok(()),
+        }
     }
 
     /// Calls the callbacks before the optimiser's step.
@@ -63,11 +89,16 @@ impl Fit<'_> {
             batch,
         };
         let mut flow = Flow::Continue;
-        for callback in &mut self.trainer.callbacks {
+        for callback in self
+            .trainer
+            .callbacks
+            .iter_mut()
+            .filter(runs_on(&self.trainer.ranks))
+        {
             if callback.on_step(&mut step)? == Flow::Stop {
                 flow = Flow::Stop;
             }
         }
-        Ok(flow)
+        self.agreed(flow)
     }
 }

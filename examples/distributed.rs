@@ -1,0 +1,210 @@
+//! A training by several processes, with the faults that its tests need.
+//!
+//!     mpirun -n 2 target/release/examples/distributed net=lenet examples=256 batch=32 epochs=3
+//!
+//! Rank 0 prints the loss of each step, and each rank a digest of its weights. `tests/distributed/run.py`
+//! compares them with those of one process.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+use taper::distributed::{all_reduce, world};
+use taper::prelude::*;
+
+/// `name=value` from the command line, or the default.
+struct Settings(HashMap<String, String>);
+
+impl Settings {
+    fn read() -> Self {
+        let pairs = std::env::args().skip(1);
+        let pairs = pairs.filter_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            Some((name.to_owned(), value.to_owned()))
+        });
+        Self(pairs.collect())
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    fn number(&self, name: &str, default: usize) -> usize {
+        let value = self.text(name).map(str::parse);
+        value.map_or(default, |value| value.expect("an integer"))
+    }
+}
+
+/// Random images of ten classes, which differ in their brightness.
+struct Images {
+    x: Tensor,
+    y: Tensor,
+    batch_size: usize,
+}
+
+impl Images {
+    fn new(examples: usize, batch_size: usize) -> Result<Self> {
+        let x = with_seed(1, || randn((examples, 1, 28, 28), &cpu()))?; // (examples, 1, 28, 28)
+        let y = (arange(0.0f32, examples as f32, &cpu())? * 7.0)?;
+        let y = (&y - ((&y / 10.0)?.floor()? * 10.0)?)?; // (examples)
+        let x = x.broadcast_add(&(&y / 10.0)?.reshape((examples, 1, 1, 1))?)?;
+        let y = y.to_dtype(DType::U32)?;
+        Ok(Self { x, y, batch_size })
+    }
+
+    fn loader(&self) -> Result<DataLoader> {
+        let data = TensorDataset::new(self.x.clone(), self.y.clone())?;
+        Ok(DataLoader::new(data).batch_size(self.batch_size))
+    }
+}
+
+impl DataModule for Images {
+    fn train_dataloader(&self) -> Result<DataLoader> {
+        Ok(self.loader()?.shuffle(true))
+    }
+
+    fn val_dataloader(&self) -> Result<Option<DataLoader>> {
+        self.loader().map(Some)
+    }
+}
+
+fn net(name: &str, hidden: usize) -> Result<Sequential> {
+    Ok(match name {
+        "lenet" => seq![
+            LazyConv2d::new(6, 5).padding(2),
+            Sigmoid,
+            AvgPool2d::new(2),
+            LazyConv2d::new(16, 5),
+            Sigmoid,
+            AvgPool2d::new(2),
+            Flatten,
+            LazyLinear::new(120),
+            Sigmoid,
+            LazyLinear::new(84),
+            Sigmoid,
+            LazyLinear::new(10),
+        ],
+        "dropout" => seq![
+            Flatten,
+            LazyLinear::new(hidden),
+            ReLU,
+            Dropout::new(0.5)?,
+            LazyLinear::new(10)
+        ],
+        "norm" => seq![
+            Flatten,
+            LazyLinear::new(hidden),
+            LazyBatchNorm1d::new(),
+            ReLU,
+            LazyLinear::new(10)
+        ],
+        _ => seq![Flatten, LazyLinear::new(hidden), ReLU, LazyLinear::new(10)],
+    })
+}
+
+/// What a rank does in a step, to see what the others do then.
+struct Fault {
+    kind: String,
+    rank: usize,
+    step: usize,
+}
+
+impl Callback for Fault {
+    fn on_step(&mut self, step: &mut Step<'_>) -> Result<Flow> {
+        if (step.step, world()?.rank) == (self.step, self.rank) {
+            match self.kind.as_str() {
+                "hang" => std::thread::sleep(Duration::from_secs(3600)),
+                "panic" => panic!("as planned"),
+                "error" => device("abacus").map(drop)?,
+                // Of this process: kill -9, kill -STOP, kill.
+                signal => {
+                    let process = std::process::id().to_string();
+                    let mut kill = std::process::Command::new("kill");
+                    kill.args([format!("-{signal}"), process]).status()?;
+                }
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+fn main() -> Result<()> {
+    let settings = Settings::read();
+    if settings.text("net") == Some("all_reduce") {
+        return measure_all_reduce(settings.number("repeats", 50));
+    }
+    let examples = settings.number("examples", 128);
+    for examples in examples..=settings.number("upto", examples) {
+        train(&settings, examples)?;
+    }
+    Ok(())
+}
+
+fn train(settings: &Settings, examples: usize) -> Result<()> {
+    let rank = world()?.rank;
+    manual_seed(rank as u64); // rank 0's is used
+    let data = Images::new(examples, settings.number("batch", 32))?;
+    let differs = settings.text("differs") == Some(rank.to_string().as_str());
+    let hidden = settings.number("hidden", 64) + usize::from(differs);
+    let net = net(settings.text("net").unwrap_or("mlp"), hidden)?;
+    let mut model = Classifier::new(net, 0.05);
+    let history = trainer(settings)?.fit(&mut model, &data)?;
+    if rank == 0 {
+        for interval in &history.intervals {
+            println!("loss {:.9e}", interval.metrics["train_loss"]);
+        }
+        for epoch in &history.epochs {
+            println!("loss {:.9e}", epoch.metrics["val_loss"]);
+            println!("speed {:.1}", epoch.samples_per_second);
+        }
+    }
+    let mut digest = DefaultHasher::new();
+    for (_, value) in model.state_dict()? {
+        let values: Vec<f32> = value.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
+        values
+            .iter()
+            .for_each(|value| value.to_bits().hash(&mut digest));
+    }
+    println!("weights {:016x}", digest.finish());
+    Ok(())
+}
+
+/// Prints the seconds of an all-reduce for several sizes: the least of some repeats.
+fn measure_all_reduce(repeats: usize) -> Result<()> {
+    for elements in [1, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22] {
+        let values = vec![1.0; elements];
+        let mut sums = vec![0.0; elements];
+        let mut best = f64::INFINITY;
+        for _ in 0..repeats {
+            let began = std::time::Instant::now();
+            all_reduce(&values, &mut sums)?;
+            best = best.min(began.elapsed().as_secs_f64());
+        }
+        assert!(
+            sums.iter()
+                .all(|sum| *sum == world().map_or(0.0, |w| w.size as f32))
+        );
+        if world()?.rank == 0 {
+            println!("all_reduce {elements} {best:.9}");
+        }
+    }
+    Ok(())
+}
+
+fn trainer(settings: &Settings) -> Result<Trainer> {
+    let trainer = Trainer::new(settings.number("epochs", 3)).distributed()?;
+    let mut trainer = trainer.log_every(settings.number("log", 1));
+    if let Some(path) = settings.text("checkpoint") {
+        trainer = trainer.callback(Checkpoint::new(path));
+    }
+    if let Some(path) = settings.text("resume") {
+        trainer = trainer.resume_from(path);
+    }
+    if let Some(kind) = settings.text("fault") {
+        trainer = trainer.callback(Fault {
+            kind: kind.to_owned(),
+            rank: settings.number("rank", 1),
+            step: settings.number("step", 1),
+        });
+    }
+    Ok(trainer)
+}

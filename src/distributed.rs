@@ -1,0 +1,124 @@
+//! Several processes that train one model together, on one machine or several.
+//!
+//! A launcher starts the same program several times: `mpirun -n 4`, Slurm's `srun`, SkyPilot, or an MPIJob
+//! of Kubernetes. Each process is a *rank*, counted from 0. The processes talk by MPI, for which the program
+//! is built with the feature `mpi`. A process that was started alone is a world of one rank.
+//! [`Trainer::distributed`](crate::train::Trainer::distributed) trains this way.
+//!
+//! If one rank fails, all end: with a message that names the rank, its machine, the step and the last
+//! checkpoint. The same happens if a rank does not answer for `TAPER_RANK_TIMEOUT` seconds (default: 600).
+
+mod communicator;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod place;
+#[cfg(test)]
+pub(crate) mod threads;
+mod world;
+
+pub(crate) use communicator::Communicator;
+pub(crate) use place::{at, saved};
+pub use world::World;
+
+use crate::error;
+use candle_core::Result;
+use std::sync::Arc;
+
+/// Returns the rank of this process and how many there are. The first call starts MPI.
+///
+/// # Errors
+/// If a launcher has started several processes and the program is built without the feature `mpi`, or with
+/// another MPI than the launcher's.
+///
+/// ```
+/// use taper::distributed::world;
+///
+/// if world()?.rank == 0 {
+///     println!("printed once, whatever the number of processes");
+/// }
+/// # Ok::<(), taper::prelude::Error>(())
+/// ```
+pub fn world() -> Result<World> {
+    Ok(communicator()?.map_or(World::ALONE, |communicator| communicator.world()))
+}
+
+/// Sets `sums` to the sums over all ranks of the elements of `values`; all ranks get the same bits. In a
+/// world of one, these are the values. All ranks must call it with equally many values.
+///
+/// # Errors
+/// As for [`world`], or if the slices differ in length.
+///
+/// ```
+/// use taper::distributed::{all_reduce, world};
+///
+/// let mut sums = [0.0; 2];
+/// all_reduce(&[1.0, 0.5], &mut sums)?;
+/// assert_eq!(sums[1], 0.5 * world()?.size as f32);
+/// # Ok::<(), taper::prelude::Error>(())
+/// ```
+pub fn all_reduce(values: &[f32], sums: &mut [f32]) -> Result<()> {
+    if values.len() != sums.len() {
+        return Err(error::argument(
+            "all_reduce",
+            format_args!("as many sums as values, {}", values.len()),
+            sums.len(),
+            "Create them with vec![0.0; values.len()]",
+        ));
+    }
+    match communicator()? {
+        Some(communicator) => communicator.all_reduce(values, sums),
+        None => {
+            sums.copy_from_slice(values);
+            Ok(())
+        }
+    }
+}
+
+/// Returns the connection to the other ranks; `None` in a world of one.
+pub(crate) fn communicator() -> Result<Option<Arc<dyn Communicator>>> {
+    #[cfg(feature = "mpi")]
+    if let Some(communicator) = mpi::communicator()? {
+        return Ok(Some(communicator));
+    }
+    match launched() {
+        Some(size) => Err(alone_of(size)),
+        None => Ok(None),
+    }
+}
+
+/// Returns how many processes a launcher has started, if more than one.
+fn launched() -> Option<usize> {
+    // Open MPI, MPICH and Intel's, and Slurm for the tasks of one srun.
+    let names = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
+    let sizes = names.iter().filter_map(|name| std::env::var(name).ok());
+    let size = sizes.filter_map(|size| size.parse().ok()).max();
+    size.filter(|size| *size > 1)
+}
+
+fn alone_of(size: usize) -> candle_core::Error {
+    match cfg!(feature = "mpi") {
+        true => error::explain(
+            format!(
+                "the launcher started {size} processes, but MPI knows of one: it is another MPI than the program's"
+            ),
+            "Start the program with the mpirun beside the mpicc that it was built with; with Slurm, try \
+             srun --mpi=pmix, or mpirun in the job file",
+        ),
+        false => error::explain(
+            format!("one of {size} processes, but this program is built without MPI"),
+            "Build it with the feature: cargo build --release --features mpi",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_processes_without_a_connection_is_refused() {
+        let message = alone_of(4).to_string();
+        assert!(message.contains("4 processes"), "{message}");
+        assert_eq!(message.lines().count(), 2, "{message}");
+    }
+}

@@ -1,0 +1,47 @@
+//! What training needs of the connection between ranks.
+
+use super::world::World;
+use candle_core::Result;
+
+/// The connection between the ranks. All ranks make the same calls in the same order; each call returns
+/// when its result is complete.
+pub(crate) trait Communicator: Send + Sync {
+    /// Returns this process among the ranks.
+    fn world(&self) -> World;
+
+    /// Sets `sums` to the sums over the ranks of the elements of `values`. All ranks get the same bits.
+    fn all_reduce(&self, values: &[f32], sums: &mut [f32]) -> Result<()>;
+
+    /// Overwrites the bytes with those of rank 0.
+    fn broadcast(&self, bytes: &mut [u8]) -> Result<()>;
+
+    /// Ends all ranks because this one has failed, or `by_all`: then rank 0 prints the error.
+    fn fail(&self, error: &candle_core::Error, by_all: bool);
+
+    /// Returns whether this process was asked to end, by Ctrl-C or by a cluster's scheduler.
+    fn is_asked_to_end(&self) -> bool;
+}
+
+impl dyn Communicator + '_ {
+    /// Returns the sums of a few values over the ranks.
+    pub(crate) fn sums(&self, values: &[f32]) -> Result<Vec<f32>> {
+        let mut sums = vec![0.0; values.len()];
+        self.all_reduce(values, &mut sums)?;
+        Ok(sums)
+    }
+
+    /// Returns on how many ranks this is true.
+    pub(crate) fn count(&self, is_true: bool) -> Result<usize> {
+        Ok(self.sums(&[f32::from(u8::from(is_true))])?[0] as usize)
+    }
+
+    /// Returns the bytes that rank 0 passes, which may be more or fewer than those of other ranks.
+    pub(crate) fn from_first(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut len = (bytes.len() as u64).to_le_bytes();
+        self.broadcast(&mut len)?;
+        let mut bytes = bytes;
+        bytes.resize(u64::from_le_bytes(len) as usize, 0);
+        self.broadcast(&mut bytes)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,32 @@
+//! A process among those that were started together.
+
+/// This process among those that were started together.
+///
+/// ```
+/// use taper::distributed::world;
+///
+/// let world = world()?; // this program was started alone
+/// assert_eq!((world.rank, world.size, world.local_rank), (0, 1, 0));
+/// # Ok::<(), taper::prelude::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    /// The number of this process, counted from 0.
+    pub rank: usize,
+    /// How many processes there are.
+    pub size: usize,
+    /// The number of this process among those on the same machine, counted from 0.
+    pub local_rank: usize,
+    /// How many processes are on this machine.
+    pub local_size: usize,
+}
+
+impl World {
+    /// The world of a process that was started alone.
+    pub(super) const ALONE: World = World {
+        rank: 0,
+        size: 1,
+        local_rank: 0,
+        local_size: 1,
+    };
+}

@@ -1,0 +1,341 @@
+//! A training that several processes share.
+
+use crate::data::AnyLoader;
+use crate::distributed::Communicator;
+use crate::error::{self, Problem};
+use crate::nn::{Parameter, ParametersExt, files, state_of};
+use crate::tensor::{generator_state, no_grad, restore_generator, with_seed};
+use crate::train::model::{AnyModel, Steps};
+use crate::train::recorder::collect;
+use crate::train::{Callback, Trainer};
+use candle_core::backprop::GradStore;
+use candle_core::{DType, Device, Error, Result, Tensor, Var};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How many elements are summed over the ranks at once: as many as a processor's cache holds.
+const BUCKET: usize = 1 << 20;
+
+/// What precedes the gradients in the first bucket: the loss, and whether a process was asked to end.
+const HEADER: usize = 2;
+
+/// The operation of an error that all ranks return, because one differs from rank 0.
+const RANK: &str = "rank ";
+
+/// The connection to the other processes, and the memory for sums over them.
+pub(super) struct Ranks {
+    communicator: Arc<dyn Communicator>,
+    values: Vec<f32>,
+    sums: Vec<f32>,
+    /// Whether a process was asked to end.
+    pub(super) must_end: bool,
+}
+
+impl Ranks {
+    pub(super) fn new(communicator: Arc<dyn Communicator>) -> Self {
+        Self {
+            communicator,
+            values: vec![],
+            sums: vec![],
+            must_end: false,
+        }
+    }
+
+    pub(super) fn shared(&self, loader: &AnyLoader) -> AnyLoader {
+        let world = self.communicator.world();
+        loader.shared(world.rank, world.size)
+    }
+
+    /// Lets all ranks draw the random values of rank 0: they shuffle alike.
+    pub(super) fn share_random(&self) -> Result<()> {
+        let (seed, stream, position) = generator_state();
+        let stream = stream.to_le_bytes();
+        let state = [&seed[..], &stream, &position.to_le_bytes()].concat();
+        let state = self.communicator.from_first(state)?;
+        let (seed, rest) = state.split_at(32);
+        let (stream, position) = rest.split_at(8);
+        restore_generator((
+            array(seed),
+            u64::from_le_bytes(array(stream)),
+            u128::from_le_bytes(array(position)),
+        ));
+        Ok(())
+    }
+
+    /// Refuses ranks that differ, and sets the weights of all to those of rank 0.
+    pub(super) fn begin(
+        &self,
+        trainer: &Trainer,
+        steps: &dyn Steps,
+        model: &dyn AnyModel,
+        (train, validate): (&AnyLoader, Option<&AnyLoader>),
+    ) -> Result<()> {
+        self.compare(&description(trainer, steps, model, train, validate))?;
+        for entry in state_of(model) {
+            self.share_tensor(&entry.parameter)?;
+        }
+        self.compare(&[format!(
+            "the loss of the first examples: {:.3e}",
+            first_loss(trainer, steps, model, train)?
+        )])
+    }
+
+    /// Returns an error on all ranks if one has other lines than rank 0.
+    fn compare(&self, own: &[String]) -> Result<()> {
+        let first = self.communicator.from_first(own.join("\n").into_bytes())?;
+        let first = String::from_utf8_lossy(&first).into_owned();
+        let first: Vec<&str> = first.lines().collect();
+        let nothing = || "nothing".to_owned();
+        let found = (0..own.len().max(first.len()))
+            .map(|i| {
+                (
+                    first.get(i).map(|line| (*line).to_owned()),
+                    own.get(i).cloned(),
+                )
+            })
+            .find(|(first, own)| first != own)
+            .map(|(first, own)| {
+                let (first, own) = (first.unwrap_or_else(nothing), own.unwrap_or_else(nothing));
+                format!("expected {first}, as on rank 0, found {own}")
+            });
+        let world = self.communicator.world();
+        let mut differs = vec![0.0; world.size];
+        differs[world.rank] = f32::from(u8::from(found.is_some()));
+        let differs = self.communicator.sums(&differs)?;
+        let Some(rank) = differs.iter().position(|differs| *differs > 0.0) else {
+            return Ok(());
+        };
+        // The text of that rank reaches all as a sum, to which the others add zeros.
+        let text = found.filter(|_| rank == world.rank).unwrap_or_default();
+        let mut bytes: Vec<f32> = text.bytes().map(f32::from).collect();
+        bytes.resize(1000, 0.0);
+        let bytes: Vec<u8> = self
+            .communicator
+            .sums(&bytes)?
+            .iter()
+            .map(|b| *b as u8)
+            .collect();
+        let text = String::from_utf8_lossy(&bytes);
+        Err(error::state(
+            format_args!("{RANK}{rank}"),
+            text.trim_end_matches('\0'),
+            "Start the same program with the same data and settings on all ranks",
+        ))
+    }
+
+    /// Sets the buffers of all ranks, such as running means, to those of rank 0.
+    pub(super) fn share_buffers(&self, model: &dyn AnyModel) -> Result<()> {
+        let buffers = state_of(model).into_iter().filter(|entry| !entry.trained);
+        buffers
+            .into_iter()
+            .try_for_each(|entry| self.share_tensor(&entry.parameter))
+    }
+
+    fn share_tensor(&self, parameter: &Parameter) -> Result<()> {
+        let tensor = parameter.tensor()?;
+        // Every type of elements that a model has fits into it exactly.
+        let values: Vec<f64> = tensor.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
+        let bytes = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let bytes = self.communicator.from_first(bytes)?;
+        let values = bytes
+            .chunks_exact(8)
+            .map(|bytes| f64::from_le_bytes(array(bytes)));
+        let values = Tensor::from_iter(values, &Device::Cpu)?.reshape(tensor.shape())?;
+        parameter.set(&values.to_dtype(tensor.dtype())?)
+    }
+
+    /// Replaces the gradients by their means over the examples of all ranks, of which this one has a
+    /// fraction. Returns the mean of the losses, each with its fraction.
+    pub(super) fn reduce(
+        &mut self,
+        model: &dyn AnyModel,
+        gradients: &mut GradStore,
+        fraction: f64,
+        (loss, loss_fraction): (&Tensor, f64),
+    ) -> Result<Tensor> {
+        let vars: Vec<Var> = model
+            .parameters()
+            .iter()
+            .filter_map(|p| p.var().ok())
+            .collect();
+        let own_loss = match loss_fraction {
+            0.0 => 0.0,
+            fraction => {
+                loss.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?[0] * fraction as f32
+            }
+        };
+        let asked = f32::from(u8::from(self.communicator.is_asked_to_end()));
+        self.values.clear();
+        self.values.extend([own_loss, asked]);
+        // Which gradients there are: a layer may be used on some ranks alone.
+        let has = |var: &Var| f32::from(u8::from(gradients.get(var).is_some()));
+        self.values.extend(vars.iter().map(has));
+        self.sum()?;
+        let found: Vec<Var> = vars
+            .into_iter()
+            .zip(&self.sums[HEADER..])
+            .filter(|(_, n)| **n > 0.0)
+            .map(|(var, _)| var)
+            .collect();
+        let (mean_loss, must_end) = (self.sums[0], self.sums[1] > 0.0);
+        self.must_end |= must_end;
+        let mut bucket = vec![];
+        let mut elements = 0;
+        for (i, var) in found.iter().enumerate() {
+            bucket.push(var);
+            elements += var.elem_count();
+            if elements >= BUCKET || i + 1 == found.len() {
+                self.reduce_bucket(&bucket, gradients, fraction)?;
+                bucket.clear();
+                elements = 0;
+            }
+        }
+        Tensor::new(mean_loss, loss.device())?.to_dtype(loss.dtype())
+    }
+
+    fn reduce_bucket(
+        &mut self,
+        vars: &[&Var],
+        gradients: &mut GradStore,
+        fraction: f64,
+    ) -> Result<()> {
+        self.values.clear();
+        for var in vars {
+            let end = self.values.len() + var.elem_count();
+            if let Some(gradient) = gradients.get(var).filter(|_| fraction > 0.0) {
+                append(&mut self.values, gradient, fraction as f32)?;
+            }
+            self.values.resize(end, 0.0);
+        }
+        self.sum()?;
+        let mut start = 0;
+        for var in vars {
+            let end = start + var.elem_count();
+            let sums = Tensor::from_slice(&self.sums[start..end], var.shape(), var.device())?;
+            gradients.insert(var, sums.to_dtype(var.dtype())?);
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self) -> Result<()> {
+        self.sums.resize(self.values.len(), 0.0);
+        self.communicator.all_reduce(&self.values, &mut self.sums)
+    }
+}
+
+/// Appends the elements of a gradient, times a factor.
+fn append(values: &mut Vec<f32>, gradient: &Tensor, factor: f32) -> Result<()> {
+    let gradient = gradient
+        .to_device(&Device::Cpu)?
+        .to_dtype(DType::F32)?
+        .contiguous()?;
+    let (storage, layout) = gradient.storage_and_layout();
+    let candle_core::Storage::Cpu(storage) = &*storage else {
+        return Err(error::state(
+            "the sum of gradients",
+            "a gradient is not on the CPU",
+            "Report this fault",
+        ));
+    };
+    let start = layout.start_offset();
+    let elements = &storage.as_slice::<f32>()?[start..start + gradient.elem_count()];
+    values.extend(elements.iter().map(|value| value * factor));
+    Ok(())
+}
+
+/// Returns what must be the same on all ranks, one line each.
+fn description(
+    trainer: &Trainer,
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    train: &AnyLoader,
+    validate: Option<&AnyLoader>,
+) -> Vec<String> {
+    let loader = |name: &str, loader: &AnyLoader| format!("{name} data {}", loader.show_text());
+    let mut lines = vec![
+        format!("Taper {}", env!("CARGO_PKG_VERSION")),
+        loader("training", train),
+        validate.map_or("no validation data".to_owned(), |v| loader("validation", v)),
+        format!(
+            "max_epochs {}, gradient_clip_val {}, accumulate_grad_batches {}, log_every {:?}, {} callbacks",
+            trainer.max_epochs,
+            trainer.clip,
+            trainer.accumulate,
+            trainer.log_every,
+            trainer.callbacks.len()
+        ),
+        format!("learning rates {:?}", steps.optimizer(model).lrs()),
+    ];
+    lines.extend(state_of(model).iter().map(|entry| {
+        let tensor = entry.parameter.tensor();
+        let form = tensor.map(|t| format!("{:?} {:?}", t.dims(), t.dtype()));
+        format!("the tensor {} {}", entry.name, form.unwrap_or_default())
+    }));
+    lines
+}
+
+/// Returns the loss of the first examples without dropout, as many as rank 0 computes in a step. By it, data
+/// that differ are found.
+fn first_loss(
+    trainer: &Trainer,
+    steps: &dyn Steps,
+    model: &dyn AnyModel,
+    train: &AnyLoader,
+) -> Result<f32> {
+    let Some(batch) = with_seed(0, || train.batches().next()) else {
+        return Ok(0.0);
+    };
+    let batch = batch?;
+    let ranks = trainer.ranks.as_ref().map_or(1, |ranks| ranks.world().size);
+    let len = batch.examples()?.div_ceil(ranks);
+    let first = batch.part_on(0, len, &trainer.in_use[0])?;
+    model.set_training(false);
+    let step = || no_grad(|| steps.training(model, &*first));
+    let (loss, _) = with_seed(0, || collect(len, step))?;
+    loss.to_dtype(DType::F32)?.mean_all()?.to_scalar()
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes
+        .try_into()
+        .expect("rank 0 sent the state of its generator")
+}
+
+/// Returns the content of a file; on all ranks that of rank 0.
+pub(super) fn read(ranks: Option<&dyn Communicator>, path: &Path) -> Result<Vec<u8>> {
+    match ranks {
+        None => files::read(path),
+        Some(ranks) if ranks.world().rank == 0 => ranks.from_first(files::read(path)?),
+        Some(ranks) => ranks.from_first(vec![]),
+    }
+}
+
+/// Selects the callbacks that run on this rank.
+pub(super) fn runs_on(
+    ranks: &Option<Arc<dyn Communicator>>,
+) -> impl Fn(&&mut Box<dyn Callback>) -> bool + use<> {
+    let is_first = is_first(ranks);
+    move |callback| is_first || !callback.on_first_rank_only()
+}
+
+pub(super) fn is_first(ranks: &Option<Arc<dyn Communicator>>) -> bool {
+    ranks.as_ref().is_none_or(|ranks| ranks.world().rank == 0)
+}
+
+/// Returns whether all ranks return this error, at the same step.
+pub(super) fn is_by_all(error: &Error) -> bool {
+    match error::of(error).map(|error| &error.problem) {
+        Some(Problem::Interrupted | Problem::Loss { .. }) => true,
+        Some(Problem::State { operation, .. }) => operation.starts_with(RANK),
+        _ => false,
+    }
+}
+
+/// Returns the error of all ranks after one was asked to end.
+pub(super) fn asked_to_end() -> Error {
+    Problem::Interrupted.with_advice("A process was asked to end, by a signal")
+}

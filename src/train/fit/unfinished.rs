@@ -1,0 +1,64 @@
+//! An epoch that was interrupted, and that a later training continues.
+
+use super::Fit;
+use super::ranks::runs_on;
+use crate::data::AnyBatch;
+use crate::tensor::{generator_state, restore_generator};
+use crate::train::recorder::Fetched;
+use crate::train::unfinished::Unfinished;
+use crate::train::{Epoch, EpochEnd};
+use candle_core::Result;
+
+impl Fit<'_> {
+    /// Returns the batches of the next epoch; those that are left, if it was begun before.
+    pub(super) fn begin_epoch(
+        &mut self,
+    ) -> impl Iterator<Item = Result<Box<dyn AnyBatch>>> + use<> {
+        let Unfinished {
+            batch,
+            random,
+            metrics,
+        } = self.unfinished.take().unwrap_or_else(|| Unfinished {
+            batch: 0,
+            random: generator_state(),
+            metrics: vec![],
+        });
+        let now = generator_state();
+        if batch > 0 {
+            restore_generator(random);
+        }
+        self.epoch_random = random;
+        let batches = self.train.batches();
+        if batch > 0 {
+            restore_generator(now);
+        }
+        self.batch = batch;
+        self.fetched = Fetched::new(metrics);
+        batches.skip(batch)
+    }
+
+    /// Lets callbacks save the state in the middle of an epoch, between two steps.
+    pub(super) fn save_unfinished(&mut self) -> Result<()> {
+        let unfinished = Unfinished {
+            batch: self.batch,
+            random: self.epoch_random,
+            metrics: self.fetched.entries(),
+        };
+        let epoch = Epoch {
+            epoch: self.epoch,
+            ..Epoch::default()
+        };
+        let end = EpochEnd {
+            epoch: &epoch,
+            history: &self.trainer.history,
+            step: self.step,
+            model: &*self.model,
+            optimizer: &*self.optimizer,
+            unfinished: Some(&unfinished),
+        };
+        let callbacks = self.trainer.callbacks.iter_mut();
+        callbacks
+            .filter(runs_on(&self.trainer.ranks))
+            .try_for_each(|callback| callback.on_interrupt(&end))
+    }
+}

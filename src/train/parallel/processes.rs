@@ -1,0 +1,48 @@
+//! A trainer among several processes.
+
+use crate::device::{gpu, num_gpus};
+use crate::distributed;
+use crate::train::Trainer;
+use candle_core::{Device, Result};
+
+impl Trainer {
+    /// Trains together with the other processes that a launcher has started: `mpirun -n 4 program`, Slurm's
+    /// `srun`, or a cluster's. A program that was started alone trains as without this. See
+    /// [`distributed`](crate::distributed).
+    ///
+    /// The batches are those of one process: each rank takes its part of each, so the batch size of the
+    /// loader is that of all ranks together, and so are losses and metrics. The gradients are summed over the
+    /// ranks before each step, so all ranks have the same weights. Dropout draws the values of one process if
+    /// the first dimension of its input is that of the examples; random transforms draw others, and batch
+    /// normalisation sees its rank's part. A rank takes the GPU of its local rank if each on its machine
+    /// can have one.
+    ///
+    /// Rank 0 shows progress, and runs the callbacks that write
+    /// ([`Callback::on_first_rank_only`](super::super::Callback::on_first_rank_only)). All ranks
+    /// resume from its checkpoint. `validate` and `test` share the work; `predict` does not.
+    ///
+    /// # Errors
+    /// As for [`world`](distributed::world).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut model = Classifier::new(seq![Flatten, LazyLinear::new(10)], 0.1);
+    /// let mut trainer = Trainer::new(1).distributed()?;
+    /// trainer.fit(&mut model, &Digits::new())?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn distributed(mut self) -> Result<Self> {
+        self.ranks = distributed::communicator()?;
+        Ok(self)
+    }
+
+    /// Returns the GPU of this rank, if each rank on this machine has one of its own.
+    pub(in crate::train) fn gpu_of_rank(&self) -> Result<Option<Device>> {
+        let world = self.ranks.as_ref().map(|ranks| ranks.world());
+        match world.filter(|world| num_gpus() >= world.local_size) {
+            Some(world) => gpu(world.local_rank).map(Some),
+            None => Ok(None),
+        }
+    }
+}
