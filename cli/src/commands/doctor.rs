@@ -2,6 +2,7 @@
 
 mod finding;
 mod gpu;
+mod mpi;
 
 use crate::data::{ALL, store};
 use crate::setup::{jupyter::Jupyter, kernelspec};
@@ -37,6 +38,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         state("data sets", data_state()),
     ];
     findings.extend(gpu::findings()?);
+    findings.push(mpi::finding());
     let mut code = ExitCode::SUCCESS;
     for Finding { name, state } in &findings {
         match state {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use taper_host::checkout;
-use taper_notebook::{Notebook, Program, write_project};
+use taper_notebook::{Notebook, Program, write_jobs, write_project};
 use taper_session::workspace::CARGO_CONFIG;
 
 /// Export notebooks as a plain cargo project, to run them without Jupyter.
@@ -23,6 +23,10 @@ pub(crate) struct Arguments {
     /// The folder of the project.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) to: PathBuf,
+
+    /// Also write job files for several processes: for Slurm, SkyPilot, and Kubernetes.
+    #[arg(long)]
+    pub(crate) distributed: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -43,7 +47,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     write_project(&arguments.to, &checkout::folder()?, CARGO_CONFIG, &programs)?;
     let folder = arguments.to.display();
     let name = programs.keys().next().context("no notebook is named")?;
-    println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");
+    if arguments.distributed {
+        write_jobs(&arguments.to, programs.keys().map(String::as_str))?;
+        println!(
+            "{folder} is ready, with job files in {folder}/jobs. To train with two processes of this machine:\n\
+             cd {folder} && cargo build --release --features mpi && mpirun -n 2 target/release/{name}"
+        );
+    } else {
+        println!("{folder} is ready. Next: cd {folder} && cargo run --release --bin {name}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -61,5 +61,5 @@ pub use error::{AnyError, Error};
 pub use execution::start::StartEvaluator;
 pub use export::log::{ErrorOf, log_evaluator};
 pub use export::program::Program;
-pub use export::project::write_project;
+pub use export::project::{write_jobs, write_project};
 pub use machine_outputs::MachineOutputs;

@@ -1,5 +1,6 @@
 //! Writes the exported folder: a cargo project with its own copy of the crate `taper`.
 
+use super::jobs::jobs;
 use super::program::Program;
 use crate::document::write::Target;
 use crate::error::{Error, Result};
@@ -91,6 +92,7 @@ edition = \"2024\"
 [features]
 cuda = [\"taper/cuda\"]
 metal = [\"taper/metal\"]
+mpi = [\"taper/mpi\"]
 
 {dependencies}
 {}
@@ -156,6 +158,20 @@ fn read_manifest(folder: &Path) -> Result<Table> {
         source,
     })?;
     parse(&text, &path.display().to_string())
+}
+
+/// Writes the job files of the programs into an exported project; see [`write_project`].
+///
+/// # Errors
+///
+/// Fails if a file cannot be written.
+pub fn write_jobs<'a>(folder: &Path, programs: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    let folder = folder.join("jobs");
+    create_folder(&folder)?;
+    for (name, text) in programs.into_iter().flat_map(jobs) {
+        write(&folder.join(name), &text)?;
+    }
+    Ok(())
 }
 
 /// Replaces `version.workspace = true` and the like by the workspace's values.
