@@ -5,6 +5,10 @@
 //! is built with the feature `mpi`. A process that was started alone is a world of one rank.
 //! [`Trainer::distributed`](crate::train::Trainer::distributed) trains this way.
 //!
+//! A rank that gets the signal `INT`, `TERM` or `USR1` lets all finish their step and end, after rank 0 has saved
+//! a [`Checkpoint`](crate::train::Checkpoint), from which the epoch is continued. Schedulers send it before the
+//! time is over, as the job file for Slurm asks; `mpirun` forwards `USR1` to the ranks.
+//!
 //! If one rank fails, all end: with a message that names the rank, its machine, the step and the last
 //! checkpoint. The same happens if a rank does not answer for `TAPER_RANK_TIMEOUT` seconds (default: 600).
 

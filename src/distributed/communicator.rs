@@ -36,7 +36,7 @@ impl dyn Communicator + '_ {
     }
 
     /// Returns the bytes that rank 0 passes, which may be more or fewer than those of other ranks.
-    pub(crate) fn from_first(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    pub(crate) fn sent_by_first(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mut len = (bytes.len() as u64).to_le_bytes();
         self.broadcast(&mut len)?;
         let mut bytes = bytes;

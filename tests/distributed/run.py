@@ -118,6 +118,8 @@ def faults(runs):
         ends("an error", ["rank 1 of 2", "abacus", *where], "fault=error", "step=10")
         ends("a rank that hangs", ["for 5 s from rank 1 of 2", *where], "fault=hang", "step=10", timeout="5")
         ends("a rank that is stopped", ["for 5 s from rank 1 of 2", *where], "fault=STOP", "step=10", timeout="5")
+        ends("a rank that is asked to end", ["all ranks stopped in step 11 (epoch 3)", where[1]], "fault=USR1", "step=10")
+        resumes("it continues in the middle of the epoch")
         ends("another model", ["rank 1: expected", "[64, 784]", "found", "[65, 784]"], "differs=1")
         ends("a checkpoint that cannot be written", ["rank 0 of 2", "cannot write"], f"checkpoint={folder}/none/x")
 

@@ -59,7 +59,8 @@ pub(super) fn when_the_process_ends() {
         unsafe { libc::atexit(ended_somehow) };
     }
     let handler = asked as extern "C" fn(c_int);
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    // mpirun forwards the last one, but kills the ranks half a second after one of the others.
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1] {
         // SAFETY: the handler has the signature of a signal handler and is async-signal-safe.
         unsafe { libc::signal(signal, handler as libc::sighandler_t) };
     }

@@ -51,7 +51,7 @@ impl Ranks {
         let (seed, stream, position) = generator_state();
         let stream = stream.to_le_bytes();
         let state = [&seed[..], &stream, &position.to_le_bytes()].concat();
-        let state = self.communicator.from_first(state)?;
+        let state = self.communicator.sent_by_first(state)?;
         let (seed, rest) = state.split_at(32);
         let (stream, position) = rest.split_at(8);
         restore_generator((
@@ -82,7 +82,9 @@ impl Ranks {
 
     /// Returns an error on all ranks if one has other lines than rank 0.
     fn compare(&self, own: &[String]) -> Result<()> {
-        let first = self.communicator.from_first(own.join("\n").into_bytes())?;
+        let first = self
+            .communicator
+            .sent_by_first(own.join("\n").into_bytes())?;
         let first = String::from_utf8_lossy(&first).into_owned();
         let first: Vec<&str> = first.lines().collect();
         let nothing = || "nothing".to_owned();
@@ -139,7 +141,7 @@ impl Ranks {
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect();
-        let bytes = self.communicator.from_first(bytes)?;
+        let bytes = self.communicator.sent_by_first(bytes)?;
         let values = bytes
             .chunks_exact(8)
             .map(|bytes| f64::from_le_bytes(array(bytes)));
@@ -309,8 +311,8 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 pub(super) fn read(ranks: Option<&dyn Communicator>, path: &Path) -> Result<Vec<u8>> {
     match ranks {
         None => files::read(path),
-        Some(ranks) if ranks.world().rank == 0 => ranks.from_first(files::read(path)?),
-        Some(ranks) => ranks.from_first(vec![]),
+        Some(ranks) if ranks.world().rank == 0 => ranks.sent_by_first(files::read(path)?),
+        Some(ranks) => ranks.sent_by_first(vec![]),
     }
 }
 

@@ -7,10 +7,12 @@
 #SBATCH --ntasks-per-node=2
 #SBATCH --cpus-per-task=1
 #SBATCH --time=01:00:00
+#SBATCH --signal=B:USR1@60
 set -e
 cd "$SLURM_SUBMIT_DIR"
 cargo build --release --features mpi --bin NAME
-# Programs do not record where their MPI is.
-export LD_LIBRARY_PATH="$(dirname "$(dirname "$(command -v mpirun)")")/lib:$LD_LIBRARY_PATH"
 # With an MPI that was built for Slurm, this can be: srun --mpi=pmix target/release/NAME
-mpirun -n "$SLURM_NTASKS" target/release/NAME
+mpirun -n "$SLURM_NTASKS" target/release/NAME &
+# A minute before the time is over, the ranks end after their step, with a checkpoint.
+trap "kill -USR1 $!" USR1
+wait $! || wait $!
