@@ -11,12 +11,15 @@ use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi::traits::*;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Messages of ranks that wait, by which all know who is missing.
 const I_AM_HERE: mpi::Tag = 17;
+
+/// Whether this rank has reported that it was asked to end.
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 struct Mpi {
     ranks: SimpleCommunicator,
@@ -175,7 +178,6 @@ impl Mpi {
 struct Waiting {
     began: Instant,
     has_called: bool,
-    has_reported: bool,
 }
 
 impl Waiting {
@@ -183,7 +185,6 @@ impl Waiting {
         Self {
             began: Instant::now(),
             has_called: false,
-            has_reported: false,
         }
     }
 
@@ -193,8 +194,9 @@ impl Waiting {
             true => std::thread::yield_now(),
             false => std::thread::sleep(Duration::from_micros(200)),
         }
-        if STOP.load(Ordering::Relaxed) && !self.has_reported {
-            self.has_reported = true;
+        // Other ranks may be gone: then this one is killed soon, and its last words are these.
+        let is_long = waited > Duration::from_millis(100);
+        if is_long && STOP.load(Ordering::Relaxed) && !REPORTED.swap(true, Ordering::Relaxed) {
             let (step, advice) = place();
             let name = mpi.name(mpi.world.rank);
             eprintln!("{name} was asked to end while it waited for other ranks{step}\n{advice}");
