@@ -162,8 +162,8 @@ impl Mpi {
                 Ok(_) => return,
                 Err(unfinished) => request = unfinished,
             }
-            // A clock is read, and the core left to other processes, only after a while.
-            if polls > 200 {
+            // A clock is read only after a while.
+            if polls > 100 {
                 waiting.get_or_insert_with(Waiting::begin).poll(self);
             }
         }
@@ -190,9 +190,10 @@ impl Waiting {
 
     fn poll(&mut self, mpi: &Mpi) {
         let waited = self.began.elapsed();
-        match waited < Duration::from_millis(20) {
-            true => std::thread::yield_now(),
-            false => std::thread::sleep(Duration::from_micros(200)),
+        match waited.as_micros() {
+            ..500 => std::hint::spin_loop(),
+            500..20_000 => std::thread::yield_now(),
+            _ => std::thread::sleep(Duration::from_micros(200)),
         }
         // Other ranks may be gone: then this one is killed soon, and its last words are these.
         let is_long = waited > Duration::from_millis(100);
