@@ -21,8 +21,8 @@ pub enum Fault {
 }
 
 /// What [`check`](super::check()) accepts: a value that is an [`Output`], or a function whose arguments
-/// are [`Input`]s, or references to them, and which returns an `Output`. `Kind` tells these apart; the
-/// compiler finds it.
+/// are [`Input`]s, or references to them, and which returns an `Output`. `Kind` distinguishes the
+/// two; the compiler finds it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be checked",
     note = "pass the name of a function without calling it, or a number, a text, a list or a tensor"
