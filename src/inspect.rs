@@ -307,6 +307,16 @@ impl Variables {
         self
     }
 
+    /// Returns the shape and the value of each variable, as a JSON object.
+    pub fn values(&self) -> String {
+        let values = self.0.iter().map(|(name, _, description)| {
+            let Description { shape, value, .. } = description;
+            let text = [shape.as_str(), value].join(" ");
+            (name.clone(), text.trim().into())
+        });
+        serde_json::Value::Object(values.collect()).to_string()
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new(["variable", "type", "shape", "device", "size", "value"]);
         for (name, kind, description) in &self.0 {
@@ -387,6 +397,10 @@ mod tests {
         let table = Variables::default()
             .with("x", "Tensor", crate::describe!(x))
             .with("n", "i32", crate::describe!(7));
+        assert_eq!(
+            table.values(),
+            r#"{"n":"7","x":"(2, 3) f32 [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]"}"#
+        );
         let text = table.show_text();
         let lines: Vec<&str> = text.lines().collect();
         assert!(

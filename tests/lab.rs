@@ -5,6 +5,7 @@ mod common;
 use common::browser::{free_port, has_chromium};
 use common::{notebook_of, python::python, root, run_within, signal_group, taper};
 use rustix::process::Signal;
+use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -16,8 +17,8 @@ const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
 
-/// Cells that define `x`, draw for some seconds, use `x`, and show a slider.
-const CELLS: [&str; 4] = [
+/// Cells that define `x`, draw for some seconds, use `x`, show a slider, and do nothing yet.
+const CELLS: [&str; 5] = [
     "let x = zeros((2, 3), &cpu())?; // (2, 3)",
     "let board = ProgressBoard::new().xlabel(\"step\");\n\
      for step in 0..300 {\n    \
@@ -30,6 +31,7 @@ const CELLS: [&str; 4] = [
          let xs = linspace(0.0, 6.3, 100, &cpu())?;\n    \
          Ok(plot(&xs, &[&(&xs * frequency)?.sin()?]))\n\
      });",
+    "",
 ];
 
 #[test]
@@ -40,7 +42,7 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
     let notebook = root().join("tests/output/student.ipynb");
     std::fs::create_dir_all(notebook.parent().expect("a folder")).expect("a folder");
     std::fs::write(&notebook, notebook_of(&CELLS).to_string()).expect("the notebook is written");
-    let mut lab = Lab::start("tests/output/student.ipynb");
+    let mut lab = Lab::start("tests/output/student.ipynb", "JupyterLab Light");
     let url = lab.url();
     assert!(
         url.contains("/lab/tree/tests/output/student.ipynb?"),
@@ -59,7 +61,7 @@ fn a_student_watches_interrupts_inspects_and_restarts() {
         said.all(),
         lab.said.join("\n")
     );
-    assert_eq!(said.stdout.lines().count(), 6, "{}", said.all());
+    assert_eq!(said.stdout.lines().count(), 11, "{}", said.all());
     lab.ends_when_asked();
 }
 
@@ -70,7 +72,7 @@ fn a_chapter_runs_in_the_browser() {
     }
     let chapter = root().join("notebooks/21-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start("notebooks/21-gpus.ipynb");
+    let mut lab = Lab::start("notebooks/21-gpus.ipynb", "JupyterLab Dark");
     let url = lab.url();
 
     let mut run = Command::new(python());
@@ -109,8 +111,12 @@ struct Lab {
 }
 
 impl Lab {
-    fn start(notebook: &str) -> Lab {
+    fn start(notebook: &str, theme: &str) -> Lab {
         let port = free_port();
+        let settings = root().join("tests/output").join(theme);
+        let themes = settings.join("@jupyterlab/apputils-extension/themes.jupyterlab-settings");
+        std::fs::create_dir_all(themes.parent().expect("a folder")).expect("a folder");
+        std::fs::write(themes, json!({ "theme": theme }).to_string()).expect("it is written");
         let mut command = taper(&["lab", "--no-browser", "--port", &port.to_string()]);
         command.arg(root().join(notebook));
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -119,6 +125,7 @@ impl Lab {
             .stdout(writer.try_clone().expect("a pipe"))
             .stderr(writer)
             .process_group(0)
+            .env("JUPYTERLAB_SETTINGS_DIR", settings)
             // Spare kernels end after half a minute.
             .env("TAPER_STANDBY", "0.5");
         let process = command.spawn().expect("the command starts");

@@ -1,11 +1,15 @@
 """Jupyter's protocol, message by message, with its own client."""
 
+import json
+import threading
+import time
 import unittest
 
+import zmq
 from jupyter_client.kernelspec import KernelSpecManager
 from pygments.lexers import get_lexer_by_name
 
-from kernel_client import Kernel, wait_until
+from kernel_client import LIMIT, Kernel, wait_until
 
 # Code that requests a line of input from the user.
 ASK = """
@@ -183,6 +187,12 @@ class Widgets(WithKernel):
         variables = self.debug("inspectVariables")["body"]["variables"]
         types = {variable["name"]: variable["type"] for variable in variables}
         self.assertEqual((types["rate"], types["name"]), ("f64", "String"))
+        # Values are found out from now on, after each cell.
+        self.kernel.run("let x = ones((2, 3), &cpu())?;")
+        variables = self.debug("inspectVariables")["body"]["variables"]
+        values = {variable["name"]: variable["value"] for variable in variables}
+        self.assertEqual(values["x"], "Tensor (2, 3) f32 [1, 1, 1, 1, 1, 1]")
+        self.assertEqual((values["rate"], values["name"]), ("f64 0.5", 'String (1,) "a"'))
         self.assertFalse(self.debug("stackTrace")["success"])
 
     def debug(self, command: str) -> dict:
@@ -190,6 +200,64 @@ class Widgets(WithKernel):
         request = client.session.msg("debug_request", {"type": "request", "seq": 1, "command": command})
         client.control_channel.send(request)
         return client.get_control_msg(timeout=60)["content"]
+
+
+class Subscribers(WithKernel):
+    """Twenty front ends, one of which never reads."""
+
+    DISPLAYS = 5000
+
+    def test_a_subscriber_that_never_reads_holds_up_nobody(self):
+        context = zmq.Context()
+        address = self.kernel.manager._make_url("iopub")
+        silent, *others = [context.socket(zmq.SUB) for _ in range(20)]
+        silent.set(zmq.RCVHWM, 10)
+        silent.set(zmq.RCVBUF, 1024)
+        for socket in [silent, *others]:
+            socket.set(zmq.LINGER, 0)
+            socket.subscribe(b"")
+            socket.connect(address)
+        for socket in others:
+            self.wait_for_welcome(socket)
+        code = f'for i in 0..{self.DISPLAYS} {{ display(&MimeBundle::text(format!("{{i}}"))); }}'
+        threads = [Counter(socket) for socket in others]
+        cell = self.kernel.run(code)
+        shown = [m["content"]["data"]["text/plain"] for m in cell.published if m["msg_type"] == "display_data"]
+        self.assertEqual(shown, [str(i) for i in range(self.DISPLAYS)])
+        for thread in threads:
+            thread.join()
+            self.assertEqual(thread.seen, shown)
+        self.assertEqual(self.kernel.run("1 + 1").value(), "2")
+        context.destroy()
+
+    def wait_for_welcome(self, socket: zmq.Socket) -> None:
+        """Subscriptions arrive some time after `connect`: asks until an answer is seen."""
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
+            self.kernel.client.kernel_info()
+            if socket.poll(200):
+                return
+        self.fail("a subscriber sees nothing")
+
+
+class Counter(threading.Thread):
+    """Collects the texts that a subscriber receives, until the cell's end."""
+
+    def __init__(self, socket: zmq.Socket) -> None:
+        super().__init__(daemon=True)
+        self.socket = socket
+        self.seen: list[str] = []
+        self.start()
+
+    def run(self) -> None:
+        is_over = False
+        while not is_over and self.socket.poll(LIMIT * 1000):
+            parts = self.socket.recv_multipart()
+            header, _, _, content = (json.loads(part) for part in parts[parts.index(b"<IDS|MSG>") + 2 :][:4])
+            if header["msg_type"] == "display_data":
+                self.seen.append(content["data"]["text/plain"])
+            is_idle = header["msg_type"] == "status" and content["execution_state"] == "idle"
+            is_over = is_idle and bool(self.seen)
 
 
 class Cells(WithKernel):

@@ -4,11 +4,12 @@
     lab_student.py --url 'http://127.0.0.1:PORT/lab?token=…' --notebook student.ipynb
                    [--screenshots FOLDER] [--timeout S]
 
-The notebook has four cells: one that makes the tensor `x`, one that draws on a
-board for some seconds, one that uses `x`, and one that shows a figure below a
-slider. The student watches the plot change, presses the interrupt button, asks for
-completions (Tab) and documentation (Shift-Tab), restarts and runs all cells, and
-moves the slider.
+The notebook has five cells: one that makes the tensor `x`, one that draws on a
+board for some seconds, one that uses `x`, one that shows a figure below a slider,
+and one to try things in. The student watches the plot change, presses the interrupt
+button, asks for completions (Tab) and documentation (Shift-Tab), restarts and runs
+all cells, moves the slider, answers a question, measures a time, reads an error,
+and opens the panel of variables.
 
 Exit status as in lab_run_all.py.
 """
@@ -24,7 +25,12 @@ from playwright.sync_api import Locator, Page
 from lab_run_all import NUMBERED, READ_CELLS, CannotBegin, Failed, Lab, in_browser, new_parser
 
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
-MAKES, DRAWS, USES, SLIDES = range(4)
+MAKES, DRAWS, USES, SLIDES, TRIES = range(5)
+TWO_AXES = """let board = ProgressBoard::new().xlabel("step");
+for step in 0..20 {
+    board.draw(step, 2.5 / (step + 1) as f64, "train_loss", 1);
+    board.draw(step, step as f64 / 20.0, "train_accuracy", 1);
+}"""
 COMPLETER = ".jp-Completer:visible"
 TOOLTIP = ".jp-Tooltip:visible"
 
@@ -45,6 +51,11 @@ def check(student: "Student") -> int:
         student.read_documentation,
         student.restart_and_run_all,
         student.move_the_slider,
+        student.answer_a_question,
+        student.measure_a_time,
+        student.read_an_error,
+        student.draw_two_axes,
+        student.open_the_variables,
     ]
     for step in steps:
         try:
@@ -115,6 +126,7 @@ class Student:
         self.page.locator(".jp-Dialog .jp-mod-accept").click(timeout=10_000)
         wanted = ["[1]:", "[2]:", "[3]:", "[4]:"]
         self.lab.wait("all cells to run again", lambda: [self.prompt(n) for n in range(4)] == wanted)
+        self.lab.wait("the kernel to be idle", lambda: self.prompt(TRIES) != "[*]:")
         shown = self.cell(USES).locator(".jp-OutputArea-output").inner_text().strip()
         if shown != "2":
             raise Failed(f"the last cell shows {shown}")
@@ -134,6 +146,56 @@ class Student:
         if readout == "5":
             raise Failed("the slider shows its first value")
         self.screenshot("slider")
+
+    def answer_a_question(self) -> None:
+        self.type_into(TRIES, "let mut name = String::new(); std::io::stdin().read_line(&mut name)?; name.trim().len()")
+        self.page.keyboard.press("Control+Enter")
+        box = self.cell(TRIES).locator(".jp-Stdin-input")
+        box.wait_for(timeout=60_000)
+        self.screenshot("input")
+        box.fill("Ada Lovelace")
+        box.press("Enter")
+        self.wait_for_output("12")
+
+    def measure_a_time(self) -> None:
+        self.try_out("%timeit zeros(10, &cpu())?")
+        self.wait_for_output("per loop")
+        self.screenshot("timeit")
+
+    def read_an_error(self) -> None:
+        self.try_out("let a = ones((2, 3), &cpu())?;\nlet b = a.t()?;\na.add(&b)?;")
+        self.wait_for_output("3 | a.add(&b)?;")
+        self.screenshot("error")
+
+    def draw_two_axes(self) -> None:
+        self.try_out(TWO_AXES)
+        self.lab.wait("the board", lambda: self.plot(TRIES))
+        self.cell(TRIES).locator(".jp-OutputArea").scroll_into_view_if_needed()
+        self.screenshot("axes")
+
+    def open_the_variables(self) -> None:
+        self.page.locator(f"{PANEL} .jp-DebuggerBugButton").click()
+        self.page.locator('.jp-SideBar [data-id="jp-debugger-sidebar"]').click()
+        self.try_out("let rate = 0.125;")
+        row = self.page.locator(".jp-DebuggerVariables").get_by_text("rate").first
+        row.wait_for(timeout=60_000)
+        self.screenshot("variables")
+        shown = self.page.locator(".jp-DebuggerVariables").inner_text()
+        for part in ["rate", "f64 0.125", "Tensor (2, 3) f32 [0, 0, 0, 0, 0, 0]"]:
+            if part not in shown:
+                raise Failed(f"`{part}` is missing in the panel of variables:\n{shown}")
+
+    def try_out(self, code: str) -> None:
+        """Runs code in the last cell, and waits until it has run."""
+        before = self.prompt(TRIES)
+        self.type_into(TRIES, code)
+        self.page.keyboard.press("Control+Enter")
+        is_new = lambda: NUMBERED.fullmatch(self.prompt(TRIES)) and self.prompt(TRIES) != before
+        self.lab.wait(f"`{code}`", is_new)
+
+    def wait_for_output(self, part: str) -> None:
+        outputs = self.cell(TRIES).locator(".jp-OutputArea")
+        self.lab.wait(f"`{part}` below the cell", lambda: part in outputs.inner_text())
 
     def cell(self, number: int) -> Locator:
         return self.page.locator(f"{PANEL} .jp-CodeCell").nth(number)

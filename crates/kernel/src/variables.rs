@@ -7,6 +7,7 @@ use super::shared::Shared;
 use jupyter_protocol::{DebugReply, DebugRequest};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
+use taper_evaluator::Variable;
 
 /// Returns the reply to a request of the debugger, unless it lacks a command.
 pub(super) fn answer(request: &DebugRequest, shared: &Shared) -> Option<DebugReply> {
@@ -59,14 +60,19 @@ fn body(command: &str, shared: &Shared) -> Option<Value> {
 
 fn variables(shared: &Shared) -> Vec<Value> {
     let variables = super::mutex::lock(&shared.variables);
-    let variables = variables.iter().map(|variable| {
-        json!({
-            "name": variable.name,
-            "evaluateName": variable.name,
-            "type": variable.kind,
-            "value": variable.value,
-            "variablesReference": 0,
-        })
-    });
-    variables.collect()
+    variables.iter().map(described).collect()
+}
+
+/// JupyterLab shows the value only where there is no type, or a type of Python.
+fn described(variable: &Variable) -> Value {
+    let Variable { name, kind, value } = variable;
+    let mut described = json!({ "name": name, "evaluateName": name, "variablesReference": 0 });
+    match value.is_empty() {
+        true => {
+            described["type"] = json!(kind);
+            described["value"] = json!("");
+        }
+        false => described["value"] = json!(format!("{kind} {value}")),
+    }
+    described
 }

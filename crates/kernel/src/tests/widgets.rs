@@ -110,7 +110,7 @@ fn a_front_end_shows_the_variables() {
             assert_eq!(front.outputs(&id).await, ["busy", "idle"]);
         }
         let expected = json!([{
-            "name": "x", "evaluateName": "x", "type": "i32", "value": "7", "variablesReference": 0,
+            "name": "x", "evaluateName": "x", "value": "i32 7", "variablesReference": 0,
         }]);
         assert_eq!(values[1], expected);
         front.finish().await;

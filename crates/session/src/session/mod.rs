@@ -1,12 +1,13 @@
 //! The evaluator: a cell goes in, a stream of typed events comes out.
 //!
-//! - [`engine`] hides evcxr; no other file names it;
+//! - [`engine`] hides evcxr; nothing else names it;
 //! - [`shell`] and [`dependencies`] run what the session does itself: `!` and `:dep`;
-//! - [`names`] and [`redefinition`] track variables and types, to keep cells sound and to explain errors;
+//! - [`names`], [`redefinition`] and [`variables`] track variables and types, to keep cells sound and to explain errors;
 //! - [`commands`] reads and runs commands such as `%time`;
 //! - [`completeness`], [`completions`], [`documentation`] and [`doc_comments`] serve the editor; [`paths`] and [`receiver`]
 //!   say what is completed; [`tokens`] is their lexer;
-//! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages;
+//! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages; [`outcome`] says how a
+//!   cell ended;
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
 //! - [`warm_up`] prepares the session of a spare kernel.
 
@@ -21,6 +22,7 @@ mod engine;
 mod interrupt;
 mod limits;
 mod names;
+mod outcome;
 mod paths;
 mod preloaded;
 mod receiver;
@@ -28,6 +30,7 @@ mod redefinition;
 mod shell;
 mod source_map;
 mod tokens;
+mod variables;
 mod warm_up;
 
 use crate::compile::Compilation;
@@ -38,19 +41,19 @@ pub(crate) use completeness::of as completeness_of;
 pub(crate) use dependencies::LiveLine;
 use dependencies::Network;
 pub(crate) use diagnostics::error as cell_error;
-use diagnostics::failure::{Failure, line_of_cell};
+use diagnostics::failure::Failure;
 use engine::{Engine, EngineEvent};
-use interrupt::{Interrupter, Stopped};
+use interrupt::Interrupter;
 use names::{Names, Outcome};
+pub use outcome::error_of;
+use outcome::{failure_of, interrupted, outcome};
 use preloaded::PreloadedCrate;
 use serde_json::Map;
 use source_map::SourceMap;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 use taper_evaluator::commands::{Cell, without_command};
-use taper_evaluator::event::COMPILE_ERROR;
 use taper_evaluator::record::{Record, Times, events_of, thread_panic};
 use taper_evaluator::{
     CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle, Stream,
@@ -283,48 +286,8 @@ impl Session {
         library.ok()?.modified().ok()
     }
 
-    /// Drops the variables whose type the cell redefines, and returns their names.
-    fn drop_redefined(&mut self, code: &str) -> Vec<String> {
-        let changed = self.types.changed_by(code);
-        if changed.is_empty() || !self.engine.compiles(code) {
-            return Vec::new();
-        }
-        let variables = self.engine.variables().into_iter();
-        let old = variables.filter(|(_, kind)| redefinition::contains_any(kind, &changed));
-        let old: Vec<String> = old.map(|(name, _)| name).collect();
-        if !old.is_empty() {
-            // The output of the user's destructors is not shown.
-            let _ = self.run(&drop_cell(&old), &mut Silent);
-        }
-        old
-    }
-
-    fn report_dropped(&self, old: &[String], front: &mut dyn Front) {
-        let present = self.variables();
-        let lost: Vec<&str> = old
-            .iter()
-            .filter(|name| !present.contains(*name))
-            .map(String::as_str)
-            .collect();
-        if !lost.is_empty() {
-            let text = format!(
-                "lost, because the type was redefined: {}. Run the cells that define them again.\n",
-                lost.join(", ")
-            );
-            front.event(Event::Text {
-                stream: Stream::Stderr,
-                text,
-            });
-        }
-    }
-
     fn run_shell(&self, script: &shell::Script, front: &mut dyn Front) -> Result<(), CellError> {
         shell::run(script, &self.interrupter, &mut |event| front.event(event))
-    }
-
-    fn variables(&self) -> BTreeSet<String> {
-        let variables = self.engine.variables().into_iter();
-        variables.map(|(name, _)| name).collect()
     }
 }
 
@@ -357,15 +320,8 @@ impl Evaluator for Session {
         )
     }
 
-    fn inspect_variables(&mut self, _with_values: bool) -> Vec<Variable> {
-        let mut variables = self.engine.variables();
-        variables.sort();
-        let variable = |(name, kind)| Variable {
-            name,
-            kind,
-            value: String::new(),
-        };
-        variables.into_iter().map(variable).collect()
+    fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {
+        self.list_variables(with_values)
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
@@ -394,65 +350,6 @@ impl Evaluator for Session {
     fn interrupter(&self) -> Arc<dyn Interrupt> {
         self.interrupter.clone()
     }
-}
-
-/// Returns the code that drops these variables.
-fn drop_cell(names: &[String]) -> String {
-    names
-        .iter()
-        .map(|name| format!("drop({name});\n"))
-        .collect()
-}
-
-/// Returns the error that a record reports, or `None` for another record. The line of a panic is left out,
-/// as the compiled source is not known.
-pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
-    Some(failure_of(record)?.into_error(None, code))
-}
-
-fn failure_of(record: &Record) -> Option<Failure> {
-    match record {
-        Record::Failed {
-            message,
-            file,
-            line,
-        } => Some(Failure::question_mark(
-            message,
-            line_of_cell(file.as_deref(), *line),
-        )),
-        Record::Panic {
-            message,
-            file,
-            line,
-        } => Some(Failure::panic(
-            message,
-            line_of_cell(file.as_deref(), *line),
-        )),
-        _ => None,
-    }
-}
-
-fn outcome(result: &Result<(), CellError>) -> Outcome {
-    match result.as_ref().map_err(|error| error.name.as_str()) {
-        Ok(()) => Outcome::Ran,
-        Err(COMPILE_ERROR) => Outcome::DidNotCompile,
-        Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
-        Err(_) => Outcome::Failed,
-    }
-}
-
-fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
-    let ended = cause
-        .as_ref()
-        .is_some_and(|c| c.name == diagnostics::PROCESS_ENDED);
-    let message = if stopped == Stopped::Politely && !ended {
-        "The cell was stopped. Variables of earlier cells are kept."
-    } else {
-        "The cell did not stop when asked to, so its process was ended. \
-         All variables are lost: run the cells that define them again."
-    };
-    let location = cause.and_then(|c| c.location);
-    diagnostics::error("Interrupted", message, location)
 }
 
 /// A front that ignores events and answers no questions.

@@ -2,6 +2,7 @@
 
 use super::request::{self, Line, Request};
 use super::{files, format};
+use crate::session::variables::descriptions;
 use crate::session::{Session, Silent, diagnostics, shell};
 use serde_json::{Map, Value};
 use taper_evaluator::commands::table;
@@ -102,12 +103,7 @@ impl Session {
             print("There are no variables.\n", front);
             return Ok(());
         }
-        let rows = variables.iter().map(|(name, kind)| {
-            let kind = format!("{kind:?}");
-            format!("    .with(\"{name}\", {kind}, ::taper::describe!({name}))\n")
-        });
-        let rows: String = rows.collect();
-        let table = format!("taper::inspect::Variables::default()\n{rows}");
+        let table = descriptions(&variables);
         self.run(&table, front)
     }
 

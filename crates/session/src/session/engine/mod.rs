@@ -1,14 +1,20 @@
-//! Hides evcxr behind a small interface. No other file names it.
+//! Hides evcxr behind a small interface. Nothing outside of this folder names it.
+
+mod error;
+mod input;
 
 use super::diagnostics::failure::line_of_cell;
-use super::diagnostics::rustc::{self, CompilerMessage, read, read_messages, warnings};
-use super::diagnostics::{Diagnostic, EngineError, Label};
+use super::diagnostics::rustc::{read_messages, warnings};
+use super::diagnostics::{Diagnostic, EngineError};
 use super::documentation;
 use super::source_map::SourceMap;
 use crate::error::{Error, Result};
 use crate::relay;
-use crossbeam_channel::{Receiver, Sender, bounded, never, select, unbounded};
+use crossbeam_channel::{Receiver, bounded, never, select, unbounded};
+use error::to_engine_error;
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
+pub(crate) use input::InputRequest;
+use input::ask;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -40,23 +46,6 @@ pub(crate) enum EngineEvent {
         line: Option<usize>,
     },
     InputRequest(InputRequest),
-}
-
-/// A cell's request for a line of input.
-pub(crate) struct InputRequest {
-    prompt: String,
-    password: bool,
-    answer: Sender<String>,
-}
-
-impl InputRequest {
-    /// Gets the answer from `ask` and sends it to the cell.
-    pub(crate) fn answer(self, ask: impl FnOnce(&str, bool) -> relay::Answer) {
-        let answer = ask(&self.prompt, self.password);
-        let _ = self
-            .answer
-            .send(serde_json::to_string(&answer).unwrap_or_default());
-    }
 }
 
 /// One evcxr context.
@@ -344,16 +333,6 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
-    let (answer, answers) = bounded(1);
-    let _ = requests.send(InputRequest {
-        prompt: relay::prompt_of(&prompt),
-        password,
-        answer,
-    });
-    answers.recv().unwrap_or_default()
-}
-
 type Outcome = Result<EvalOutputs, evcxr::Error>;
 
 /// Passes events on until the thread has ended; returns its result, `Some(None)` if it has none, or `None`
@@ -412,56 +391,4 @@ fn warn(messages: &Path, source: &str, code: &str, listen: &mut dyn FnMut(Engine
     if !warnings.is_empty() {
         listen(EngineEvent::Warnings(warnings));
     }
-}
-
-/// How evcxr's message begins when the compiler has failed and reported no error in the code.
-const NO_ERRORS: &str = "Compilation failed, but no parsable errors were found. STDERR:\n";
-
-fn to_engine_error(error: evcxr::Error, messages: &Path, compiled: &SourceMap) -> EngineError {
-    match error {
-        evcxr::Error::CompilationErrors(errors) => {
-            let reported = errors.iter().filter(|error| error.level() == "error");
-            let reported = reported.map(|error| to_diagnostic(error, compiled));
-            let mut diagnostics: Vec<Diagnostic> = reported.collect();
-            // In place of an error outside of the cell, evcxr reports the error's note if that is about
-            // a cell.
-            let is_note =
-                |error: &evcxr::CompilationError| ["note", "help"].contains(&error.level());
-            if diagnostics.is_empty() || errors.iter().any(is_note) {
-                let known: Vec<String> = diagnostics.iter().map(|d| d.message.clone()).collect();
-                let more = rustc::errors(&read_messages(messages), compiled).into_iter();
-                diagnostics.extend(more.filter(|d| !known.contains(&d.message)));
-            }
-            EngineError::Compile(diagnostics)
-        }
-        evcxr::Error::SubprocessTerminated(status) => EngineError::Ended(status),
-        evcxr::Error::TypeRedefinedVariablesLost(variables) => EngineError::Lost(variables),
-        evcxr::Error::Message(message) => match message.strip_prefix(NO_ERRORS) {
-            Some(output) => match rustc::errors(&read_messages(messages), compiled) {
-                errors if errors.is_empty() => EngineError::Compiler(output.to_owned()),
-                errors => EngineError::Compile(errors),
-            },
-            None => EngineError::Message(message),
-        },
-    }
-}
-
-fn to_diagnostic(error: &evcxr::CompilationError, compiled: &SourceMap) -> Diagnostic {
-    let labels = error.spanned_messages().iter().filter_map(|m| {
-        let span = m.span?;
-        Some(Label {
-            start: (span.start_line, span.start_column),
-            end: (span.end_line, span.end_column),
-            text: m.label.clone(),
-            primary: m.is_primary,
-        })
-    });
-    let message = CompilerMessage {
-        is_error: error.level() != "warning",
-        message: error.message(),
-        code: error.code(),
-        labels: labels.collect(),
-        json: &error.json,
-    };
-    read(message, compiled)
 }

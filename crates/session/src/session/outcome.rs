@@ -1,0 +1,60 @@
+//! How a cell ended: for the variables, and for the user.
+
+use super::diagnostics;
+use super::diagnostics::failure::{Failure, line_of_cell};
+use super::interrupt::Stopped;
+use super::names::Outcome;
+use taper_evaluator::CellError;
+use taper_evaluator::event::COMPILE_ERROR;
+use taper_evaluator::record::Record;
+
+/// Returns the error that a record reports, or `None` for another record. The line of a panic is left out,
+/// as the compiled source is not known.
+pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
+    Some(failure_of(record)?.into_error(None, code))
+}
+
+pub(super) fn failure_of(record: &Record) -> Option<Failure> {
+    match record {
+        Record::Failed {
+            message,
+            file,
+            line,
+        } => Some(Failure::question_mark(
+            message,
+            line_of_cell(file.as_deref(), *line),
+        )),
+        Record::Panic {
+            message,
+            file,
+            line,
+        } => Some(Failure::panic(
+            message,
+            line_of_cell(file.as_deref(), *line),
+        )),
+        _ => None,
+    }
+}
+
+pub(super) fn outcome(result: &Result<(), CellError>) -> Outcome {
+    match result.as_ref().map_err(|error| error.name.as_str()) {
+        Ok(()) => Outcome::Ran,
+        Err(COMPILE_ERROR) => Outcome::DidNotCompile,
+        Err(diagnostics::PROCESS_ENDED) => Outcome::ProcessEnded,
+        Err(_) => Outcome::Failed,
+    }
+}
+
+pub(super) fn interrupted(stopped: Stopped, cause: Option<CellError>) -> CellError {
+    let ended = cause
+        .as_ref()
+        .is_some_and(|c| c.name == diagnostics::PROCESS_ENDED);
+    let message = if stopped == Stopped::Politely && !ended {
+        "The cell was stopped. Variables of earlier cells are kept."
+    } else {
+        "The cell did not stop when asked to, so its process was ended. \
+         All variables are lost: run the cells that define them again."
+    };
+    let location = cause.and_then(|c| c.location);
+    diagnostics::error("Interrupted", message, location)
+}

@@ -1,0 +1,100 @@
+//! The variables of a session: which there are, what they hold, and which a cell makes useless.
+
+use super::{Session, Silent, redefinition};
+use std::collections::{BTreeMap, BTreeSet};
+use taper_evaluator::{Event, Front, Stream, Variable};
+
+impl Session {
+    /// Returns their names.
+    pub(super) fn variables(&self) -> BTreeSet<String> {
+        let variables = self.engine.variables().into_iter();
+        variables.map(|(name, _)| name).collect()
+    }
+
+    /// Returns the variables in the order of their names; what they hold is found by running a cell.
+    pub(super) fn list_variables(&mut self, with_values: bool) -> Vec<Variable> {
+        let mut variables = self.engine.variables();
+        variables.sort();
+        let mut values = match with_values && !variables.is_empty() && self.engine.is_idle() {
+            true => self.values_of(&variables),
+            false => BTreeMap::new(),
+        };
+        let variable = |(name, kind): (String, String)| Variable {
+            value: values.remove(&name).unwrap_or_default(),
+            name,
+            kind,
+        };
+        variables.into_iter().map(variable).collect()
+    }
+
+    fn values_of(&mut self, variables: &[(String, String)]) -> BTreeMap<String, String> {
+        let cell = format!("println!(\"{{}}\", {}.values());", descriptions(variables));
+        let mut printed = Printed::default();
+        // A failure leaves the values empty.
+        let _ = self.run(&cell, &mut printed);
+        serde_json::from_str(&printed.0).unwrap_or_default()
+    }
+
+    /// Drops the variables whose type the cell redefines, and returns their names.
+    pub(super) fn drop_redefined(&mut self, code: &str) -> Vec<String> {
+        let changed = self.types.changed_by(code);
+        if changed.is_empty() || !self.engine.compiles(code) {
+            return Vec::new();
+        }
+        let variables = self.engine.variables().into_iter();
+        let old = variables.filter(|(_, kind)| redefinition::contains_any(kind, &changed));
+        let old: Vec<String> = old.map(|(name, _)| name).collect();
+        if !old.is_empty() {
+            let drops: String = old.iter().map(|name| format!("drop({name});\n")).collect();
+            // The output of the user's destructors is not shown.
+            let _ = self.run(&drops, &mut Silent);
+        }
+        old
+    }
+
+    /// Reports which of the dropped variables the cell has not defined again.
+    pub(super) fn report_dropped(&self, old: &[String], front: &mut dyn Front) {
+        let present = self.variables();
+        let lost = old.iter().filter(|name| !present.contains(*name));
+        let lost: Vec<&str> = lost.map(String::as_str).collect();
+        if !lost.is_empty() {
+            let text = format!(
+                "lost, because the type was redefined: {}. Run the cells that define them again.\n",
+                lost.join(", ")
+            );
+            let stream = Stream::Stderr;
+            front.event(Event::Text { stream, text });
+        }
+    }
+}
+
+/// Returns the expression that describes variables, given by name and type.
+pub(super) fn descriptions(variables: &[(String, String)]) -> String {
+    let rows = variables.iter().map(|(name, kind)| {
+        format!("\n    .with(\"{name}\", {kind:?}, ::taper::describe!({name}))")
+    });
+    format!(
+        "::taper::inspect::Variables::default(){}",
+        rows.collect::<String>()
+    )
+}
+
+/// Keeps what a cell prints.
+#[derive(Default)]
+struct Printed(String);
+
+impl Front for Printed {
+    fn event(&mut self, event: Event) {
+        if let Event::Text {
+            stream: Stream::Stdout,
+            text,
+        } = event
+        {
+            self.0 += &text;
+        }
+    }
+
+    fn input(&mut self, _: &str, _: bool) -> Option<String> {
+        None
+    }
+}
