@@ -163,7 +163,7 @@ impl Mpi {
                 Err(unfinished) => request = unfinished,
             }
             // A clock is read only after a while.
-            if polls > 100 {
+            if polls > 20 {
                 waiting.get_or_insert_with(Waiting::begin).poll(self);
             }
         }
@@ -190,10 +190,10 @@ impl Waiting {
 
     fn poll(&mut self, mpi: &Mpi) {
         let waited = self.began.elapsed();
+        // A rank that spins slows down the one for which it waits, where both share a core.
         match waited.as_micros() {
-            ..500 => std::hint::spin_loop(),
-            500..20_000 => std::thread::yield_now(),
-            _ => std::thread::sleep(Duration::from_micros(200)),
+            ..50 => (0..50).for_each(|_| std::hint::spin_loop()),
+            _ => std::thread::sleep(Duration::from_micros(20)),
         }
         // Other ranks may be gone: then this one is killed soon, and its last words are these.
         let is_long = waited > Duration::from_millis(100);
