@@ -34,6 +34,8 @@ enum Taper {
     Data(commands::data::Arguments),
     /// Export notebooks as a plain cargo project
     Export(commands::export::Arguments),
+    /// Move the compiled packages to another machine
+    Image(commands::image::Arguments),
     /// Build or serve the book, whose pages are the notebooks
     Book(commands::book::Arguments),
     /// Render notebooks as pages, for mdBook
@@ -90,6 +92,7 @@ fn run_command(command: &Taper) -> anyhow::Result<ExitCode> {
         Taper::Test(arguments) => commands::test::run(arguments),
         Taper::Exercises(arguments) => commands::exercises::run(arguments),
         Taper::Export(arguments) => commands::export::run(arguments),
+        Taper::Image(arguments) => commands::image::run(arguments),
         Taper::Book(arguments) => commands::book::run(arguments),
         Taper::Mdbook(arguments) => commands::mdbook::run(arguments),
         Taper::Cuda(arguments) => commands::cuda::run(arguments),

@@ -7,6 +7,7 @@ mod missing;
 mod place;
 mod stand_in;
 mod toolchain;
+mod transfer;
 
 use place::{Place, Running};
 use std::fs::{self, File};

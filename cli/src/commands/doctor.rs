@@ -11,7 +11,7 @@ use finding::{Finding, SET_UP, State};
 use std::process::ExitCode;
 use taper_host::progress::Console;
 use taper_host::python::interpreter;
-use taper_host::{cache, checks, library_source, toolchain};
+use taper_host::{cache, checks, library_source, store as shared, toolchain};
 use taper_session::image::{Condition, Image};
 use taper_session::image_key;
 
@@ -32,6 +32,7 @@ pub(crate) fn run() -> Result<ExitCode> {
             interpreter::find().map(|p| format!("{} ({})", p.version, p.program.display())),
         ),
         finding("cache", cache_state()),
+        state("store", store_state()),
         state("JupyterLab", jupyter_state()),
         state("kernel", kernel_state()),
         state("compiled packages", image_state()),
@@ -68,6 +69,18 @@ fn cache_state() -> Result<String> {
         checks::disk(&folder, false)?;
     }
     Ok(folder.display().to_string())
+}
+
+fn store_state() -> Result<State> {
+    let variable = shared::VARIABLE;
+    Ok(match shared::folder() {
+        None => State::Absent(format!("none ({variable} is not set): the cache is used")),
+        Some(store) if store.join("images").exists() => State::Good(store.display().to_string()),
+        Some(store) => State::Bad(format!(
+            "{variable} is {}, where `taper setup --system` has stored nothing",
+            store.display()
+        )),
+    })
 }
 
 fn jupyter_state() -> Result<State> {

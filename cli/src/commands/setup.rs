@@ -1,6 +1,6 @@
 //! `taper setup`: decides on the device and sets up what is missing.
 
-use crate::setup;
+use crate::setup::{self, store};
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,6 +23,12 @@ pub(crate) struct Arguments {
     /// (default: the capability of the cards here, else 7.5)
     #[arg(long, value_name = "CAPABILITY", num_args = 0..=1, require_equals = true)]
     pub(crate) cuda: Option<Option<Capability>>,
+    /// Fill a store that all users of this machine read, without JupyterLab
+    #[arg(long, requires = "prefix", conflicts_with = "jupyter")]
+    pub(crate) system: bool,
+    /// The folder of the store
+    #[arg(long, value_name = "FOLDER", requires = "system")]
+    pub(crate) prefix: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -36,6 +42,14 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let store = match &arguments.prefix {
+        Some(prefix) => {
+            // SAFETY: `main` has started no thread yet.
+            let store = unsafe { store::enter(prefix) }?;
+            Some(store)
+        }
+        None => None,
+    };
     let mut progress = Console::new();
     toolchain::choose()?;
     // Before anything that takes long: compilers are needed in any case.
@@ -48,6 +62,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             "The compiled packages are damaged ({}); building them again.",
             file.display()
         ));
+    }
+    if let Some(store) = store {
+        store::fill(&store, &mut progress)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let jupyter = setup::all(arguments.jupyter.as_deref(), &mut progress)?;
     let next = match checkout::is_carried() {

@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 use jupyter_protocol::JupyterKernelspec;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use taper_host::cache;
+use taper_host::{cache, checkout};
 
 /// The name of the kernel in notebooks.
 pub(crate) const NAME: &str = "taper";
@@ -32,13 +32,25 @@ pub(crate) const DISPLAY_NAME: &str = "Rust (Taper)";
 /// Writes the kernelspec into one of Jupyter's data folders. It starts a copy of this program in the
 /// cache, so `cargo clean` does not remove the kernel.
 pub(crate) fn install(data_folder: &Path) -> Result<()> {
+    let variables = [
+        cache::VARIABLE,
+        taper_host::store::VARIABLE,
+        checkout::VARIABLE,
+    ];
+    let set = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?.into()));
+    write(data_folder, variables.into_iter().filter_map(set).collect())
+}
+
+/// Writes the kernelspec with which all users start the kernel from a store. Nobody has a spare kernel.
+pub(crate) fn install_for_all(store: &Path, data_folder: &Path) -> Result<()> {
+    let store = store.to_str().context("the store's path is Unicode")?;
+    let variables = [(taper_host::store::VARIABLE, store), ("TAPER_STANDBY", "0")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.into()));
+    write(data_folder, variables.into_iter().collect())
+}
+
+fn write(data_folder: &Path, environment: Map<String, Value>) -> Result<()> {
     let program = copy_of_this_program()?;
-    let mut environment = serde_json::Map::new();
-    for variable in [cache::VARIABLE, taper_host::checkout::VARIABLE] {
-        if let Ok(value) = std::env::var(variable) {
-            environment.insert(variable.to_owned(), value.into());
-        }
-    }
     // Its metadata says that there is a debugger: JupyterLab shows variables in the debugger's panel.
     let mut spec: Value = serde_json::from_slice(SPEC)?;
     spec["argv"][0] = program

@@ -2,6 +2,7 @@
 
 pub(crate) mod jupyter;
 pub(crate) mod kernelspec;
+pub(crate) mod store;
 
 use anyhow::Result;
 use jupyter::Jupyter;

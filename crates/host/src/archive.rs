@@ -5,36 +5,41 @@ use crate::error::{Context, Error, Result};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 use tar::{Archive, Builder, EntryType, Header};
 
-/// Writes the files, whose paths are relative to `folder`, as a compressed archive into `to`, and returns `to`.
-pub fn pack<W: Write>(
-    folder: &Path,
-    files: impl IntoIterator<Item = impl AsRef<Path>>,
-    to: W,
-) -> Result<W> {
-    let mut builder = Builder::new(GzEncoder::new(to, Compression::default()));
-    for file in files {
-        let file = file.as_ref();
-        let path = folder.join(file);
-        add(&mut builder, file, &path).on_file("pack", &path)?;
-    }
-    let encoder = builder.into_inner();
-    let written = encoder.and_then(|encoder| encoder.finish());
-    written.on_file("write the archive of", folder)
-}
+/// Writes an archive.
+pub struct Packer<W: Write>(Builder<GzEncoder<W>>);
 
-fn add<W: Write>(builder: &mut Builder<W>, name: &Path, path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
-    let mut header = Header::new_gnu();
-    header.set_entry_type(EntryType::Regular);
-    header.set_size(file.metadata()?.len());
-    // No times and owners: the same files become the same archive.
-    header.set_mode(0o644);
-    builder.append_data(&mut header, name, file)
+impl<W: Write> Packer<W> {
+    /// Begins an archive. It is compressed fast rather than well.
+    pub fn new(to: W) -> Packer<W> {
+        Packer(Builder::new(GzEncoder::new(to, Compression::fast())))
+    }
+
+    /// Adds a file under this name.
+    pub fn add(&mut self, name: &Path, path: &Path) -> Result<()> {
+        self.append(name, path).on_file("pack", path)
+    }
+
+    fn append(&mut self, name: &Path, path: &Path) -> io::Result<()> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::Regular);
+        header.set_size(metadata.len());
+        // No times and owners: the same files become the same archive.
+        header.set_mode(0o644 | (metadata.permissions().mode() & 0o111));
+        self.0.append_data(&mut header, name, file)
+    }
+
+    /// Ends the archive, and returns what it was written to.
+    pub fn finish(self) -> io::Result<W> {
+        self.0.into_inner()?.finish()
+    }
 }
 
 /// Unpacks an archive into a folder. Refuses everything but new files below the folder.
@@ -53,6 +58,9 @@ pub fn unpack(compressed: impl Read, folder: &Path) -> Result<()> {
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let mut file = file.on_file("create", &path)?;
         io::copy(&mut entry, &mut file).on_file("write", &path)?;
+        let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        let mode = Permissions::from_mode(if is_program { 0o755 } else { 0o644 });
+        file.set_permissions(mode).on_file("write", &path)?;
     }
     Ok(())
 }
@@ -102,7 +110,10 @@ mod tests {
     fn half_an_archive_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("a"), vec![7; 10_000]).expect("a file");
-        let packed = pack(folder.path(), ["a"], Vec::new()).expect("an archive");
+        let mut packer = Packer::new(Vec::new());
+        let a = Path::new("a");
+        packer.add(a, &folder.path().join(a)).expect("it is added");
+        let packed = packer.finish().expect("an archive");
         let half = &packed[..packed.len() / 2];
         assert!(unpack(half, &folder.path().join("to")).is_err());
     }

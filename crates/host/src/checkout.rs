@@ -4,7 +4,7 @@
 use crate::error::{Context, Result};
 use crate::lock::Lock;
 use crate::progress::Console;
-use crate::{archive, cache};
+use crate::{archive, cache, store};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -38,29 +38,36 @@ pub fn folder() -> Result<PathBuf> {
     let folder = match (std::env::var_os(VARIABLE), CARRIED.get()) {
         (Some(folder), _) => PathBuf::from(folder),
         // Never the folder of the build: on another machine it may belong to anybody.
-        (None, Some(carried)) => return unpacked(carried, &cache::folder()?.join("sources")),
+        (None, Some(carried)) => return unpacked(carried, &store::find(&carried.folder())?),
         (None, None) => concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into(),
     };
     Ok(folder.canonicalize().unwrap_or(folder))
 }
 
-/// Unpacks what a program carries, unless an earlier start has done it.
-fn unpacked(carried: &Carried, sources: &Path) -> Result<PathBuf> {
-    let folder = sources.join(format!("{}-{}", env!("CARGO_PKG_VERSION"), carried.id));
-    if folder.exists() {
-        return Ok(folder);
+impl Carried {
+    /// Where it is unpacked, in the cache.
+    fn folder(&self) -> String {
+        format!("sources/{}-{}", env!("CARGO_PKG_VERSION"), self.id)
     }
+}
+
+/// Unpacks what a program carries into `folder`, unless an earlier start has done it.
+fn unpacked(carried: &Carried, folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        return Ok(folder.to_owned());
+    }
+    let sources = folder.parent().unwrap_or(folder);
     cache::make(sources)?;
     let _lock = Lock::exclusive(sources, &mut Console::new())?;
     if folder.exists() {
-        return Ok(folder);
+        return Ok(folder.to_owned());
     }
     // What a killed start left may be incomplete. The rename makes it complete or not at all.
     let unfinished = sources.join("unfinished");
     cache::remove(&unfinished)?;
     archive::unpack(carried.archive, &unfinished)?;
-    std::fs::rename(&unfinished, &folder).on_file("create", &folder)?;
-    Ok(folder)
+    std::fs::rename(&unfinished, folder).on_file("create", folder)?;
+    Ok(folder.to_owned())
 }
 
 #[cfg(test)]
@@ -76,14 +83,16 @@ mod tests {
         fs::write(from.join("lib.rs"), "new").expect("a file");
         fs::create_dir_all(sources.join("unfinished")).expect("a folder");
         fs::write(sources.join("unfinished/old.rs"), "half").expect("a file");
-        let packed = archive::pack(&from, [Path::new("lib.rs")], Vec::new()).expect("an archive");
+        let mut packer = archive::Packer::new(Vec::new());
+        let name = Path::new("lib.rs");
+        packer.add(name, &from.join(name)).expect("it is added");
+        let packed = packer.finish().expect("an archive");
         let carried = Carried {
             id: "1",
             archive: packed.leak(),
         };
-        let unpacked = [unpacked(&carried, &sources), unpacked(&carried, &sources)];
-        for unpacked in unpacked {
-            let unpacked = unpacked.expect("it is unpacked");
+        for _ in 0..2 {
+            let unpacked = unpacked(&carried, &sources.join("1")).expect("it is unpacked");
             let text = fs::read_to_string(unpacked.join("lib.rs"));
             assert_eq!(text.expect("the file"), "new");
             assert!(!unpacked.join("old.rs").exists());

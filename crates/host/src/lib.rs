@@ -33,6 +33,7 @@
 //! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long step reports to the user;
 //! - [`cache`], [`archive`], [`checkout`]: the folder of what Taper can build again, folders as one file, and the
 //!   folder with Taper's sources;
+//! - [`store`]: a cache that all users of a machine read;
 //! - [`lock`], [`process`]: one writer at a time, and programs that do not outlive us;
 //! - [`toolchain`], [`library_source`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
 //!   cache;
@@ -50,6 +51,7 @@ pub mod lock;
 pub mod process;
 pub mod progress;
 pub mod python;
+pub mod store;
 pub mod toolchain;
 pub mod version;
 

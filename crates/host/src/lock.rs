@@ -33,7 +33,8 @@ impl Lock {
 
     /// Locks a folder for reading.
     pub fn shared(folder: &Path) -> Result<Lock> {
-        let file = open(folder)?;
+        // A store can only be read.
+        let file = File::open(folder.join("lock")).or_else(|_| open(folder))?;
         file.lock_shared().on_file("lock", folder)?;
         Ok(Lock { _file: file })
     }

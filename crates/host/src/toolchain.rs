@@ -11,8 +11,8 @@
 //!
 //! `taper setup` chooses again ([`choose`]): it passes over 3.
 
-use crate::cache;
 use crate::error::{Error, Result};
+use crate::{cache, store};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -108,8 +108,10 @@ struct Remembered {
     rustc: PathBuf,
 }
 
+const FILE: &str = "toolchain.json";
+
 fn file() -> Result<PathBuf> {
-    Ok(cache::folder()?.join("toolchain.json"))
+    Ok(cache::folder()?.join(FILE))
 }
 
 static FOUND: OnceLock<Toolchain> = OnceLock::new();
@@ -185,7 +187,7 @@ fn variable(name: &str) -> Option<std::ffi::OsString> {
 }
 
 fn remembered() -> Option<PathBuf> {
-    let text = std::fs::read(file().ok()?).ok()?;
+    let text = std::fs::read(store::find(FILE).ok()?).ok()?;
     let remembered: Remembered = serde_json::from_slice(&text).ok()?;
     Some(remembered.rustc).filter(|rustc| rustc.is_file())
 }

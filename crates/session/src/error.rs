@@ -6,6 +6,15 @@ use std::io;
 use std::path::PathBuf;
 use taper_evaluator::CellError;
 
+/// What an image is compiled from.
+#[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Built {
+    /// A digest of all that an image is compiled from, without paths.
+    pub(crate) from: String,
+    pub(crate) taper: String,
+    pub(crate) rust: String,
+}
+
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a session does not start, or one of its processes fails. The sources say more: print the whole
@@ -59,6 +68,42 @@ pub enum Error {
         /// What cannot be written.
         source: serde_json::Error,
     },
+    /// The store has no image for this compiler and this Taper.
+    #[error(
+        "the store {} has no compiled packages for this Rust and this Taper. Its administrator compiles them: \
+         `taper setup --system --prefix {}`. Without TAPER_STORE, Taper compiles its own.",
+        .0.display(), .0.display()
+    )]
+    NotInStore(PathBuf),
+    /// There is no image to export.
+    #[error("the packages are not compiled yet, or not all: run `taper setup`, then export again")]
+    NoImage,
+    /// A file contains something other than an image that was exported.
+    #[error("{0} is not an image that `taper image export` wrote")]
+    NotAnImage(PathBuf),
+    /// The digest of a file is not the one that was asked for.
+    #[error("expected the SHA-256 {expected}, found {found}: the file is damaged, or another one")]
+    OtherDigest {
+        /// What the user named.
+        expected: String,
+        /// That of the file.
+        found: String,
+    },
+    /// An image was compiled from something else than what is here.
+    #[error(
+        "the image was compiled by Taper {} with rustc {}, here are Taper {} with rustc {}; versions, sources, \
+         device and cargo's configuration must be the same. `taper setup` compiles one for this machine.",
+        image.taper, image.rust, here.taper, here.rust
+    )]
+    OtherImage {
+        /// For what the image was compiled.
+        image: Box<Built>,
+        /// What is here.
+        here: Box<Built>,
+    },
+    /// A file of an imported image is not as it was exported.
+    #[error("the image is damaged: {0} differs from what was exported")]
+    DamagedImage(PathBuf),
     /// cargo does not compile the packages, or does not find them.
     #[error("{advice}\n{output}")]
     Cargo {

@@ -63,7 +63,7 @@ mod session;
 mod start;
 pub mod workspace;
 
-pub use compile::cargo_home;
+pub use compile::{STORED_CARGO_HOME, cargo_home};
 pub use deferred::start_or_defer;
 pub use error::Error;
 pub use hook::hook;

@@ -2,8 +2,8 @@
 //! later follows: a kernel must neither wait for a driver's answer nor decide differently.
 
 use super::toolkit::Toolkit;
-use crate::cache;
 use crate::error::Result;
+use crate::{cache, store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Settings {
 
     /// Returns what the last set-up decided. A file that cannot be read counts as none.
     pub fn read() -> Result<Option<Settings>> {
-        let text = std::fs::read(file()?).ok();
+        let text = std::fs::read(store::find(FILE)?).ok();
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
@@ -76,8 +76,10 @@ impl Settings {
     }
 }
 
+const FILE: &str = "device.json";
+
 fn file() -> Result<PathBuf> {
-    Ok(cache::folder()?.join("device.json"))
+    Ok(cache::folder()?.join(FILE))
 }
 
 #[cfg(test)]

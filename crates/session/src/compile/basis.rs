@@ -24,7 +24,10 @@ pub(crate) fn of(arguments: &[OsString], session: &Path) -> Option<String> {
     }
     let mut digest = Digest::new(&SHA256);
     add_call(&mut digest, arguments, session);
-    add(&mut digest, manifest.as_bytes());
+    add(
+        &mut digest,
+        &memory::without_folders(manifest.as_bytes(), session),
+    );
     add(
         &mut digest,
         &std::fs::read(session.join("work/Cargo.lock")).unwrap_or_default(),
@@ -45,7 +48,7 @@ fn add_call(digest: &mut Digest, arguments: &[OsString], session: &Path) {
     for argument in arguments {
         add(
             digest,
-            memory::without_folder(argument, session).as_encoded_bytes(),
+            &memory::without_folders(argument.as_encoded_bytes(), session),
         );
     }
     let own = variables::cargo_home().map(|home| home.join("config.toml"));
@@ -55,7 +58,10 @@ fn add_call(digest: &mut Digest, arguments: &[OsString], session: &Path) {
     }
     for variable in ["RUSTFLAGS", "RUSTC"] {
         let value = std::env::var_os(variable).unwrap_or_default();
-        add(digest, value.as_encoded_bytes());
+        add(
+            digest,
+            &memory::without_folders(value.as_encoded_bytes(), session),
+        );
     }
 }
 

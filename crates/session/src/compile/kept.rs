@@ -30,7 +30,12 @@ impl Kept {
             let library = library(session);
             std::fs::create_dir_all(library.parent()?).ok()?;
             let _ = std::fs::remove_file(&library);
-            std::fs::hard_link(of_library(cell, session), library).ok()?;
+            // In a session from a store, a link leads there.
+            let kept = of_library(cell, session).canonicalize().ok()?;
+            let linked = std::fs::hard_link(&kept, &library);
+            linked
+                .or_else(|_| std::fs::copy(&kept, &library).map(drop))
+                .ok()?;
         }
         Some(kept)
     }

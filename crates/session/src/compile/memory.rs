@@ -1,18 +1,21 @@
 //! What cargo answered before, kept for the session and for the sessions that are made from an image.
 //!
 //! The files are in the work directory, so a session gets those of its image with the rest of it. The
-//! session's folder is replaced by a placeholder in them, as its path differs from session to session.
+//! session's folder is replaced by a placeholder in them, as its path differs from session to session, and so are
+//! the folders that differ from machine to machine.
 
+use super::{tools, variables};
 use memchr::memmem;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use taper_host::cache;
+use taper_host::{cache, checkout};
 
+/// In place of cargo's home.
+pub(crate) const CARGO_HOME: &[u8] = b"\x01cargo\x01";
 /// The folder in the work directory.
 pub(crate) const FOLDER: &str = "answers";
-/// No path contains it.
-const PLACEHOLDER: &[u8] = b"\x01session\x01";
+/// Folders with short paths, such as `/usr`, are parts of the paths of much else.
+const SHORTEST: usize = 2;
 
 /// The folder of a session.
 pub(crate) fn folder(session: &Path) -> PathBuf {
@@ -22,8 +25,11 @@ pub(crate) fn folder(session: &Path) -> PathBuf {
 /// Reads what was kept under this name.
 pub(crate) fn read(name: &str, session: &Path) -> Option<Vec<u8>> {
     is_plain(session).then_some(())?;
-    let kept = std::fs::read(folder(session).join(name)).ok()?;
-    Some(replace(&kept, PLACEHOLDER, session.as_os_str().as_bytes()))
+    let mut text = std::fs::read(folder(session).join(name)).ok()?;
+    for (placeholder, path) in replaced(session) {
+        text = replace(&text, placeholder, path.as_os_str().as_bytes());
+    }
+    Some(text)
 }
 
 /// Keeps an answer. Where the disk is full there is none the next time, and cargo is called.
@@ -31,18 +37,35 @@ pub(crate) fn keep(name: &str, answer: &[u8], session: &Path) {
     if !is_plain(session) {
         return;
     }
-    let kept = replace(answer, session.as_os_str().as_bytes(), PLACEHOLDER);
+    let kept = without_folders(answer, session);
     let folder = folder(session);
     let _ = cache::make(&folder).and_then(|()| cache::write_atomically(&folder.join(name), &kept));
 }
 
-/// The text without the session's folder.
-pub(crate) fn without_folder(text: &OsStr, session: &Path) -> OsString {
-    OsString::from_vec(replace(
-        text.as_bytes(),
-        session.as_os_str().as_bytes(),
-        PLACEHOLDER,
-    ))
+/// The text with placeholders.
+pub(crate) fn without_folders(text: &[u8], session: &Path) -> Vec<u8> {
+    let mut text = text.to_owned();
+    for (placeholder, path) in replaced(session) {
+        text = replace(&text, path.as_os_str().as_bytes(), placeholder);
+    }
+    text
+}
+
+/// The folders, each with a placeholder that no path contains.
+fn replaced(session: &Path) -> Vec<(&'static [u8], PathBuf)> {
+    let sysroot = || Some(tools::session_rustc()?.parent()?.parent()?.to_owned());
+    let of_machine: [(&[u8], _); 3] = [
+        (b"\x01taper\x01", checkout::folder().ok()),
+        (CARGO_HOME, variables::packages()),
+        (b"\x01rust\x01", sysroot()),
+    ];
+    let mut folders: Vec<(&[u8], _)> = vec![(b"\x01session\x01", session.to_owned())];
+    for (placeholder, path) in of_machine {
+        if let Some(path) = path.filter(|path| path.components().count() > SHORTEST) {
+            folders.push((placeholder, path));
+        }
+    }
+    folders
 }
 
 /// Whether JSON contains the path as it is.
@@ -69,9 +92,15 @@ mod tests {
 
     #[test]
     fn another_session_finds_its_own_folder() {
-        let kept = replace(b"/s/1/work and /s/1", b"/s/1", PLACEHOLDER);
-        let read = replace(&kept, PLACEHOLDER, b"/sessions/2");
-        assert_eq!(read, b"/sessions/2/work and /sessions/2");
-        assert_eq!(replace(b"none", b"/s/1", PLACEHOLDER), b"none");
+        let session = tempfile::tempdir().expect("a folder");
+        let session = [1, 2].map(|number| session.path().join(number.to_string()));
+        let text = |session: &Path| format!("{}/work and {}", session.display(), session.display());
+        keep("a", text(&session[0]).as_bytes(), &session[0]);
+        cache::make(&folder(&session[1])).expect("a folder");
+        let file = |session: &Path| folder(session).join("a");
+        std::fs::copy(file(&session[0]), file(&session[1])).expect("it is copied");
+        let read = read("a", &session[1]).expect("it was kept");
+        assert_eq!(String::from_utf8_lossy(&read), text(&session[1]));
+        assert_eq!(without_folders(b"none", &session[0]), b"none");
     }
 }

@@ -13,6 +13,9 @@ pub(crate) const PATH_VARIABLE: &str = "TAPER_PATH";
 /// Names cargo to the processes of a session, as [`RUSTC_VARIABLE`] names rustc.
 pub(crate) const CARGO_VARIABLE: &str = "TAPER_CARGO";
 
+/// The cargo's home with which a store is filled, in the store.
+pub const STORED: &str = "cargo";
+
 /// The folder that takes the place of cargo's home, beside the work directory.
 pub(crate) const CARGO_HOME: &str = "cargo-home";
 
@@ -39,6 +42,12 @@ pub(crate) fn session() -> Option<PathBuf> {
 /// This program under one of the names that it has in a session's folder.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     Some(programs(&session()?).join(name))
+}
+
+/// Where the packages' sources are that an image was compiled from: in the store, or in cargo's home.
+pub(crate) fn packages() -> Option<PathBuf> {
+    let stored = taper_host::store::folder().map(|store| store.join(STORED));
+    stored.filter(|home| home.exists()).or_else(cargo_home)
 }
 
 /// The real home of cargo.

@@ -20,6 +20,8 @@ pub struct Key {
     /// The folder's name: a digest of compiler, locked dependencies, features, profile, toolkit and the user's
     /// configuration of cargo.
     pub id: String,
+    /// The same without the paths on this machine.
+    pub(crate) portable: String,
     /// A digest of the sources of `taper`. When only they change, the image is updated in place.
     pub sources: String,
     /// The folder of the crate `taper`.
@@ -45,34 +47,36 @@ impl Key {
             folder: folder(),
             source,
         })?;
-        let mut digest = Digest::new(&SHA256);
-        let mut add = |text: &str| {
-            digest.update(text.as_bytes());
-            digest.update(&[0]);
-        };
-        add(&FORMAT.to_string());
-        add(toolchain::version()?);
-        // Recorded calls name it. The same release may be installed twice, and one of them updated.
-        add(&toolchain::get()?.rustc.to_string_lossy());
         cache::unicode("the folder of Taper", &taper, "Move it to another one.")?;
-        add(&taper.to_string_lossy());
-        add(crate::workspace::CARGO_CONFIG);
-        add(&configuration::of_user()?);
-        settings.features.iter().for_each(|f| add(f));
-        settings
-            .environment
-            .iter()
-            .for_each(|(name, value)| add(&format!("{name}={value}")));
-        locked_dependencies("taper", &lock)?
-            .iter()
-            .for_each(|p| add(p));
+        // Recorded calls name it. The same release may be installed twice, and one of them updated.
+        let rustc = &toolchain::get()?.rustc;
+        let on_machine = [rustc, &taper].map(|path| path.to_string_lossy().into_owned());
+        let mut compiled = vec![
+            crate::workspace::CARGO_CONFIG.to_owned(),
+            configuration::of_user()?,
+        ];
+        compiled.extend(settings.features.iter().cloned());
+        let environment = settings.environment.iter();
+        compiled.extend(environment.map(|(name, value)| format!("{name}={value}")));
+        compiled.extend(locked_dependencies("taper", &lock)?);
+        let version = [FORMAT.to_string(), toolchain::version()?.to_owned()];
         Ok(Key {
-            id: hex(digest)[..16].to_owned(),
+            id: digest_of(&[&version, &on_machine, &compiled])[..16].to_owned(),
+            portable: digest_of(&[&version, &compiled]),
             sources: sources(&taper)?,
             taper,
             features: settings.features.clone(),
         })
     }
+}
+
+fn digest_of(parts: &[&[String]]) -> String {
+    let mut digest = Digest::new(&SHA256);
+    for part in parts.iter().copied().flatten() {
+        digest.update(part.as_bytes());
+        digest.update(&[0]);
+    }
+    hex(digest)
 }
 
 /// Returns name, version and checksum of `root` and its dependencies in Cargo.lock.
@@ -133,14 +137,15 @@ fn sources(taper: &Path) -> Result<String> {
     let mut digest = Digest::new(&SHA256);
     for file in files {
         let content = std::fs::read(&file).on_file("read", &file)?;
-        digest.update(file.to_string_lossy().as_bytes());
+        let name = file.strip_prefix(taper).unwrap_or(&file);
+        digest.update(name.to_string_lossy().as_bytes());
         digest.update(&(content.len() as u64).to_le_bytes());
         digest.update(&content);
     }
     Ok(hex(digest))
 }
 
-fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+pub(super) fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in std::fs::read_dir(folder).on_file("read", folder)? {
         let path = entry.on_file("read", folder)?.path();
         if path.is_dir() {

@@ -5,14 +5,15 @@ use super::layout::{WORK, belongs_to_image};
 use crate::error::{Error, Result};
 use ring::digest::{Context as Digest, SHA256};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 use taper_host::cache;
 use taper_host::digest::hex;
 use taper_host::error::Context as _;
 
-const FILE: &str = "manifest.json";
+pub(super) const FILE: &str = "manifest.json";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -87,6 +88,22 @@ impl Manifest {
         }
         Ok(None)
     }
+
+    /// Checks files that were copied from another machine into `folder`, and gives them their times.
+    pub(crate) fn restore(&self, folder: &Path) -> Result<()> {
+        if let Some(changed) = self.first_changed(folder)? {
+            return Err(Error::DamagedImage(changed));
+        }
+        for entry in &self.entries {
+            let path = folder.join(WORK).join(&entry.path);
+            let nanoseconds = u64::try_from(entry.modified).unwrap_or(u64::MAX);
+            let time = UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+            let file = File::options().append(true).open(&path);
+            let set = file.and_then(|file| file.set_modified(time));
+            set.on_file("set the time of", &path)?;
+        }
+        Ok(())
+    }
 }
 
 fn list(folder: &Path, work: &Path, entries: &mut Vec<Entry>) -> Result<()> {
@@ -119,9 +136,9 @@ fn stamp(file: &Path) -> Result<(u64, u128)> {
     Ok((metadata.len(), since.as_nanos()))
 }
 
-fn sha256(file: &Path) -> Result<String> {
+pub(super) fn sha256(file: &Path) -> Result<String> {
     let mut digest = Digest::new(&SHA256);
-    let mut opened = std::fs::File::open(file).on_file("open", file)?;
+    let mut opened = File::open(file).on_file("open", file)?;
     let mut buffer = vec![0; 1 << 20];
     loop {
         match opened.read(&mut buffer).on_file("read", file)? {

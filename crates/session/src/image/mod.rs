@@ -7,6 +7,7 @@
 //!   image counts as missing, and the next build continues where the last one stopped;
 //! - `estimate` says how long the build will take;
 //! - `origin` removes images that were replaced;
+//! - `transfer` writes an image as one file and reads it on another machine;
 //! - `clone` makes links and copies for each session, so that nothing that a session writes changes
 //!   the image. Files that only cargo reads follow when cargo is called.
 
@@ -19,8 +20,9 @@ mod key;
 mod layout;
 mod manifest;
 mod origin;
+mod transfer;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 pub(crate) use build::WARM_ARGUMENT;
 pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
@@ -31,6 +33,7 @@ use taper_host::checks;
 use taper_host::error::Context as _;
 use taper_host::lock::Lock;
 use taper_host::progress::Progress;
+use taper_host::store;
 
 /// In a work directory: leads to the image from which files are still to be copied.
 const LATER: &str = "image";
@@ -64,6 +67,9 @@ impl Image {
     pub fn ensure(key: &Key, progress: &mut dyn Progress) -> Result<Image> {
         if let (Condition::Ready, Some(image)) = Self::find(key)? {
             return Ok(image);
+        }
+        if let Some(store) = store::folder() {
+            return Err(Error::NotInStore(store));
         }
         let folder = folder_of(key)?;
         let _lock = Lock::exclusive(&folder, progress)?;
@@ -116,7 +122,8 @@ impl Image {
     ///
     /// When the folder of images cannot be created.
     pub fn find(key: &Key) -> Result<(Condition, Option<Image>)> {
-        let folder = folder_of(key)?;
+        let manifest = store::find(&format!("images/{}/{}", key.id, manifest::FILE))?;
+        let folder = manifest.with_file_name("");
         let Some(manifest) = Manifest::read(&folder) else {
             return Ok((Condition::Missing, None));
         };

@@ -1,0 +1,213 @@
+//! An image as one file, for another machine with the same Rust and the same Taper.
+//!
+//! Whatever differs between machines is a placeholder in the image's answers ([`crate::compile`]), so nothing is
+//! compiled again. The file also contains the packages' sources that rust-analyzer reads.
+
+use super::key::Key;
+use super::layout::WORK;
+use super::manifest::{self, Manifest};
+use super::{Condition, Image, build, folder_of, origin};
+use crate::compile::{ANSWERS, CARGO_HOME_PLACEHOLDER, cargo_home, packages};
+use crate::error::{Built, Error, Result};
+use crate::workspace;
+use memchr::memmem;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use taper_host::archive::{self, Packer};
+use taper_host::error::Context as _;
+use taper_host::lock::Lock;
+use taper_host::progress::Progress;
+use taper_host::{cache, checks, digest, toolchain};
+
+/// In the file: what the image was compiled from.
+const BUILT: &str = "built.json";
+/// In the file: sources of packages, as in cargo's home.
+const PACKAGES: &str = "cargo";
+/// In an image's folder: what an import has unpacked so far.
+const UNFINISHED: &str = "imported";
+
+impl Built {
+    fn of(key: &Key) -> Result<Built> {
+        Ok(Built {
+            from: digest::of(format!("{} {}", key.portable, key.sources).as_bytes()),
+            taper: env!("CARGO_PKG_VERSION").to_owned(),
+            rust: toolchain::release()?.to_owned(),
+        })
+    }
+}
+
+impl Image {
+    /// Writes the image for this key into a file, which is complete or not there. Returns its SHA-256.
+    ///
+    /// # Errors
+    ///
+    /// When the image is not ready, or the file cannot be written.
+    pub fn export(key: &Key, file: &Path) -> Result<String> {
+        let (Condition::Ready, Some(image)) = Self::find(key)? else {
+            return Err(Error::NoImage);
+        };
+        let _lock = Lock::shared(&image.folder)?;
+        let parent = match file.parent() {
+            Some(parent) if parent != "" => parent,
+            _ => Path::new("."),
+        };
+        let new = tempfile::NamedTempFile::new_in(parent).on_file("create a file in", parent)?;
+        image.pack(key, new.as_file()).on_file("write", file)??;
+        let written = sha256(new.path())?;
+        new.persist(file)
+            .map_err(|error| error.error)
+            .on_file("write", file)?;
+        Ok(written)
+    }
+
+    fn pack(&self, key: &Key, file: &File) -> std::io::Result<Result<()>> {
+        let mut packer = Packer::new(file);
+        let added = self.add_to(&mut packer, key);
+        packer.finish()?.sync_all()?;
+        Ok(added)
+    }
+
+    fn add_to(&self, packer: &mut Packer<&File>, key: &Key) -> Result<()> {
+        let built = serde_json::to_vec(&Built::of(key)?).map_err(Error::json("an image"))?;
+        let mut note = tempfile::NamedTempFile::new().map_err(Error::system("create a file"))?;
+        std::io::Write::write_all(&mut note, &built).map_err(Error::system("write a file"))?;
+        packer.add(Path::new(BUILT), note.path())?;
+        packer.add(Path::new(manifest::FILE), &self.folder.join(manifest::FILE))?;
+        for file in self.manifest.files() {
+            packer.add(&Path::new(WORK).join(file), &self.work().join(file))?;
+        }
+        let Some(home) = packages() else {
+            return Ok(());
+        };
+        for package in self.packages_that_are_read()? {
+            let mut files = Vec::new();
+            super::key::list_files(&home.join(&package), &mut files)?;
+            for file in files {
+                let name = file.strip_prefix(&home).unwrap_or(&file);
+                packer.add(&Path::new(PACKAGES).join(name), &file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the folders in cargo's home of which the answers name files.
+    fn packages_that_are_read(&self) -> Result<BTreeSet<PathBuf>> {
+        let answers = self.work().join(ANSWERS);
+        let mut found = BTreeSet::new();
+        for entry in fs::read_dir(&answers).on_file("read", &answers)? {
+            let path = entry.on_file("read", &answers)?.path();
+            let text = fs::read(&path).on_file("read", &path)?;
+            for at in memmem::find_iter(&text, CARGO_HOME_PLACEHOLDER) {
+                let rest = &text[at + CARGO_HOME_PLACEHOLDER.len()..];
+                let end = rest.iter().position(|byte| *byte == b'"');
+                let name = String::from_utf8_lossy(&rest[..end.unwrap_or(0)]).into_owned();
+                // registry/src/INDEX/PACKAGE
+                let parts: Vec<&str> = name.split('/').skip(1).take(4).collect();
+                if parts.len() == 4 && parts[..2] == ["registry", "src"] {
+                    found.insert(parts.iter().collect());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Makes the image that a file contains the one for this key, unless that is ready. An import that was killed
+    /// works at the second try.
+    ///
+    /// # Errors
+    ///
+    /// When the file does not have this SHA-256, is damaged, or contains an image for something else.
+    pub fn import(
+        key: &Key,
+        file: &Path,
+        expected: Option<&str>,
+        progress: &mut dyn Progress,
+    ) -> Result<()> {
+        if let Some(expected) = expected {
+            let found = sha256(file)?;
+            if !found.eq_ignore_ascii_case(expected) {
+                let expected = expected.to_owned();
+                return Err(Error::OtherDigest { expected, found });
+            }
+        }
+        let folder = folder_of(key)?;
+        checks::disk(&folder, build::has_begun(&folder))?;
+        let _lock = Lock::exclusive(&folder, progress)?;
+        if Self::find(key)?.0 == Condition::Ready {
+            return Ok(());
+        }
+        let new = folder.join(UNFINISHED);
+        remove(&new)?;
+        let imported = unpack(key, file, &new).and_then(|()| accept(key, &new, &folder));
+        remove(&new)?;
+        imported
+    }
+}
+
+fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
+    archive::unpack(File::open(file).on_file("open", file)?, new)?;
+    let built = fs::read(new.join(BUILT)).ok();
+    let built = built.and_then(|built| serde_json::from_slice::<Built>(&built).ok());
+    let (Some(image), Some(manifest)) = (built, Manifest::read(new)) else {
+        return Err(Error::NotAnImage(file.to_owned()));
+    };
+    let here = Built::of(key)?;
+    if image != here {
+        let (image, here) = (Box::new(image), Box::new(here));
+        return Err(Error::OtherImage { image, here });
+    }
+    manifest.restore(new)
+}
+
+/// Moves what was unpacked to its places; the manifest, which makes the image complete, last.
+fn accept(key: &Key, new: &Path, folder: &Path) -> Result<()> {
+    build::wipe(folder)?;
+    if let Some(home) = cargo_home() {
+        add_packages(
+            &new.join(PACKAGES).join("registry/src"),
+            &home.join("registry/src"),
+        )?;
+    }
+    origin::write(key, folder)?;
+    workspace::prepare(folder)?;
+    for name in [WORK, manifest::FILE] {
+        let to = folder.join(name);
+        fs::rename(new.join(name), &to).on_file("create", &to)?;
+    }
+    Ok(())
+}
+
+/// Adds packages to those that cargo has unpacked, unless it has them.
+fn add_packages(from: &Path, to: &Path) -> Result<()> {
+    for index in fs::read_dir(from).into_iter().flatten().flatten() {
+        let to = to.join(index.file_name());
+        cache::make(&to)?;
+        for package in fs::read_dir(index.path()).into_iter().flatten().flatten() {
+            let to = to.join(package.file_name());
+            if !to.exists() {
+                // Cargo's home may be on another file system.
+                let mut files = Vec::new();
+                super::key::list_files(&package.path(), &mut files)?;
+                for file in files {
+                    let name = file.strip_prefix(package.path()).unwrap_or(&file);
+                    super::clone::file(&file, &to.join(name))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Ok(Err(error).on_file("remove", folder)?)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sha256(file: &Path) -> Result<String> {
+    manifest::sha256(file)
+}
