@@ -4,6 +4,8 @@ mod digits;
 mod downloaded;
 mod drawing;
 mod folder;
+#[cfg(feature = "candle-datasets")]
+mod from_candle;
 mod images;
 mod leaves;
 mod location;

@@ -2,6 +2,7 @@
 //! folders of running sessions.
 
 use crate::error::{Context, Error, Result};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,25 @@ pub fn write_atomically(file: &Path, content: &[u8]) -> Result<()> {
     write().on_file("write", file)
 }
 
+/// Writes a scratch file. It is not truncated first: ext4 writes a file that was truncated to the disk when it
+/// is closed, which takes milliseconds.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub fn overwrite(file: &Path, content: &[u8]) -> Result<()> {
+    let write = || {
+        let mut open = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(file)?;
+        open.write_all(content)?;
+        open.set_len(content.len() as u64)
+    };
+    write().on_file("write", file)
+}
+
 /// Removes a folder with its content; it may be missing.
 pub(crate) fn remove(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
@@ -70,6 +90,16 @@ pub(crate) fn remove(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scratch_file_has_the_new_content_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("scratch");
+        for content in ["long content", "short", ""] {
+            overwrite(&file, content.as_bytes()).expect("it is written");
+            assert_eq!(std::fs::read_to_string(&file).expect("text"), content);
+        }
+    }
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 

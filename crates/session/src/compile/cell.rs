@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use taper_host::cache;
 use taper_host::error::Context as _;
 
 /// Beside the crate's manifest: the last call, as the recorder writes it.
@@ -93,11 +94,11 @@ impl<'a> Build<'a> {
         let file = Path::new(SOURCE);
         let whole = std::fs::read_to_string(file).on_file("read", file)?;
         if let Some(light) = lighten::lighten(&whole) {
-            std::fs::write(file, &light).on_file("write", file)?;
+            cache::overwrite(file, light.as_bytes())?;
             if let Ended::Done(made) = self.compile(recipe, basis, &light)? {
                 return Ok(Some(made));
             }
-            std::fs::write(file, &whole).on_file("write", file)?;
+            cache::overwrite(file, whole.as_bytes())?;
         }
         Ok(self.compile(recipe, basis, &whole)?.made())
     }

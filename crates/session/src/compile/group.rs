@@ -85,8 +85,10 @@ pub(crate) fn lead(folder: &Path) -> Result<Option<Leader>> {
         .write(true)
         .open(folder.join(RUNNING))?;
     file.lock()?;
-    file.set_len(0)?;
-    write!(file, "{}", std::process::id())?;
+    // As in `cache::overwrite`.
+    let number = std::process::id().to_string();
+    file.write_all(number.as_bytes())?;
+    file.set_len(number.len() as u64)?;
     // An interrupt may have come before the file was locked.
     Ok((!is_stopped()).then_some(Leader(file)))
 }

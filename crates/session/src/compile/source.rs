@@ -2,6 +2,7 @@
 //! are the user's.
 
 use std::path::Path;
+use taper_host::cache;
 
 /// Where evcxr's code for a failed `?` begins.
 const BEGIN: &str = "struct EvcxrUserCodeError {}";
@@ -31,7 +32,7 @@ pub(crate) fn improve(folder: &Path) {
             .and_then(improved)
     {
         // Where it cannot be written, evcxr's own report is used.
-        let _ = std::fs::write(file, source);
+        let _ = cache::overwrite(&file, source.as_bytes());
     }
 }
 
