@@ -4,22 +4,28 @@
 //! of the cell, then `{"event": "done", "ok": true}`. A request may ask for an interrupt some
 //! milliseconds after its cell began: `{"code": "loop {}", "interrupt_after": 500}`; or as soon as
 //! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that asks for
-//! input gets `"input"` of the request, then the end of the file.
+//! input gets `"input"` of the request, then the end of the file. The request `{"interrupt": true}` stops
+//! the cell that runs when it arrives.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use taper_evaluator::Event;
 use taper_evaluator::{Evaluator, Front, Interrupt};
+use taper_host::process;
 use taper_host::progress::Console;
 use taper_session::workspace::Workspace;
 
 #[derive(Deserialize)]
 struct Request {
+    #[serde(default)]
     code: String,
+    #[serde(default)]
+    interrupt: bool,
     interrupt_after: Option<u64>,
     interrupt_at: Option<String>,
     input: Option<String>,
@@ -36,13 +42,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let work = Workspace::create()?;
     // SAFETY: `main` has started no thread yet.
     unsafe { work.enter() }?;
+    let folder = work.path();
+    process::when_parent_ends(move || {
+        Workspace::remove(&folder);
+        std::process::exit(1);
+    });
     let mut session: Box<dyn Evaluator> = match arguments.defer {
         true => taper_session::start_or_defer(work, || ())?,
         false => Box::new(taper_session::start_session(work, &mut Console::new())?),
     };
-    for line in std::io::stdin().lock().lines() {
-        let request: Request =
-            serde_json::from_str(&line?).context("a request is one line of JSON")?;
+    for request in requests(session.interrupter()) {
+        let request = request?;
         if let Some(milliseconds) = request.interrupt_after {
             let interrupter = session.interrupter();
             std::thread::spawn(move || {
@@ -59,6 +69,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         write(&serde_json::json!({ "event": "done", "ok": ok }))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the requests on a thread, so that an interrupt reaches a cell that runs.
+fn requests(interrupter: Arc<dyn Interrupt>) -> Receiver<Result<Request>> {
+    let (sender, requests) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            let request = line.context("reading a request").and_then(|line| {
+                serde_json::from_str(&line).context("a request is one line of JSON")
+            });
+            match request {
+                Ok(Request {
+                    interrupt: true, ..
+                }) => interrupter.interrupt(),
+                // The receiver is gone when a request was wrong.
+                request => drop(sender.send(request)),
+            }
+        }
+    });
+    requests
 }
 
 struct Pipe {

@@ -45,7 +45,7 @@ impl<'a> Links<'a> {
         Links { api, own, base }
     }
 
-    #[cfg(test)]
+    /// Returns none, for code that is not in the book.
     pub(crate) fn none() -> Self {
         Links::new(None, HashSet::new(), String::new())
     }

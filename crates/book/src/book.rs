@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The chapters, in the order of the book.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Book {
     pub(crate) chapters: Vec<Chapter>,
     /// The folder of the notebooks.

@@ -38,6 +38,8 @@ pub(crate) struct PageBuilder<'a> {
     cell: &'a str,
     /// How many images the current cell has shown.
     images: usize,
+    /// Whether images are in the HTML, instead of files beside the page.
+    has_images_inside: bool,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -49,6 +51,15 @@ impl<'a> PageBuilder<'a> {
             page: Page::default(),
             cell: "",
             images: 0,
+            has_images_inside: false,
+        }
+    }
+
+    /// Puts the images into the HTML itself.
+    pub(crate) fn with_images_inside(self) -> Self {
+        PageBuilder {
+            has_images_inside: true,
+            ..self
         }
     }
 
@@ -67,21 +78,29 @@ impl<'a> PageBuilder<'a> {
         });
     }
 
-    /// Adds an image beside the page; returns the element that shows it.
+    /// Adds an image; returns the element that shows it.
     pub(crate) fn image(&mut self, image: Image, alt: &str) -> String {
+        let (width, height) = image.size;
+        let address = match self.has_images_inside {
+            true => image.data_url(),
+            false => self.image_file(image),
+        };
+        format!(
+            "<img src=\"{}\" alt=\"{}\" width=\"{width}\" height=\"{height}\">",
+            escape(&address),
+            escape(&alt.split_whitespace().collect::<Vec<_>>().join(" "))
+        )
+    }
+
+    /// Adds an image beside the page; returns its address.
+    fn image_file(&mut self, image: Image) -> String {
         self.images += 1;
         let (folder, page) = self.chapter.folder_and_name();
         let extension = image.format.extension();
         let name = format!("{page}_files/{}-{}.{extension}", self.cell, self.images);
-        let (width, height) = image.size;
-        let element = format!(
-            "<img src=\"{}\" alt=\"{}\" width=\"{width}\" height=\"{height}\">",
-            escape(&encode(&name)),
-            escape(&alt.split_whitespace().collect::<Vec<_>>().join(" "))
-        );
         let content = Content::Bytes(image.bytes);
         self.page.files.push((format!("{folder}{name}"), content));
-        element
+        encode(&name)
     }
 
     /// Adds a file to which the page links.

@@ -16,7 +16,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// A notebook of the book.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Chapter {
     /// The path of the notebook below the folder of the notebooks, without `.ipynb`:
     /// `solutions/21-gpus`.

@@ -50,6 +50,20 @@ pub enum Error {
         /// Why it did not start.
         source: io::Error,
     },
+    /// mdBook did not build the book.
+    #[error("mdBook could not build the book; it printed why")]
+    Build,
+    /// The server cannot listen on its port.
+    #[error("expected port {port} to be free; choose another one with --port")]
+    Port {
+        /// The port.
+        port: u16,
+        /// Why it cannot listen there.
+        source: io::Error,
+    },
+    /// The server has no secret for its address.
+    #[error("expected random bytes from the system, but it has none")]
+    Random,
     /// A file or a folder could not be read or written.
     #[error("{operation} {}", path.display())]
     Io {

@@ -102,6 +102,12 @@ impl Image {
         Image::read(format, bytes)
     }
 
+    /// Returns an address that contains the image.
+    pub(crate) fn data_url(&self) -> String {
+        let data = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
+        format!("data:{};base64,{data}", self.format.media_type())
+    }
+
     fn read(format: Format, bytes: Vec<u8>) -> Result<Image, ImageError> {
         if format == Format::Svg {
             let svg = svg::reduce(&String::from_utf8_lossy(&bytes))?;

@@ -26,6 +26,8 @@
 //!    images, formulas that KaTeX rejects.
 //! 5. `assets` writes images, notebooks and the documentation beside the pages.
 //!
+//! [`serve()`] serves the pages to a reader on this machine, who can run their cells (`serve`).
+//!
 //! # Addresses
 //!
 //! The file of a chapter begins with its number (`21-gpus.ipynb`), its page does not (`gpus.html`), so
@@ -55,6 +57,7 @@ mod page;
 mod paths;
 mod protocol;
 mod sanitise;
+mod serve;
 mod svg;
 mod tags;
 mod toolbar;
@@ -67,3 +70,4 @@ pub use assets::write_files;
 pub use documentation::document;
 pub use error::{CellError, ChapterError, Error, ImageError, SvgError};
 pub use protocol::preprocess;
+pub use serve::{Options, StartEvaluator, serve};

@@ -79,6 +79,12 @@ fn join_streams(outputs: &[Value]) -> Vec<Value> {
     joined
 }
 
+/// Renders one output of a cell without tags and caption.
+pub(crate) fn render_alone(output: &Value, builder: &mut PageBuilder) -> Option<String> {
+    let cell = Cell::read(&Value::Null, None);
+    render_one(&cell, output, None, builder)
+}
+
 fn render_one(
     cell: &Cell,
     output: &Value,
@@ -109,7 +115,8 @@ fn traceback(error: &Value) -> String {
     lines.join("\n")
 }
 
-fn block(class: &str, text: &str) -> String {
+/// Returns a text with terminal colours as an output of this class.
+pub(crate) fn block(class: &str, text: &str) -> String {
     let html = ansi::to_html(text);
     let html = html.trim_end_matches('\n');
     format!("<pre class=\"output {class}\">{html}</pre>\n")

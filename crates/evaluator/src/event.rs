@@ -27,7 +27,7 @@ impl Stream {
 }
 
 /// Something that a cell did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The cell printed text. Lines may be split at any character.
@@ -87,7 +87,7 @@ pub enum Event {
 pub const COMPILE_ERROR: &str = "CompileError";
 
 /// The reason why a cell failed, written for the user who wrote the cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{name}: {message}")]
 pub struct CellError {
     /// The kind, as one word: `CompileError`, `Error`, `Panic`, `Interrupted`, …
@@ -101,7 +101,7 @@ pub struct CellError {
 }
 
 /// A position in a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The line, counted from 1.
     pub line: usize,

@@ -58,6 +58,7 @@ pub use commands::worker::run_worker;
 pub use document::error::{InvalidDocument, NotebookError, Problem};
 pub use document::notebook::Notebook;
 pub use error::{AnyError, Error};
+pub use execution::outputs::Outputs;
 pub use execution::start::StartEvaluator;
 pub use export::log::{ErrorOf, log_evaluator};
 pub use export::program::Program;

@@ -2,11 +2,12 @@
 
 use crate::document::notebook::media;
 use nbformat::v4::{DisplayData, ErrorOutput, ExecuteResult, MultilineString, Output};
+use serde_json::Value;
 use taper_evaluator::event::Event;
 
 /// The outputs of all cells: an update of a display changes every output with its id, in any cell.
 #[derive(Debug, Default)]
-pub(crate) struct Outputs {
+pub struct Outputs {
     cells: Vec<CellOutputs>,
 }
 
@@ -26,7 +27,7 @@ struct Shown {
 
 impl Outputs {
     /// Begins the next cell, to which the following events belong.
-    pub(crate) fn begin_cell(&mut self, execution_count: usize) {
+    pub fn begin_cell(&mut self, execution_count: usize) {
         self.cells.push(CellOutputs {
             execution_count,
             ..CellOutputs::default()
@@ -34,7 +35,7 @@ impl Outputs {
     }
 
     /// Adds one event of the current cell.
-    pub(crate) fn event(&mut self, event: Event) {
+    pub fn event(&mut self, event: Event) {
         if let Event::UpdateDisplay {
             data,
             metadata,
@@ -51,6 +52,14 @@ impl Outputs {
         } else if let Some(cell) = self.cells.last_mut() {
             cell.event(event);
         }
+    }
+
+    /// Returns the outputs of the current cell as they are in a notebook, while it runs.
+    pub fn current(&self) -> Vec<Value> {
+        let shown = self.cells.last().into_iter().flat_map(|cell| &cell.shown);
+        shown
+            .filter_map(|shown| serde_json::to_value(&shown.output).ok())
+            .collect()
     }
 
     /// Returns the final outputs, one list for each cell begun.
@@ -182,7 +191,7 @@ fn overwrite(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Map, Value, json};
+    use serde_json::{Map, json};
     use taper_evaluator::event::{CellError, Stream};
 
     fn text(stream: Stream, text: &str) -> Event {

@@ -1,0 +1,169 @@
+//! The evaluator of a page: `taper events` in a process of its own, because an evaluator is a whole compiler,
+//! and because its end is a restart.
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use taper_evaluator::{
+    CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
+};
+use taper_host::process;
+
+/// A process that evaluates the cells of a chapter. It starts with the first cell.
+pub(super) struct Cells {
+    /// Where relative paths of the cells begin.
+    folder: PathBuf,
+    process: Option<Process>,
+    requests: Arc<Requests>,
+}
+
+struct Process {
+    child: Child,
+    events: BufReader<ChildStdout>,
+}
+
+/// The standard input of the process.
+#[derive(Default)]
+struct Requests(Mutex<Option<ChildStdin>>);
+
+impl Cells {
+    /// Returns the evaluator of a notebook in `folder`.
+    pub(super) fn new(folder: &Path) -> Cells {
+        Cells {
+            folder: folder.to_owned(),
+            process: None,
+            requests: Arc::default(),
+        }
+    }
+
+    fn start(&self) -> Result<Process> {
+        let mut child = Command::new(process::program()?)
+            .args(["events", "--defer"])
+            .current_dir(&self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Ctrl-C in the terminal is for the server; this process notices that its parent has ended.
+            .process_group(0)
+            .spawn()
+            .context("starting the process of the cells")?;
+        let events = BufReader::new(child.stdout.take().context("a pipe")?);
+        self.requests.connect(child.stdin.take());
+        Ok(Process { child, events })
+    }
+
+    /// Sends a cell, and passes its events on until it is done; returns whether it succeeded.
+    fn run(&mut self, code: &str, front: &mut dyn Front) -> Result<Result<(), CellError>> {
+        if self.process.is_none() {
+            self.process = Some(self.start()?);
+        }
+        let process = self.process.as_mut().context("it was started")?;
+        self.requests.send(&json!({"code": code}))?;
+        let mut outcome = Ok(());
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if process.events.read_line(&mut line)? == 0 {
+                anyhow::bail!("the process of the cells has ended; variables are lost");
+            }
+            let value: Value = serde_json::from_str(&line)?;
+            if value["event"] == "done" {
+                return Ok(outcome);
+            }
+            let event: Event = serde_json::from_value(value)?;
+            if let Event::Error(error) = &event {
+                outcome = Err(error.clone());
+            }
+            front.event(event);
+        }
+    }
+
+    fn end(&mut self) {
+        self.requests.connect(None);
+        if let Some(Process { child, .. }) = self.process.take() {
+            std::thread::spawn(move || end(child));
+        }
+    }
+}
+
+/// Waits for a process without input, which ends and removes its files, but not forever.
+fn end(mut child: Child) {
+    for _ in 0..100 {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // It may have ended just now.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+impl Evaluator for Cells {
+    fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
+        self.run(code, front).unwrap_or_else(|error| {
+            self.end();
+            let message = format!("{error:#}");
+            let error = CellError {
+                name: "KernelError".into(),
+                traceback: vec![message.clone()],
+                message,
+                location: None,
+            };
+            front.event(Event::Error(error.clone()));
+            Err(error)
+        })
+    }
+
+    // The page asks for none of these.
+    fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
+        Completions {
+            start: cursor,
+            end: cursor,
+            items: Vec::new(),
+        }
+    }
+
+    fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
+        None
+    }
+
+    fn is_complete(&self, _code: &str) -> Completeness {
+        Completeness::Complete
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupt> {
+        self.requests.clone()
+    }
+}
+
+impl Drop for Cells {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Requests {
+    fn connect(&self, stdin: Option<ChildStdin>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stdin;
+    }
+
+    fn send(&self, request: &Value) -> Result<()> {
+        let mut stdin = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdin = stdin
+            .as_mut()
+            .context("the process of the cells has ended")?;
+        writeln!(stdin, "{request}").context("sending a cell to its process")
+    }
+}
+
+impl Interrupt for Requests {
+    fn interrupt(&self) {
+        // Where there is no process, nothing runs.
+        let _ = self.send(&json!({"interrupt": true}));
+    }
+}

@@ -1,0 +1,135 @@
+//! `taper book build` and `taper book serve`
+
+mod cells;
+
+use anyhow::{Context, Result, bail};
+use cells::Cells;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use taper_book::{self as book, mdbook};
+use taper_host::checkout;
+use taper_host::progress::Console;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Write the book's pages (default: into book/output/html)
+    Build {
+        /// Another folder for `html` with the pages in it
+        #[arg(long, value_name = "FOLDER")]
+        dest_dir: Option<PathBuf>,
+    },
+    /// Serve the book on this machine, with cells that run; pages follow when a notebook is saved
+    Serve {
+        /// The port on which the book is served; 0 for a free one
+        #[arg(long, default_value_t = 3000)]
+        port: u16,
+        /// Open a browser
+        #[arg(long)]
+        open: bool,
+        /// Another book: a folder with `book.toml`, beside the folder `notebooks`
+        #[arg(long, value_name = "FOLDER")]
+        book: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let folder = match &arguments.what {
+        What::Serve {
+            book: Some(folder), ..
+        } => std::path::absolute(folder)?,
+        _ => checkout::folder()?.join("book"),
+    };
+    if !folder.join("book.toml").exists() {
+        bail!(
+            "There is no book in {}: run this command from a complete clone of Taper.",
+            folder.display()
+        );
+    }
+    // Asked first: a newer build may replace this program on disk while mdBook is installed.
+    let taper = std::env::current_exe().context("finding this program")?;
+    let mut progress = Console::new();
+    let program = mdbook::ensure(&mut progress)?;
+    book::document(taper_session::image_key()?.sources, &mut progress)?;
+    drop(progress);
+    match &arguments.what {
+        What::Build { dest_dir } => build(&program, &taper, folder, dest_dir.as_deref()),
+        What::Serve { port, open, .. } => serve(program, taper, folder, *port, *open),
+    }
+}
+
+/// Becomes mdBook, so that Ctrl-C and other signals reach it directly.
+fn build(program: &Path, taper: &Path, book: PathBuf, folder: Option<&Path>) -> Result<ExitCode> {
+    let mut command = mdbook::command(program, taper);
+    command.arg("build").arg(book);
+    if let Some(folder) = folder {
+        // Relative to the current folder; mdBook would take it relative to the book's.
+        command.arg("--dest-dir").arg(std::path::absolute(folder)?);
+    }
+    let error = command.exec();
+    Err(error).with_context(|| format!("starting {}", program.display()))
+}
+
+fn serve(
+    program: PathBuf,
+    taper: PathBuf,
+    folder: PathBuf,
+    port: u16,
+    open: bool,
+) -> Result<ExitCode> {
+    let opened = Mutex::new(None);
+    book::serve(book::Options {
+        notebooks: folder.with_file_name("notebooks"),
+        book: folder,
+        port,
+        mdbook: Box::new(move || mdbook::command(&program, &taper)),
+        start: Box::new(|folder| Ok(Box::new(Cells::new(folder)))),
+        announce: Box::new(move |address| {
+            // Who has closed the output still has the book.
+            let _ = writeln!(
+                std::io::stdout(),
+                "The book, to open once in a browser of yours:\n    {address}\n\
+                 Enter prints another address, Ctrl-C ends the server."
+            );
+            let mut opened = opened.lock().expect("no code panics with the lock");
+            if open && opened.is_none() {
+                *opened = open_browser(address);
+            }
+        }),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Opens a browser; returns the file that leads it to the address. Other users can read the arguments of a
+/// process, so it gets the name of a file that only this user can read.
+fn open_browser(address: &str) -> Option<tempfile::NamedTempFile> {
+    let page = format!(
+        "<!DOCTYPE html><title>Taper</title><meta http-equiv=\"refresh\" content=\"0; url={address}\">"
+    );
+    let mut named = tempfile::Builder::new();
+    let mut file = named.prefix("taper-").suffix(".html").tempfile().ok()?;
+    file.write_all(page.as_bytes()).ok()?;
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let started = Command::new(program)
+        .arg(file.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if started.is_err() {
+        println!("No browser was found ({program}): open the address yourself.");
+    }
+    Some(file)
+}

@@ -1,0 +1,161 @@
+//! The outputs of a cell while it runs, as changes of the page.
+
+use crate::api::Links;
+use crate::book::Book;
+use crate::builder::PageBuilder;
+use crate::chapter::Chapter;
+use crate::error::ChapterError;
+use crate::outputs;
+use serde_json::{Value, json};
+use taper_evaluator::Event;
+use taper_notebook::Outputs;
+
+/// More text of a cell would make the browser slow.
+const MAX_TEXT: usize = 200_000;
+
+/// The outputs of a running cell, and those that the page has.
+#[derive(Debug)]
+pub(crate) struct Live {
+    outputs: Outputs,
+    shown: Vec<Value>,
+    text: usize,
+}
+
+impl Live {
+    pub(crate) fn new() -> Live {
+        let mut outputs = Outputs::default();
+        outputs.begin_cell(1);
+        Live {
+            outputs,
+            shown: Vec::new(),
+            text: 0,
+        }
+    }
+
+    /// Adds one event of the cell.
+    pub(crate) fn event(&mut self, mut event: Event) {
+        if let Event::Text { text, .. } = &mut event {
+            let was_full = self.text > MAX_TEXT;
+            self.text += text.len();
+            if was_full {
+                return;
+            }
+            if self.text > MAX_TEXT {
+                *text = format!("\n… (the page shows the first {MAX_TEXT} bytes of text)\n");
+            }
+        }
+        self.outputs.event(event);
+    }
+
+    /// Returns what has changed since the last call: `{"count": 2, "outputs": [[1, "<pre>…</pre>"]]}`.
+    pub(crate) fn changes(&mut self) -> Option<Value> {
+        let now = self.outputs.current();
+        let changed: Vec<Value> = now
+            .iter()
+            .enumerate()
+            .filter(|(at, output)| self.shown.get(*at) != Some(output))
+            .map(|(at, output)| json!([at, render(output)]))
+            .collect();
+        let is_same = changed.is_empty() && now.len() == self.shown.len();
+        self.shown = now;
+        (!is_same).then(|| json!({"count": self.shown.len(), "outputs": changed}))
+    }
+}
+
+/// Renders an output as the book does, but with its images in the HTML.
+fn render(output: &Value) -> String {
+    let (book, chapter) = (Book::default(), Chapter::default());
+    let mut builder = PageBuilder::new(&book, &chapter, Links::none()).with_images_inside();
+    let html = outputs::render_alone(output, &mut builder).unwrap_or_default();
+    let page = builder.finish(html);
+    match page.problems.first() {
+        Some(problem) => outputs::block("error", &describe(problem)),
+        None => page.html,
+    }
+}
+
+fn describe(problem: &ChapterError) -> String {
+    match problem {
+        ChapterError::Cell { problem, .. } => format!("The output {problem}"),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Map;
+    use taper_evaluator::Stream;
+
+    fn text(text: &str) -> Event {
+        Event::Text {
+            stream: Stream::Stdout,
+            text: text.into(),
+        }
+    }
+
+    fn display(media_type: &str, content: &str) -> Event {
+        Event::Display {
+            data: Map::from_iter([(media_type.to_owned(), content.into())]),
+            metadata: Map::new(),
+            display_id: None,
+        }
+    }
+
+    fn html(live: &mut Live) -> String {
+        let changes = live.changes().expect("a change");
+        changes["outputs"][0][1].as_str().expect("HTML").to_owned()
+    }
+
+    #[test]
+    fn only_what_has_changed_is_sent() {
+        let mut live = Live::new();
+        assert_eq!(live.changes(), None);
+        live.event(text("1 %"));
+        live.event(text("\r2 %"));
+        assert!(html(&mut live).contains("stdout\">2 %</pre>"));
+        assert_eq!(live.changes(), None);
+        live.event(display("text/plain", "a"));
+        let changes = live.changes().expect("a change");
+        assert_eq!(
+            (&changes["count"], &changes["outputs"][0][0]),
+            (&2.into(), &1.into())
+        );
+        live.event(Event::Clear { wait: false });
+        assert_eq!(live.changes(), Some(json!({"count": 0, "outputs": []})));
+    }
+
+    #[test]
+    fn nothing_in_an_output_runs() {
+        let mut live = Live::new();
+        live.event(display(
+            "text/html",
+            "<b onclick=\"x()\">1</b><script>x()</script>",
+        ));
+        assert!(html(&mut live).contains("<b>1</b>"));
+        let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"><g onload=\"x()\"/></svg>";
+        for (svg, shows) in [
+            (svg.to_owned(), "src=\"data:image/svg+xml;base64,"),
+            (
+                svg.replace("<g onload=\"x()\"/>", "<script>x()</script>"),
+                "an SVG with &lt;script&gt;",
+            ),
+            ("no".to_owned(), "is not valid SVG"),
+        ] {
+            let mut live = Live::new();
+            live.event(display("image/svg+xml", &svg));
+            let html = html(&mut live);
+            assert!(html.contains(shows) && !html.contains("x()"), "{html}");
+        }
+    }
+
+    #[test]
+    fn endless_text_is_cut() {
+        let mut live = Live::new();
+        for _ in 0..30 {
+            live.event(text(&"x".repeat(10_000)));
+        }
+        let html = html(&mut live);
+        assert!(html.len() < 250_000 && html.contains("the first 200000 bytes"));
+    }
+}

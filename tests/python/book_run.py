@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Run the cells of the served book in headless Chromium, as a reader does, and as another site would.
+
+    book_run.py --url 'http://127.0.0.1:3000/?token=…' [--screenshots FOLDER]
+
+The book has the chapters of `tests/book_run.rs`. Exit status: 0 without problems, 1 with problems (one on each
+line), 2 without Chromium.
+"""
+
+import argparse
+import sys
+import threading
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from book_visit import LOOKS, TOO_WIDE
+from axe_playwright_python.sync_playwright import Axe
+from lab_run_all import CannotBegin, launch
+from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Error as BrowserError
+
+PATIENCE = 60_000
+# The first cell starts the session, and may build the image.
+FIRST_CELL = 1_500_000
+
+OTHER_SITE = """<!DOCTYPE html><title>Other site</title><iframe src="{book}/run.html"></iframe><script>
+const body = JSON.stringify({{ page: 'run', code: 'let elsewhere = 1;' }});
+Promise.allSettled([
+    fetch('{book}/_taper/run', {{ method: 'POST', body, credentials: 'include', mode: 'no-cors' }}),
+    fetch('{book}/_taper/run', {{ method: 'POST', body, credentials: 'include',
+        headers: {{ 'Content-Type': 'application/json' }} }}),
+    fetch('{book}/run.html', {{ credentials: 'include' }}).then(answer => answer.text()),
+]).then(all => document.title = 'done ' + all.map(one => one.status).join(' '));
+</script>"""
+
+
+class Book:
+    """The served book in a browser, and the problems found."""
+
+    def __init__(self, browser: Browser, address: str, screenshots: Path | None) -> None:
+        self.root = address.split("/?")[0]
+        self.address = address
+        self.screenshots = screenshots
+        self.problems: list[str] = []
+        self.is_refused = False
+        self.context = browser.new_context(viewport=LOOKS["wide, light"][0])
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        self.page.on("console", lambda m: self.note(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.note(f"error: {error}"))
+        self.page.on("request", lambda r: None if r.url.startswith((self.root, "data:")) else self.note(f"asks {r.url}"))
+
+    def note(self, problem: str) -> None:
+        self.problems.append(problem)
+
+    def check(self, is_right: bool, problem: str) -> None:
+        if not is_right:
+            self.note(problem)
+
+    def cell(self, name: str):
+        return self.page.locator(f"[id='cell-id={name}']")
+
+    def code(self, name: str):
+        return self.cell(name).get_by_role("textbox")
+
+    def run(self, name: str) -> None:
+        self.cell(name).get_by_role("button", name="Run", exact=True).click()
+
+    def shows(self, name: str, text: str) -> None:
+        expect(self.cell(name).locator(".live")).to_contain_text(text)
+
+    def has_state(self, name: str, state: str) -> None:
+        expect(self.cell(name)).to_have_attribute("data-run", state)
+
+    def replace(self, name: str, text: str) -> None:
+        self.code(name).click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.type(text)
+
+    def enter(self) -> None:
+        self.page.goto(self.address)
+        self.page.wait_for_url(f"{self.root}/")
+        cookie = self.context.cookies()[0]
+        self.check(cookie["httpOnly"] and cookie["sameSite"] == "Strict", f"cookie: {cookie}")
+        self.check(cookie["value"] not in self.page.content(), "the page has the secret of the cookie")
+        self.page.goto(f"{self.root}/run.html")
+
+    def run_and_edit(self) -> None:
+        self.run("first")
+        expect(self.cell("first")).to_have_attribute("data-run", "done", timeout=FIRST_CELL)
+        self.shows("first", "21")
+        self.replace("first", "let mut x = 40;\nx + 2")
+        self.page.keyboard.press("Shift+Enter")
+        self.shows("first", "42")
+        focus = self.page.evaluate("document.activeElement.closest('.cell').id")
+        self.check(focus == "cell-id=text", f"Shift-Enter leads to {focus}")
+
+    def run_all(self) -> None:
+        """Every kind of output, also of a cell that is not on the page and of one that may fail."""
+        self.cell("last").hover()
+        self.cell("error").get_by_role("button", name="Run all above").click()
+        self.shows("text", "100 %")
+        self.check("10 %\n" not in self.cell("text").inner_text().replace("100 %", ""), "the progress is not overwritten")
+        expect(self.cell("text").locator(".ansi-red-fg")).to_have_text("red")
+        self.shows("text", "2")
+        expect(self.cell("figure").locator("img[src^='data:image/svg+xml']")).to_be_visible()
+        expect(self.cell("figure").locator("figcaption")).to_contain_text("A dot")
+        self.shows("table", "a")
+        self.shows("error", "E0308")
+        self.has_state("error", "failed")
+        self.check("E0308" in self.cell("error").locator(".output.error").inner_text(), "the error is not marked")
+        self.check(self.page.title().startswith("Run"), "an output ran a script")
+
+    def stays_after_reload(self) -> None:
+        self.page.goto(f"{self.root}/other.html")
+        self.run("only")
+        self.shows("only", "2")
+        self.page.goto(f"{self.root}/run.html")
+        expect(self.code("first")).to_have_text("let mut x = 40;\nx + 2")
+        self.run("last")
+        self.shows("last", "42")
+        expect(self.code("first").locator(".hljs-keyword").first).to_have_text("let")
+        self.cell("first").hover()
+        self.cell("first").get_by_role("button", name="Reset").click()
+        expect(self.code("first")).to_have_text("let mut x = 20;\nx + 1")
+
+    def interrupt(self) -> None:
+        self.run("loop")
+        self.shows("loop", "begins")
+        self.cell("loop").get_by_role("button", name="Stop").click()
+        self.shows("loop", "Interrupted")
+        self.has_state("loop", "failed")
+        self.run("first")
+        self.shows("first", "21")
+
+    def restart(self) -> None:
+        """It ends a cell that runs, and the variables with it."""
+        self.run("loop")
+        self.shows("loop", "begins")
+        self.page.get_by_role("button", name="Restart").click()
+        self.has_state("loop", "failed")
+        self.run("last")
+        self.shows("last", "E0425")
+
+    def keyboard(self) -> None:
+        """Keys that turn mdBook's pages belong to the code; Tab and Escape leave it."""
+        self.code("last").focus()
+        self.page.keyboard.press("End")
+        self.page.keyboard.type("  // s?/")
+        self.page.keyboard.press("ArrowRight")
+        self.page.keyboard.press("ArrowLeft")
+        self.check(self.page.url.endswith("run.html"), f"a key in the code led to {self.page.url}")
+        expect(self.code("last")).to_have_text("x + 2  // s?/")
+        self.replace("last", "fn f() {")
+        self.page.keyboard.press("Enter")
+        self.page.keyboard.type("1")
+        expect(self.code("last")).to_have_text("fn f() {\n    1")
+        self.page.keyboard.press("Escape")
+        self.check(self.page.evaluate("document.activeElement.textContent") == "Run", "Escape does not lead to Run")
+
+    def looks(self) -> None:
+        for look, (size, theme) in LOOKS.items():
+            self.page.set_viewport_size(size)
+            self.page.evaluate(f"localStorage.setItem('mdbook-theme', '{theme}')")
+            self.page.reload()
+            self.cell("error").hover()
+            self.cell("error").get_by_role("button", name="Run all above").click()
+            self.has_state("error", "failed")
+            for wide in self.page.evaluate(TOO_WIDE):
+                self.note(f"{look}: too wide: {wide}")
+            for violation in Axe().run(self.page).response["violations"]:
+                if violation["impact"] in ("serious", "critical"):
+                    nodes = [f"{node['html'][:150]} {node['failureSummary']}" for node in violation["nodes"][:3]]
+                    self.note(f"{look}: axe: {violation['id']}: {nodes}")
+            if self.screenshots:
+                name = look.replace(", ", "-")
+                self.page.screenshot(path=self.screenshots / f"running-{name}.png")
+
+    def refusals(self) -> None:
+        """Requests of programs that have no cookie, name another host or come from another site."""
+        host = urlsplit(self.root).netloc
+        cookie = "; ".join(f"{c['name']}={c['value']}" for c in self.context.cookies())
+        right = {"Host": host, "Origin": self.root, "Cookie": cookie}
+        for name, method, path, changed, expected in [
+            ("right", "POST", "/_taper/state", {}, 200),
+            ("without cookie", "POST", "/_taper/state", {"Cookie": None}, 403),
+            ("wrong cookie", "POST", "/_taper/state", {"Cookie": cookie + "x"}, 403),
+            ("without origin", "POST", "/_taper/state", {"Origin": None}, 403),
+            ("other origin", "POST", "/_taper/run", {"Origin": "http://localhost:1"}, 403),
+            ("other host", "POST", "/_taper/run", {"Host": "example.org"}, 403),
+            ("page for another host", "GET", "/run.html", {"Host": "example.org", "Origin": None}, 403),
+            ("page without cookie", "GET", "/run.html", {"Cookie": None, "Origin": None}, 403),
+            ("used address", "GET", self.address[len(self.root) :], {"Origin": None, "Cookie": None}, 403),
+            ("outside of the book", "GET", "/../../../book.toml", {"Origin": None}, 404),
+            ("encoded", "GET", "/%2e%2e/%2e%2e/book.toml", {"Origin": None}, 404),
+        ]:
+            answer = ask(host, method, path, {k: v for k, v in (right | changed).items() if v})
+            self.check(answer.status == expected, f"{name}: {answer.status} instead of {expected}")
+            self.check(answer.getheader("X-Frame-Options") == "DENY", f"{name}: may be framed")
+
+    def other_site(self) -> None:
+        """A page of another server on this machine: the same site for cookies, but another origin."""
+        server = HTTPServer(("127.0.0.1", 0), other_site(self.root))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = self.context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.wait_for_function("document.title.startsWith('done')", timeout=PATIENCE)
+        self.check(page.title() == "done rejected rejected rejected", f"another site: {page.title()}")
+        framed = page.frames[1].evaluate("document.body?.innerText ?? ''") if len(page.frames) > 1 else ""
+        self.check("Run me" not in framed, "another site can frame the book")
+        self.replace("last", "elsewhere")
+        self.run("last")
+        self.shows("last", "E0425")
+        page.close()
+        server.shutdown()
+
+
+def other_site(book: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(OTHER_SITE.format(book=book).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+def ask(host: str, method: str, path: str, headers: dict[str, str]):
+    connection = HTTPConnection(host, timeout=PATIENCE / 1000)
+    body = b'{"page": "run", "code": "1"}' if method == "POST" else None
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    if body:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
+    return connection.getresponse()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the cells of the served book.")
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--screenshots", type=Path)
+    args = parser.parse_args()
+    with sync_playwright() as playwright:
+        try:
+            browser = launch(playwright)
+        except CannotBegin as why:
+            print(f"error: {why}", file=sys.stderr)
+            return 2
+        if args.screenshots:
+            args.screenshots.mkdir(parents=True, exist_ok=True)
+        book = Book(browser, args.url, args.screenshots)
+        steps = [
+            book.enter,
+            book.run_and_edit,
+            book.run_all,
+            book.stays_after_reload,
+            book.interrupt,
+            book.restart,
+            book.keyboard,
+            book.looks,
+            book.refusals,
+            book.other_site,
+        ]
+        for step in steps:
+            try:
+                step()
+            except (AssertionError, BrowserError) as why:
+                # The rest of the message is the whole page.
+                book.note(f"{step.__name__}: {str(why)[:600]}")
+        browser.close()
+    for problem in book.problems:
+        print(problem)
+    if not book.problems:
+        print(f"ok {len(steps)} steps")
+    return 1 if book.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
