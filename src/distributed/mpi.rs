@@ -44,7 +44,7 @@ pub(super) fn communicator() -> Result<Option<Arc<dyn Communicator>>> {
 
 fn connect() -> Option<Arc<Mpi>> {
     if let Some((universe, _)) = mpi::initialize_with_threading(Threading::Serialized) {
-        // Statics are not dropped: the handler finalizes MPI, or ends all ranks after a failure.
+        // `static` items are not dropped: the handler finalizes MPI, or ends all ranks after a failure.
         std::mem::forget(universe);
         when_the_process_ends();
     }

@@ -36,10 +36,13 @@ def ready() -> bool:
 
 
 def sleeps(process: psutil.Process) -> bool:
-    before = process.cpu_times()
-    time.sleep(0.5)
-    after = process.cpu_times()
-    children = process.children(recursive=True)
+    try:
+        before = process.cpu_times()
+        time.sleep(0.5)
+        after = process.cpu_times()
+        children = process.children(recursive=True)
+    except psutil.Error:
+        return False  # it has just ended
     return after.user - before.user < 0.05 and len(children) >= 2
 
 
