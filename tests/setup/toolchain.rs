@@ -120,6 +120,19 @@ fn a_folder_that_is_not_unicode_is_refused_in_a_sentence_or_works() {
     run.run().succeeds();
 }
 
+/// As on a cluster where the home is small. Compilers report the real path.
+#[test]
+fn a_cache_behind_a_symbolic_link_runs_each_cell() {
+    let place = Place::empty();
+    let (real, link) = (place.path().join("real"), place.path().join("link"));
+    fs::create_dir(&real).expect("a folder");
+    symlink(&real, &link).expect("a link");
+    let requests = "{\"code\":\"20 + 3\"}\n{\"code\":\"40 + 5\"}\n";
+    let events = place.taper(["events"]).env("TAPER_CACHE", &link);
+    let said = events.input(requests).run().succeeds();
+    said.says("\"23\"").says("\"45\"");
+}
+
 /// As after `rustup update`: the first cell compiles and shows how far it is. An interrupt stops that, and the
 /// next cell goes on.
 #[test]

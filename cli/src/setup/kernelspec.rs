@@ -41,7 +41,7 @@ pub(crate) fn install(data_folder: &Path) -> Result<()> {
     write(data_folder, variables.into_iter().filter_map(set).collect())
 }
 
-/// Writes the kernelspec with which all users start the kernel from a store. Nobody has a spare kernel.
+/// Writes the kernelspec with which all users start the kernel from a store. Spare kernels are off.
 pub(crate) fn install_for_all(store: &Path, data_folder: &Path) -> Result<()> {
     let store = store.to_str().context("the store's path is Unicode")?;
     let variables = [(taper_host::store::VARIABLE, store), ("TAPER_STANDBY", "0")];

@@ -14,7 +14,9 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper, features @ ..] = arguments else {
         return Err(Error::Arguments("the arguments of a first cell"));
     };
-    let work = PathBuf::from(work);
+    // Compilers report real paths, and what they report is kept with a placeholder for this one.
+    let work = PathBuf::from(work).canonicalize();
+    let work = work.map_err(Error::system("find the folder of an image"))?;
     // SAFETY: `main` calls `hook` before it starts a thread.
     unsafe {
         workspace::enter(&work)?;

@@ -82,6 +82,8 @@ impl Workspace {
 
     fn create_in(sessions: &Path) -> Result<Workspace> {
         cache::make(sessions)?;
+        // Compilers report real paths, and the session's folder is looked for in what they report.
+        let sessions = &sessions.canonicalize().on_file("find", sessions)?;
         // The folders contain the sources of cells.
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(sessions, private).on_file("protect", sessions)?;

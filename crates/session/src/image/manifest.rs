@@ -89,7 +89,7 @@ impl Manifest {
         Ok(None)
     }
 
-    /// Checks files that were copied from another machine into `folder`, and gives them their times.
+    /// Checks files that were copied from another machine into `folder`, and sets their times.
     pub(crate) fn restore(&self, folder: &Path) -> Result<()> {
         if let Some(changed) = self.first_changed(folder)? {
             return Err(Error::DamagedImage(changed));
