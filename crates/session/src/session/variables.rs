@@ -68,13 +68,14 @@ impl Session {
     }
 }
 
-/// Returns the expression that describes variables, given by name and type.
+/// Returns the expression that describes variables, given by name and type. evcxr takes what begins with `:` for a
+/// command.
 pub(super) fn descriptions(variables: &[(String, String)]) -> String {
     let rows = variables.iter().map(|(name, kind)| {
         format!("\n    .with(\"{name}\", {kind:?}, ::taper::describe!({name}))")
     });
     format!(
-        "::taper::inspect::Variables::default(){}",
+        "taper::inspect::Variables::default(){}",
         rows.collect::<String>()
     )
 }
