@@ -6,7 +6,7 @@
 //! - [`commands`] reads and runs commands such as `%time`;
 //! - [`completeness`], [`completions`], [`documentation`] and [`doc_comments`] serve the editor; [`paths`] and [`receiver`]
 //!   say what is completed; [`tokens`] is their lexer;
-//! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages; [`outcome`] says how a
+//! - [`source_map`] maps compiled source to cells, and [`diagnostics`] turns failures into messages; [`mod@outcome`] says how a
 //!   cell ended;
 //! - [`limits`] refuses cells that could not be analysed; [`interrupt`] stops a cell; [`preloaded`] is the crate `taper`;
 //! - [`warm_up`] prepares the session of a spare kernel.
