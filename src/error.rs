@@ -155,6 +155,13 @@ pub enum Problem {
         /// The step, counted from 1 through all epochs.
         step: usize,
     },
+    /// One of the processes that train together differs from rank 0.
+    Rank {
+        /// The process, counted from 0.
+        rank: usize,
+        /// In what it differs.
+        problem: String,
+    },
     /// There is no GPU that can be used, or its driver or a library failed.
     Gpu {
         /// What it means.

@@ -56,6 +56,7 @@ impl fmt::Display for Problem {
             Self::State {
                 operation, problem, ..
             } => write!(f, "{operation}: {problem}"),
+            Self::Rank { rank, problem } => write!(f, "rank {rank}: {problem}"),
             Self::File {
                 action,
                 path,

@@ -216,7 +216,9 @@ fn difference<'a>(
         }
         (Value::Integer(e), Value::Integer(f)) => e == f,
         _ => match (expected.float(), found.float()) {
-            (Some(e), Some(f)) => (e - f).abs() <= tolerance * (1.0 + e.abs()),
+            // Near an infinity, every number would be within a relative tolerance.
+            (Some(e), Some(f)) if e.is_finite() => (e - f).abs() <= tolerance * (1.0 + e.abs()),
+            (Some(e), Some(f)) => e == f,
             _ => expected == found,
         },
     };
@@ -272,5 +274,20 @@ impl Display for Verdict {
             Judged::NotWritten => write!(f, "○ {name}: not written yet"),
             Judged::Wrong { right, of, why } => write!(f, "✗ {name}: {right}/{of}\n{why}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_infinity_is_equal_to_itself_alone() {
+        let differ = |e: f64, f: f64| {
+            difference(&Value::Float(e), &Value::Float(f), 1e-3, &mut Vec::new()).is_some()
+        };
+        assert!(!differ(f64::INFINITY, f64::INFINITY));
+        assert!(differ(f64::INFINITY, f64::NEG_INFINITY));
+        assert!(differ(1.0, f64::INFINITY) && differ(1.0, f64::NAN));
     }
 }

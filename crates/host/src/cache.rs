@@ -78,7 +78,11 @@ pub fn overwrite(file: &Path, content: &[u8]) -> Result<()> {
 }
 
 /// Removes a folder with its content; it may be missing.
-pub(crate) fn remove(folder: &Path) -> Result<()> {
+///
+/// # Errors
+///
+/// When the folder cannot be removed.
+pub fn remove(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).on_file("remove", folder)

@@ -38,7 +38,7 @@ pub fn folder() -> Result<PathBuf> {
     let folder = match (std::env::var_os(VARIABLE), CARRIED.get()) {
         (Some(folder), _) => PathBuf::from(folder),
         // Never the folder of the build: on another machine it may belong to anybody.
-        (None, Some(carried)) => return unpacked(carried, &store::find(&carried.folder())?),
+        (None, Some(carried)) => unpacked(carried, &store::find(&carried.folder())?)?,
         (None, None) => concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into(),
     };
     Ok(folder.canonicalize().unwrap_or(folder))

@@ -81,12 +81,12 @@ pub enum Error {
     /// A file contains something other than an image that was exported.
     #[error("{0} is not an image that `taper image export` wrote")]
     NotAnImage(PathBuf),
-    /// The digest of a file is not the one that was asked for.
+    /// A file has another SHA-256 than expected.
     #[error("expected the SHA-256 {expected}, found {found}: the file is damaged, or another one")]
     OtherDigest {
-        /// What the user named.
+        /// The SHA-256 that the user named.
         expected: String,
-        /// That of the file.
+        /// The SHA-256 of the file.
         found: String,
     },
     /// An image was compiled from something else than what is here.

@@ -19,9 +19,6 @@ const BUCKET: usize = 1 << 20;
 /// What precedes the gradients in the first bucket: the loss, and whether a process was asked to end.
 const HEADER: usize = 2;
 
-/// The operation of an error that all ranks return, because one differs from rank 0.
-const RANK: &str = "rank ";
-
 /// The connection to the other processes, and the memory for sums over them.
 pub(super) struct Ranks {
     communicator: Arc<dyn Communicator>,
@@ -118,11 +115,9 @@ impl Ranks {
             .map(|b| *b as u8)
             .collect();
         let text = String::from_utf8_lossy(&bytes);
-        Err(error::state(
-            format_args!("{RANK}{rank}"),
-            text.trim_end_matches('\0'),
-            "Start the same program with the same data and settings on all ranks",
-        ))
+        let problem = text.trim_end_matches('\0').to_owned();
+        Err(Problem::Rank { rank, problem }
+            .with_advice("Start the same program with the same data and settings on all ranks"))
     }
 
     /// Sets the buffers of all ranks, such as running means, to those of rank 0.
@@ -330,11 +325,11 @@ pub(super) fn is_first(ranks: &Option<Arc<dyn Communicator>>) -> bool {
 
 /// Returns whether all ranks return this error, at the same step.
 pub(super) fn is_by_all(error: &Error) -> bool {
-    match error::of(error).map(|error| &error.problem) {
-        Some(Problem::Interrupted | Problem::Loss { .. }) => true,
-        Some(Problem::State { operation, .. }) => operation.starts_with(RANK),
-        _ => false,
-    }
+    let problem = error::of(error).map(|error| &error.problem);
+    matches!(
+        problem,
+        Some(Problem::Interrupted | Problem::Loss { .. } | Problem::Rank { .. })
+    )
 }
 
 /// Returns the error of all ranks after one was asked to end.

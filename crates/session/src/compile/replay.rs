@@ -77,7 +77,7 @@ impl Recipe {
 
     /// Compiles the cell, or only looks for what is wrong with it.
     pub(crate) fn make(&self, is_check: bool, session: &Path) -> Result<Ended> {
-        // Elsewhere lies the source of another cell.
+        // Another folder contains the source of another cell.
         if std::env::current_dir().ok().as_ref() != Some(&self.folder) {
             return Ok(Ended::Unclear);
         }

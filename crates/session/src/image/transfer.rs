@@ -5,7 +5,7 @@
 
 use super::key::Key;
 use super::layout::WORK;
-use super::manifest::{self, Manifest};
+use super::manifest::{self, Manifest, sha256};
 use super::{Condition, Image, build, folder_of, origin};
 use crate::compile::{ANSWERS, CARGO_HOME_PLACEHOLDER, cargo_home, packages};
 use crate::error::{Built, Error, Result};
@@ -138,9 +138,9 @@ impl Image {
             return Ok(());
         }
         let new = folder.join(UNFINISHED);
-        remove(&new)?;
+        cache::remove(&new)?;
         let imported = unpack(key, file, &new).and_then(|()| accept(key, &new, &folder));
-        remove(&new)?;
+        cache::remove(&new)?;
         imported
     }
 }
@@ -197,17 +197,4 @@ fn add_packages(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Ok(Err(error).on_file("remove", folder)?)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn sha256(file: &Path) -> Result<String> {
-    manifest::sha256(file)
 }
