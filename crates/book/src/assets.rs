@@ -21,7 +21,7 @@ pub fn write_files(input: &str) -> Result<(), Error> {
     let context: Value = serde_json::from_str(input).map_err(Error::not_from_mdbook)?;
     let own = protocol::field(&context, "destination")?;
     let pages = PathBuf::from(own).with_file_name("html");
-    for (_, page) in protocol::render(&context, &context["book"])? {
+    for (_, page) in protocol::render(&context, &context["book"])?.pages {
         for (name, content) in page.files {
             write(&pages.join(name), &content)?;
         }

@@ -15,6 +15,8 @@ use std::path::PathBuf;
 pub(crate) struct Page {
     /// HTML that is also markdown: it has no blank line.
     pub(crate) html: String,
+    /// Its last image, which stands for the chapter on the home page.
+    pub(crate) cover: Option<String>,
     /// By path below the folder of the book.
     pub(crate) files: Vec<(String, Content)>,
     pub(crate) problems: Vec<ChapterError>,
@@ -85,11 +87,13 @@ impl<'a> PageBuilder<'a> {
             true => image.data_url(),
             false => self.image_file(image),
         };
-        format!(
+        let element = format!(
             "<img src=\"{}\" alt=\"{}\" width=\"{width}\" height=\"{height}\">",
             escape(&address),
             escape(&alt.split_whitespace().collect::<Vec<_>>().join(" "))
-        )
+        );
+        self.page.cover = Some(element.clone());
+        element
     }
 
     /// Adds an image beside the page; returns its address.

@@ -19,7 +19,7 @@
 //! 2. `page` renders one cell after the other: prose (`markdown`, with formulas from `math` and references
 //!    from `links`), code (`highlight` over the tokens of `lexer`, with links from `api`) and `outputs`
 //!    (terminal colours by `ansi`). What a cell adds besides HTML goes to the `builder`: images, files,
-//!    problems. `toolbar` adds the links below the title.
+//!    problems. `toolbar` adds the links below the title, `home` the list of chapters to the home page.
 //! 3. HTML of a notebook goes through `sanitise`. An `image` gets its size; SVG is parsed and reduced
 //!    to a list of elements and attributes by `svg`. A page runs no code and loads nothing from other sites.
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
@@ -44,6 +44,7 @@ mod chapter;
 mod documentation;
 mod error;
 mod highlight;
+mod home;
 mod html;
 mod image;
 mod lexer;

@@ -62,7 +62,7 @@ fn folded(visibility: Visibility, summary: &str, html: &str) -> String {
 }
 
 /// Writes blank lines as character references: in markdown, a blank line would end the HTML.
-fn without_blank_lines(html: &str) -> String {
+pub(crate) fn without_blank_lines(html: &str) -> String {
     let mut written = String::with_capacity(html.len());
     for line in html.lines() {
         if line.trim().is_empty() {

@@ -3,11 +3,12 @@
 //! The JSON is not converted to types of ours, so fields that we do not know are passed on.
 
 use crate::book::Book;
-use crate::builder::{Content, Page};
+use crate::builder::Content;
 use crate::chapter::Source;
 use crate::error::Error;
 use crate::toolbar::Toolbar;
-use crate::{documentation, page};
+use crate::home::Rendered;
+use crate::{documentation, home, page};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -25,19 +26,23 @@ pub fn preprocess(input: &str) -> Result<String, Error> {
     if documentation::find().is_none() {
         eprintln!("Names are not linked yet: `cargo taper book build` documents them.");
     }
-    let mut pages = render(context, book)?.into_iter();
-    let mut book = book.clone();
-    for_each_chapter(&mut book["items"], &mut |chapter| {
+    let rendered = render(context, book)?;
+    let mut pages = rendered.pages.iter();
+    let mut changed = book.clone();
+    for_each_chapter(&mut changed["items"], &mut |chapter| {
         if let Some((path, page)) = is_notebook(chapter).then(|| pages.next()).flatten() {
-            chapter.insert("content".into(), page.html.into());
+            chapter.insert("content".into(), page.html.clone().into());
             chapter.insert("path".into(), format!("{path}.md").into());
+        } else if let Some(content) = chapter["content"].as_str() {
+            let content = home::complete(content, &rendered, &book["items"]);
+            chapter.insert("content".into(), content.into());
         }
     });
-    Ok(book.to_string())
+    Ok(changed.to_string())
 }
 
-/// Returns the pages with their paths, in the order of the book.
-pub(crate) fn render(context: &Value, book: &Value) -> Result<Vec<(String, Page)>, Error> {
+/// Renders all notebooks.
+pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
     let root = Path::new(field(context, "root")?);
     let settings = &context["config"]["preprocessor"]["taper"];
     let folder = root.join(context["config"]["book"]["src"].as_str().unwrap_or("src"));
@@ -57,7 +62,7 @@ pub(crate) fn render(context: &Value, book: &Value) -> Result<Vec<(String, Page)
         pages.push((chapter.page.clone(), page));
     }
     if problems.is_empty() {
-        Ok(pages)
+        Ok(Rendered { book, pages })
     } else {
         Err(Error::Chapters(problems))
     }

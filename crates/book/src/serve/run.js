@@ -391,8 +391,8 @@ async function followBuilds() {
         }
         try {
             const response = await fetch('/_taper/build');
-            if (response.ok && await response.text() !== build) {
-                location.reload();
+            if (!response.ok || await response.text() !== build) {
+                response.ok && location.reload();
                 return;
             }
         } catch {

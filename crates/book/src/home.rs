@@ -1,0 +1,180 @@
+//! The home page: a page of `book/src` in which two marks stand for parts of the chapters.
+//!
+//! `<!-- chapters -->` becomes a list of the chapters, each with its question, the time that it takes and its
+//! last figure. `<!-- stages gpt#train-run -->` becomes a figure that shows the output of this cell step by step.
+
+use crate::book::Book;
+use crate::builder::Page;
+use crate::cell::{Cell, Kind, text};
+use crate::chapter::Chapter;
+use crate::html::escape;
+use crate::url::encode;
+use crate::{api, highlight, page};
+use serde_json::Value;
+
+const CHAPTERS: &str = "<!-- chapters -->";
+const STAGES: &str = "<!-- stages ";
+
+/// The notebooks of the book, and the pages with their paths in the same order.
+#[derive(Debug)]
+pub(crate) struct Rendered {
+    pub(crate) book: Book,
+    pub(crate) pages: Vec<(String, Page)>,
+}
+
+/// Replaces the marks in a page that is not a notebook.
+pub(crate) fn complete(content: &str, rendered: &Rendered, items: &Value) -> String {
+    let mut page = content.to_owned();
+    if page.contains(CHAPTERS) {
+        page = page.replace(CHAPTERS, &chapters(rendered, items));
+    }
+    if let Some((before, rest)) = page.split_once(STAGES)
+        && let Some((cell, after)) = rest.split_once(" -->")
+    {
+        page = format!("{before}{}{after}", stages(rendered, cell));
+    }
+    page
+}
+
+/// Returns the chapters as a list for each part of the book.
+fn chapters(rendered: &Rendered, items: &Value) -> String {
+    let (mut html, mut cards) = (String::new(), String::new());
+    let mut end = |cards: &mut String, html: &mut String| {
+        if !cards.is_empty() {
+            *html += &format!("<ul class=\"chapters\">\n{cards}</ul>\n");
+            cards.clear();
+        }
+    };
+    let mut part = None;
+    for item in items.as_array().into_iter().flatten() {
+        if let Some(title) = item["PartTitle"].as_str() {
+            end(&mut cards, &mut html);
+            part = Some(title);
+        }
+        let Some(card) = card(rendered, &item["Chapter"]) else {
+            continue;
+        };
+        if let Some(title) = part.take() {
+            html += &format!("<h3>{}</h3>\n", escape(title));
+        }
+        cards += &card;
+    }
+    end(&mut cards, &mut html);
+    html
+}
+
+/// Returns a chapter of the list, if it has a figure; those without one are for reference.
+fn card(rendered: &Rendered, item: &Value) -> Option<String> {
+    let name = item["name"].as_str()?;
+    let source = item["source_path"].as_str()?;
+    let is_meant = |chapter: &&Chapter| source.ends_with(&format!("/{}.ipynb", chapter.path));
+    let chapter = rendered.book.chapters.iter().find(is_meant)?;
+    let (_, Page { cover, .. }) = rendered.pages.iter().find(|(p, _)| *p == chapter.page)?;
+    let introduction = &chapter.cells.first()?.source;
+    let time = minutes(introduction).map(|minutes| format!("{minutes} minutes"));
+    let number = chapter.number.as_deref().unwrap_or_default();
+    Some(format!(
+        "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{number}. {}</span></a>\
+         <span class=\"chapter-question\">{}</span><span class=\"chapter-time\">{}</span></li>\n",
+        encode(&chapter.page),
+        cover.as_deref()?,
+        escape(name),
+        escape(question(introduction).unwrap_or_default()),
+        time.unwrap_or_default(),
+    ))
+}
+
+/// Reads "takes about 40 minutes".
+fn minutes(introduction: &str) -> Option<u32> {
+    let (_, rest) = introduction.split_once("takes about ")?;
+    rest.split_once(" minutes")?.0.parse().ok()
+}
+
+/// Returns the last question before what the chapter needs, with the sentence before it.
+fn question(introduction: &str) -> Option<&str> {
+    let (before, _) = introduction.split_once("**You need**")?;
+    let end = before.rfind('?')? + 1;
+    let begin = |end: usize| before[..end].rfind(['.', '?', '\n']).map_or(0, |at| at + 1);
+    let sentence = begin(end - 1);
+    let start = match before[..sentence].ends_with('\n') {
+        true => sentence,
+        false => begin(sentence.saturating_sub(1)),
+    };
+    Some(before[start..end].trim())
+}
+
+/// Returns the stages of an output, each of which begins with a line such as `step 120, loss 2.64:`.
+fn stages(rendered: &Rendered, cell: &str) -> String {
+    let found = cell.split_once('#').and_then(|(page, id)| {
+        let chapter = rendered.book.chapters.iter().find(|c| c.page == page)?;
+        chapter.cells.iter().find(|cell| cell.id == id)
+    });
+    let printed = found.map(printed).unwrap_or_default();
+    let stage = |(title, code): (String, String)| {
+        let code = highlight::cell(&code, &api::Links::none());
+        format!(
+            "<div class=\"stage\"><p>{}</p>\n<pre><code class=\"nohighlight\">{code}</code></pre></div>\n",
+            escape(&title)
+        )
+    };
+    let html: String = split(&printed).into_iter().map(stage).collect();
+    page::without_blank_lines(&format!(
+        "<div class=\"stages\" tabindex=\"0\" role=\"group\" aria-label=\"What a network writes while it learns\">\n{html}</div>\n"
+    ))
+}
+
+fn printed(cell: &Cell) -> String {
+    let Kind::Code { outputs, .. } = &cell.kind else {
+        return String::new();
+    };
+    outputs.iter().map(|output| text(&output["text"])).collect()
+}
+
+fn split(printed: &str) -> Vec<(String, String)> {
+    let mut stages: Vec<(String, String)> = Vec::new();
+    let mut is_inside = false;
+    for line in printed.lines() {
+        if let Some(title) = line
+            .strip_suffix(':')
+            .filter(|title| title.starts_with("step "))
+        {
+            stages.push((title.to_owned(), String::new()));
+            is_inside = true;
+        } else if line.is_empty() {
+            is_inside = false;
+        } else if let Some((_, code)) = stages.last_mut().filter(|_| is_inside) {
+            *code += &format!("{line}\n");
+        }
+    }
+    stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_introduction_has_a_question_and_a_time() {
+        let text = "# T\n\nA tensor. It is an array. How do you create it?\n\n**You need** nothing. It takes about 40 minutes. Ready?";
+        assert_eq!(minutes(text), Some(40));
+        assert_eq!(
+            question(text),
+            Some("It is an array. How do you create it?")
+        );
+        assert_eq!((minutes("# T"), question("# T")), (None, None));
+    }
+
+    #[test]
+    fn an_output_is_split_into_its_stages() {
+        let printed =
+            "starts\nstep 1, loss 2.6:\nfn f() {\n}\n\nstep 2, loss 1.8:\nfn g()\n\n99 seconds\n";
+        let expected = [
+            ("step 1, loss 2.6", "fn f() {\n}\n"),
+            ("step 2, loss 1.8", "fn g()\n"),
+        ];
+        assert_eq!(
+            split(printed),
+            expected.map(|(a, b)| (a.to_owned(), b.to_owned()))
+        );
+    }
+}
