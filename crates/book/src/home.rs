@@ -39,7 +39,7 @@ pub(crate) fn complete(content: &str, rendered: &Rendered, items: &Value) -> Str
 /// Returns the chapters as a list for each part of the book.
 fn chapters(rendered: &Rendered, items: &Value) -> String {
     let (mut html, mut cards) = (String::new(), String::new());
-    let mut end = |cards: &mut String, html: &mut String| {
+    let end = |cards: &mut String, html: &mut String| {
         if !cards.is_empty() {
             *html += &format!("<ul class=\"chapters\">\n{cards}</ul>\n");
             cards.clear();
@@ -72,6 +72,7 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
     let (_, Page { cover, .. }) = rendered.pages.iter().find(|(p, _)| *p == chapter.page)?;
     let introduction = &chapter.cells.first()?.source;
     let time = minutes(introduction).map(|minutes| format!("{minutes} minutes"));
+    let question = question(introduction).unwrap_or_default();
     let number = chapter.number.as_deref().unwrap_or_default();
     Some(format!(
         "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{number}. {}</span></a>\
@@ -79,7 +80,7 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
         encode(&chapter.page),
         cover.as_deref()?,
         escape(name),
-        escape(question(introduction).unwrap_or_default()),
+        escape(&question.replace(['`', '*'], "")),
         time.unwrap_or_default(),
     ))
 }
