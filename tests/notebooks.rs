@@ -15,6 +15,8 @@ const CHAPTER: &str = "notebooks/21-gpus.ipynb";
 const TO_RUN: Duration = Duration::from_secs(900);
 /// The limit includes compiling Candle for the stock kernel, which happens once.
 const TO_RUN_STOCK: Duration = Duration::from_secs(1800);
+/// The slow cell of the GPT takes about ten minutes on two idle cores.
+const TO_RUN_SLOW: Duration = Duration::from_secs(3600);
 
 fn run(command: Command) -> Said {
     run_within(TO_RUN, command)
@@ -211,6 +213,35 @@ fn the_chapter_runs_under_the_stock_kernel() {
     command.env("JUPYTER_PATH", jupyter.path());
     let said = run_within(TO_RUN_STOCK, command);
     assert!(said.status.success(), "{}", said.all());
+}
+
+/// Cells with the tag `slow` take minutes, so a run of the chapter leaves them out. Nightly, they run after the
+/// others.
+#[test]
+#[ignore = "slow: run by .ci/nightly"]
+fn slow_cells_run() {
+    let mut found = 0;
+    for entry in root().join("notebooks").read_dir().expect("the folder") {
+        let path = entry.expect("a file").path();
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        if !text.contains("\"slow\"") {
+            continue;
+        }
+        let mut notebook: Value = serde_json::from_str(&text).expect("it is JSON");
+        for cell in notebook["cells"].as_array_mut().expect("cells") {
+            let tags = cell["metadata"]["tags"].as_array_mut();
+            if let Some(tags) = tags.filter(|tags| tags.contains(&json!("slow"))) {
+                tags.retain(|tag| tag != "skip-execution");
+                found += 1;
+            }
+        }
+        let copy = Beside::chapters("slow", &notebook);
+        let said = run_within(TO_RUN_SLOW, taper(&["run", copy.path()]));
+        assert!(said.status.success(), "{}", said.all());
+    }
+    assert!(found > 0, "no cell has the tag `slow`");
 }
 
 #[test]
