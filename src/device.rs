@@ -8,6 +8,7 @@ mod backend;
 mod cuda_tests;
 mod errors;
 mod gpu_info;
+mod kernels;
 #[cfg(any(feature = "cuda", test))]
 mod memory;
 #[cfg(any(feature = "cuda", test))]
@@ -15,6 +16,9 @@ mod transfer;
 
 pub(crate) use errors::explain_gpu;
 pub use gpu_info::{GpuInfo, NvidiaSmi, gpu_info, nvidia_smi};
+pub(crate) use kernels::Columns;
+#[cfg(feature = "cuda")]
+pub(crate) use kernels::Keep;
 #[cfg(feature = "cuda")]
 pub(crate) use transfer::between_cards;
 

@@ -5,10 +5,13 @@
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
 //!   same code with another [`geometry`].
 //! - [`weight_gradient`] correlates the input with the output's gradient.
+//!
+//! On a GPU, Candle computes it, with a [`gradient`] of the input of our own.
 
 mod convolve;
 mod cpu;
 mod geometry;
+mod gradient;
 mod layout;
 mod transpose;
 mod weight_gradient;
@@ -22,6 +25,7 @@ use super::engine::dispatch_dtype;
 use candle_core::{DType, Result, Tensor};
 use cpu::forward;
 use geometry::Geometry;
+use gradient::convolve;
 use std::fmt::Display;
 
 /// Returns the convolution of images with a kernel for each output channel, plus a bias.
@@ -94,10 +98,10 @@ fn conv2d_with_candle(
     let x = padded_and_cropped(x, &weight, spec)?;
     let (stride, dilation) = (spec.stride, spec.dilation.height);
     let y = match stride.height == stride.width {
-        true => x.conv2d(&weight, 0, stride.height, dilation, spec.groups)?,
+        true => convolve(&x, &weight, stride.height, dilation, spec.groups)?,
         // Candle has one stride for both dimensions.
         false => {
-            let y = x.conv2d(&weight, 0, 1, dilation, spec.groups)?;
+            let y = convolve(&x, &weight, 1, dilation, spec.groups)?;
             every(&every(&y, 2, stride.height)?, 3, stride.width)?
         }
     };

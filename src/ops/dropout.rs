@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::error;
-use crate::tensor::{moved, rand_by_example};
+use crate::tensor::keep_by_example;
 use candle_core::{Result, Tensor};
 
 /// Sets each element to 0 with probability `p`, and scales the others by `1 / (1 - p)`, so that the expected
@@ -36,8 +36,8 @@ pub fn dropout(x: &Tensor, p: f64) -> Result<Tensor> {
     if p == 1.0 {
         return x.mul(&x.zeros_like()?);
     }
-    // Drawn and compared on the CPU: a GPU gets the same values, and a byte for each.
-    let keep = moved(&rand_by_example(x.shape())?.ge(p)?, x.device())?;
-    let scale = keep.to_dtype(x.dtype())?.affine(1.0 / (1.0 - p), 0.0)?;
+    let scale = keep_by_example(x, p)?
+        .to_dtype(x.dtype())?
+        .affine(1.0 / (1.0 - p), 0.0)?;
     x.mul(&scale)
 }

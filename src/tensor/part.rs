@@ -1,7 +1,8 @@
 //! Random values for some of a batch's examples, as if they were drawn for the whole batch.
 
+use super::ext::moved;
 use super::random::{rand, skip};
-use candle_core::{Device, Result, Shape, Tensor};
+use candle_core::{Device, Result, Tensor};
 use std::cell::Cell;
 
 /// The examples of a batch that this process computes, among those of all ranks.
@@ -16,7 +17,7 @@ thread_local! {
     static PART: Cell<Option<Part>> = const { Cell::new(None) };
 }
 
-/// Runs `work` on a part of a batch; [`rand_by_example`] draws for it.
+/// Runs `work` on a part of a batch; [`keep_by_example`] draws for it.
 pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
     /// Restores the previous part when it is dropped, also after a panic.
     struct Restore(Option<Part>);
@@ -29,33 +30,51 @@ pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Draws uniform values from `[0, 1)` on the CPU. If the first dimension is that of the examples, or of
-/// several rows for each, each example gets the values that it would get in the whole batch.
-pub(crate) fn rand_by_example(shape: &Shape) -> Result<Tensor> {
-    let rows = shape.dims().first().copied().unwrap_or(0);
+/// Draws a uniform value from `[0, 1)` for each element of `x`, and returns 1 where it is at least `p`, else 0, as
+/// `u8` on the device of `x`: the same values on each device. If the first dimension is that of the examples, or
+/// of several rows for each, each example gets the values that it would get in the whole batch.
+pub(crate) fn keep_by_example(x: &Tensor, p: f64) -> Result<Tensor> {
+    let rows = x.dims().first().copied().unwrap_or(0);
     let part = PART.get().filter(|part| part.len < part.total);
     match part.filter(|part| rows > 0 && rows.is_multiple_of(part.len.max(1))) {
-        None => rand(shape, &Device::Cpu),
+        None => keep(x, p),
         Some(Part { start, len, total }) => {
-            let each = shape.elem_count() / len;
+            let each = x.elem_count() / len;
             skip(start * each);
-            let values = rand(shape, &Device::Cpu)?;
+            let values = keep(x, p)?;
             skip((total - start - len) * each);
             Ok(values)
         }
     }
 }
 
+fn keep(x: &Tensor, p: f64) -> Result<Tensor> {
+    #[cfg(feature = "cuda")]
+    if x.device().is_cuda() {
+        use crate::device::{Keep, explain_gpu};
+        let (seed, stream, position) = skip(x.elem_count());
+        let keep = Keep {
+            p: p as f32,
+            seed,
+            stream,
+            position,
+        };
+        return explain_gpu(x.apply_op1_no_bwd(&keep), x.device(), Some(x.elem_count()));
+    }
+    moved(&rand(x.shape(), &Device::Cpu)?.ge(p)?, x.device())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::with_seed;
+    use crate::tensor::{with_seed, zeros};
 
     #[test]
     fn the_parts_of_a_batch_get_the_values_of_the_whole() -> Result<()> {
-        let draw = |shape: (usize, usize)| -> Result<Vec<Vec<f32>>> {
-            rand_by_example(&shape.into())?;
-            rand_by_example(&shape.into())?.to_vec2()
+        let draw = |shape: (usize, usize)| -> Result<Vec<Vec<u8>>> {
+            let x = zeros(shape, &Device::Cpu)?;
+            keep_by_example(&x, 0.5)?;
+            keep_by_example(&x, 0.5)?.to_vec2()
         };
         let whole = with_seed(1, || draw((14, 5)))?; // 7 examples with 2 rows each
         for (start, len) in [(0, 3), (3, 2), (5, 2)] {

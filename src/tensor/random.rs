@@ -188,14 +188,20 @@ pub fn with_seed<T>(seed: u64, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Returns the state of the generator that this thread draws from: the seed, the stream, and the
-/// position in it.
-pub(crate) fn generator_state() -> ([u8; 32], u64, u128) {
-    with_generator(|rng| (rng.get_seed(), rng.get_stream(), rng.get_word_pos()))
+/// The state of a generator: the seed, the stream, and the position in it.
+type GeneratorState = ([u8; 32], u64, u128);
+
+/// Returns the state of the generator that this thread draws from.
+pub(crate) fn generator_state() -> GeneratorState {
+    with_generator(|rng| state_of(rng))
+}
+
+fn state_of(rng: &ChaCha12Rng) -> GeneratorState {
+    (rng.get_seed(), rng.get_stream(), rng.get_word_pos())
 }
 
 /// Sets the generator that this thread draws from to a state that [`generator_state`] returned.
-pub(crate) fn restore_generator((seed, stream, position): ([u8; 32], u64, u128)) {
+pub(crate) fn restore_generator((seed, stream, position): GeneratorState) {
     with_generator(|rng| {
         *rng = ChaCha12Rng::from_seed(seed);
         rng.set_stream(stream);
@@ -203,9 +209,13 @@ pub(crate) fn restore_generator((seed, stream, position): ([u8; 32], u64, u128))
     });
 }
 
-/// Leaves out as many values as [`rand`] draws for `n` elements.
-pub(super) fn skip(n: usize) {
-    with_generator(|rng| rng.set_word_pos(rng.get_word_pos() + n as u128));
+/// Leaves out as many values as [`rand`] draws for `n` elements. Returns the state before.
+pub(super) fn skip(n: usize) -> GeneratorState {
+    with_generator(|rng| {
+        let state = state_of(rng);
+        rng.set_word_pos(state.2 + n as u128);
+        state
+    })
 }
 
 thread_local! {

@@ -230,7 +230,7 @@ pub(in crate::ops) fn has_kernel(tensors: &[&Tensor]) -> bool {
 }
 
 /// Returns whether Candle's variable for second derivatives is set. Like Candle, this reads it once.
-fn second_derivatives() -> bool {
+pub(in crate::ops) fn second_derivatives() -> bool {
     static SET: LazyLock<bool> = LazyLock::new(|| {
         std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
     });

@@ -1,0 +1,104 @@
+//! Kernels of our own for NVIDIA GPUs, where Candle's are slow or missing.
+//!
+//! `kernels/make` compiles `kernels.cu` to PTX, which is a part of the program; the driver compiles it for its
+//! GPU when a kernel is first used. The tests execute the PTX in an emulator.
+
+mod columns;
+#[cfg(test)]
+mod emulator;
+#[cfg(any(feature = "cuda", test))]
+mod keep;
+
+pub(crate) use columns::Columns;
+#[cfg(feature = "cuda")]
+pub(crate) use keep::Keep;
+
+#[cfg(any(feature = "cuda", test))]
+const PTX: &str = include_str!("kernels/kernels.ptx");
+
+/// The threads of a block.
+#[cfg(any(feature = "cuda", test))]
+const BLOCK: u32 = 256;
+
+/// An argument of a kernel.
+#[cfg(any(feature = "cuda", test))]
+#[derive(Clone, Copy, Debug)]
+enum Argument {
+    U32(u32),
+    /// An integer, or the address of memory on the GPU.
+    U64(u64),
+    F32(f32),
+}
+
+/// Returns how many blocks have at least this many threads; none for no threads, which a GPU refuses to start.
+///
+/// # Panics
+/// If there are more threads than a GPU starts at once, 5·10¹¹: no GPU has memory for as many elements.
+#[cfg(any(feature = "cuda", test))]
+fn blocks(threads: usize) -> Option<u32> {
+    let blocks = threads.div_ceil(BLOCK as usize);
+    let blocks = i32::try_from(blocks).expect("there are at most 2^31 - 1 blocks");
+    (blocks > 0).then_some(blocks as u32)
+}
+
+/// Starts a kernel of [`PTX`] with at least this many threads.
+///
+/// # Safety
+/// The arguments must be those of the kernel, and the memory behind the addresses as long as it expects. It must
+/// belong to the device, and be freed in the order of its stream only.
+#[cfg(feature = "cuda")]
+unsafe fn launch(
+    device: &candle_core::CudaDevice,
+    kernel: &str,
+    threads: usize,
+    arguments: &[Argument],
+) -> candle_core::Result<()> {
+    use candle_core::cuda_backend::WrapErr;
+    use candle_core::cuda_backend::cudarc::driver::{LaunchConfig, PushKernelArg};
+
+    let Some(blocks) = blocks(threads) else {
+        return Ok(());
+    };
+    let function = device.get_or_load_custom_func(kernel, "taper", PTX)?;
+    let mut call = function.builder();
+    for argument in arguments {
+        match argument {
+            Argument::U32(value) => call.arg(value),
+            Argument::U64(value) => call.arg(value),
+            Argument::F32(value) => call.arg(value),
+        };
+    }
+    let config = LaunchConfig {
+        grid_dim: (blocks, 1, 1),
+        block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call.launch(config) }.w()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_has_a_thread_for_each_element_and_none_is_empty() {
+        for (threads, expected) in [
+            (0, None),
+            (1, Some(1)),
+            (256, Some(1)),
+            (257, Some(2)),
+            (1 << 20, Some(1 << 12)),
+            (256 * i32::MAX as usize, Some(i32::MAX as u32)),
+        ] {
+            assert_eq!(blocks(threads), expected, "{threads}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "at most 2^31 - 1 blocks")]
+    fn a_grid_has_a_largest_size() {
+        blocks(256 * i32::MAX as usize + 1);
+    }
+}

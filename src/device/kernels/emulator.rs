@@ -1,0 +1,264 @@
+//! Executes the kernels' PTX on the CPU, one thread after the other. It stops at a wrong argument, at an access
+//! outside of the memory, and at an instruction that it does not know.
+
+use super::{Argument, BLOCK, PTX, blocks};
+use std::collections::HashMap;
+
+/// The memory of the GPU: allocations, far from each other, that count how often each byte was written.
+#[derive(Default)]
+pub(super) struct Memory(Vec<(Vec<u8>, Vec<u32>)>);
+
+/// An element of the memory.
+pub(super) trait Value: Copy + PartialEq + std::fmt::Debug {
+    fn bytes(self) -> Vec<u8>;
+    fn of(bytes: &[u8]) -> Self;
+}
+
+macro_rules! value {
+    ($($type:ty)*) => {$(
+        impl Value for $type {
+            fn bytes(self) -> Vec<u8> {
+                self.to_le_bytes().into()
+            }
+
+            fn of(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("the size of the type"))
+            }
+        }
+    )*};
+}
+value!(u8 f32 f64);
+
+impl Memory {
+    /// Returns the address of these values.
+    pub(super) fn with<T: Value>(&mut self, values: &[T]) -> u64 {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.bytes()).collect();
+        let written = vec![0; bytes.len()];
+        self.0.push((bytes, written));
+        (self.0.len() as u64) << 48
+    }
+
+    /// Returns the address of memory that is not initialised.
+    pub(super) fn empty<T: Value>(&mut self, elements: usize) -> u64 {
+        self.with(&vec![T::of(&[0xcd; 8][..size_of::<T>()]); elements])
+    }
+
+    /// Returns the values there, each of which must have been written once.
+    pub(super) fn written<T: Value>(&self, address: u64) -> Vec<T> {
+        let (bytes, written) = &self.0[(address >> 48) as usize - 1];
+        assert!(written.iter().all(|count| *count == 1), "{written:?}");
+        bytes.chunks(size_of::<T>()).map(T::of).collect()
+    }
+
+    fn at(&mut self, address: u64, size: usize) -> (&mut [u8], &mut [u32]) {
+        let start = (address & ((1 << 48) - 1)) as usize;
+        let (bytes, written) = &mut self.0[(address >> 48) as usize - 1];
+        assert!(start.is_multiple_of(size), "{address:x} is not aligned");
+        (&mut bytes[start..][..size], &mut written[start..][..size])
+    }
+}
+
+enum Operand {
+    Register(usize),
+    Constant(u64),
+    Label(&'static str),
+}
+
+struct Instruction {
+    /// The register of the condition.
+    guard: Option<usize>,
+    name: &'static str,
+    operands: Vec<Operand>,
+}
+
+#[derive(Default)]
+struct Kernel {
+    parameters: Vec<&'static str>,
+    registers: HashMap<&'static str, usize>,
+    instructions: Vec<Instruction>,
+    labels: HashMap<&'static str, usize>,
+}
+
+impl Kernel {
+    fn parse(name: &str) -> Self {
+        let begin = format!(".visible .entry {name}(");
+        let (_, text) = PTX.split_once(&begin).expect("the kernel exists");
+        let (parameters, text) = text.split_once("{\n").expect("a body");
+        let (body, _) = text.split_once("\n}").expect("its end");
+        let mut kernel = Kernel::default();
+        for parameter in parameters.split(".param ").skip(1) {
+            let (kind, name) = parameter.split_once(' ').expect("a type and a name");
+            kernel.parameters.push(kind);
+            kernel.register(name.trim_end_matches([',', ')', '\n']));
+        }
+        for line in body.lines().map(|line| line.trim().trim_end_matches(';')) {
+            match line.strip_suffix(':') {
+                Some(label) => drop(kernel.labels.insert(label, kernel.instructions.len())),
+                None if line.starts_with('.') => {} // a declaration
+                None => kernel.instruction(line),
+            }
+        }
+        kernel
+    }
+
+    fn register(&mut self, name: &'static str) -> usize {
+        let next = self.registers.len();
+        *self.registers.entry(name).or_insert(next)
+    }
+
+    fn instruction(&mut self, line: &'static str) {
+        let (guard, line) = match line.strip_prefix('@').and_then(|l| l.split_once(' ')) {
+            Some((guard, _)) if guard.starts_with('!') => panic!("a negated condition: {line}"),
+            Some((guard, rest)) => (Some(self.register(guard)), rest.trim()),
+            None => (None, line),
+        };
+        let (name, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let operands = operands
+            .split(',')
+            .map(|operand| operand.trim_matches([' ', '\t', '[', ']']));
+        let operands = operands.filter(|operand| !operand.is_empty());
+        let operand = |operand: &'static str| match operand.split_at(1) {
+            ("$", _) => Operand::Label(operand),
+            ("0", "f00000000" | "d0000000000000000") => Operand::Constant(0),
+            ("0", bits) if bits.starts_with('f') => {
+                Operand::Constant(u64::from_str_radix(&bits[1..], 16).expect("a constant"))
+            }
+            ("-" | "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9", _) => {
+                Operand::Constant(operand.parse::<i64>().expect("a constant") as u64)
+            }
+            _ => Operand::Register(self.register(operand)),
+        };
+        let operands = operands.map(operand).collect();
+        self.instructions.push(Instruction {
+            guard,
+            name,
+            operands,
+        });
+    }
+
+    /// Executes a thread, whose registers have the arguments already.
+    fn execute(&self, registers: &mut [u64], memory: &mut Memory) {
+        let mut next = 0;
+        while let Some(instruction) = self.instructions.get(next) {
+            next += 1;
+            if instruction.guard.is_some_and(|guard| registers[guard] == 0) {
+                continue;
+            }
+            let value = |i: usize| match instruction.operands[i] {
+                Operand::Register(register) => registers[register],
+                Operand::Constant(value) => value,
+                Operand::Label(label) => self.labels[label] as u64,
+            };
+            let size = || match instruction.name.rsplit('.').next() {
+                Some("u8") => 1,
+                Some("f32") => 4,
+                _ => 8,
+            };
+            match instruction.name {
+                "ret" => return,
+                "bra" | "bra.uni" => next = value(0) as usize,
+                name if name.starts_with("st.global.") => {
+                    let (bytes, written) = memory.at(value(0), size());
+                    bytes.copy_from_slice(&value(1).to_le_bytes()[..size()]);
+                    written.iter_mut().for_each(|count| *count += 1);
+                }
+                name => {
+                    let result = match name.starts_with("ld.global.") {
+                        true => {
+                            let mut read = [0; 8];
+                            read[..size()].copy_from_slice(memory.at(value(1), size()).0);
+                            u64::from_le_bytes(read)
+                        }
+                        false => {
+                            let inputs = (1..instruction.operands.len()).map(value);
+                            compute(name, &inputs.collect::<Vec<u64>>())
+                        }
+                    };
+                    let Operand::Register(to) = instruction.operands[0] else {
+                        panic!("{name} writes to no register");
+                    };
+                    registers[to] = result;
+                }
+            }
+        }
+        panic!("the kernel does not return");
+    }
+}
+
+/// Returns the result of an instruction. A value of fewer than 64 bits is in the lowest ones.
+fn compute(name: &str, inputs: &[u64]) -> u64 {
+    let long = |i: usize| inputs[i];
+    let int = |i: usize| inputs[i] as u32;
+    let single = |i: usize| f32::from_bits(int(i));
+    let double = |i: usize| f64::from_bits(long(i));
+    let of_int = |value: u32| u64::from(value);
+    let of_single = |value: f32| u64::from(value.to_bits());
+    match name {
+        "add.s32" => of_int(int(0).wrapping_add(int(1))),
+        "sub.s32" => of_int(int(0).wrapping_sub(int(1))),
+        "mul.lo.s32" => of_int(int(0).wrapping_mul(int(1))),
+        "mul.wide.u32" => of_int(int(0)) * of_int(int(1)),
+        "div.u32" => of_int(int(0) / int(1)),
+        "rem.u32" => of_int(int(0) % int(1)),
+        "shr.u32" => of_int(int(0) >> int(1)),
+        "xor.b32" => of_int(int(0) ^ int(1)),
+        "shf.l.wrap.b32" => ((long(1) << 32 | of_int(int(0))) << (int(2) % 32)) >> 32,
+        "add.s64" => long(0).wrapping_add(long(1)),
+        "sub.s64" => long(0).wrapping_sub(long(1)),
+        "mul.lo.s64" => long(0).wrapping_mul(long(1)),
+        "div.u64" => long(0) / long(1),
+        "rem.u64" => long(0) % long(1),
+        "shl.b64" => long(0) << int(1),
+        "shr.u64" => long(0) >> int(1),
+        "and.b64" => long(0) & long(1),
+        "or.b64" | "or.pred" => long(0) | long(1),
+        "add.f32" => of_single(single(0) + single(1)),
+        "mul.f32" => of_single(single(0) * single(1)),
+        "add.f64" => (double(0) + double(1)).to_bits(),
+        "cvt.rn.f32.u32" => of_single(int(0) as f32),
+        "cvt.u64.u32" | "cvt.u32.u64" | "mov.u32" | "ld.param.u32" => of_int(int(0)),
+        "mov.f32" | "ld.param.f32" => of_int(int(0)),
+        "mov.f64" | "ld.param.u64" | "cvta.to.global.u64" => long(0),
+        "selp.u16" => {
+            if long(2) != 0 {
+                long(0)
+            } else {
+                long(1)
+            }
+        }
+        "setp.ge.f32" => (single(0) >= single(1)).into(),
+        "setp.eq.s32" => (int(0) == int(1)).into(),
+        "setp.ne.s32" => (int(0) != int(1)).into(),
+        "setp.ge.u32" => (int(0) >= int(1)).into(),
+        "setp.gt.u32" => (int(0) > int(1)).into(),
+        "setp.lt.u32" => (int(0) < int(1)).into(),
+        "setp.eq.s64" => (long(0) == long(1)).into(),
+        "setp.ge.u64" => (long(0) >= long(1)).into(),
+        "setp.lt.u64" => (long(0) < long(1)).into(),
+        _ => panic!("an unknown instruction: {name}"),
+    }
+}
+
+/// Executes all threads of a launch.
+pub(super) fn run(name: &str, threads: usize, arguments: &[Argument], memory: &mut Memory) {
+    let kernel = Kernel::parse(name);
+    let bits = |argument: &Argument| match *argument {
+        Argument::U32(value) => (".u32", u64::from(value)),
+        Argument::U64(value) => (".u64", value),
+        Argument::F32(value) => (".f32", u64::from(value.to_bits())),
+    };
+    let (kinds, values): (Vec<&str>, Vec<u64>) = arguments.iter().map(bits).unzip();
+    assert_eq!(kinds, kernel.parameters, "the arguments of {name}");
+    for thread in 0..blocks(threads).unwrap_or(0) * BLOCK {
+        let mut registers = vec![0; kernel.registers.len()];
+        registers[..values.len()].copy_from_slice(&values);
+        for (name, value) in [
+            ("%ctaid.x", thread / BLOCK),
+            ("%ntid.x", BLOCK),
+            ("%tid.x", thread % BLOCK),
+        ] {
+            registers[kernel.registers[name]] = value.into();
+        }
+        kernel.execute(&mut registers, memory);
+    }
+}
