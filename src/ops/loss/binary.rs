@@ -6,6 +6,7 @@ use super::targets::same_shape;
 use crate::error::explain;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
+use crate::tensor::moved;
 use candle_core::{Result, Tensor};
 
 /// Binary cross-entropy of logits; [`bce_with_logits`] with settings.
@@ -99,7 +100,7 @@ impl BCEWithLogitsLoss {
                 "Give it one value for each class: the shape (classes,)",
             ));
         }
-        let weight = weight.to_device(y.device())?.to_dtype(y.dtype())?;
+        let weight = moved(weight, y.device())?.to_dtype(y.dtype())?;
         let of = |y: Tensor| loss(Binary, y_hat, &y, Reduction::None);
         let positive = (of(y.ones_like()?)? * y)?.broadcast_mul(&weight)?;
         let losses = (positive + (of(y.zeros_like()?)? * (1.0 - y)?)?)?;
