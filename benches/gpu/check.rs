@@ -1,8 +1,9 @@
 //! Checks and measurements on a GPU, which `cargo taper gpu-check` puts into its report:
 //!
-//!     check [cuda|cpu] [--no-measurements]
+//!     check [cuda|cpu] [--no-measurements] [--corrupt COMPUTATION]
 //!
-//! Prints Markdown. Fails if a check fails.
+//! Prints Markdown. Fails if a check fails. With `--corrupt`, the card's result of a computation, such as `GELU`, is
+//! made wrong, which must fail the check.
 
 mod checks;
 mod computations;
@@ -11,25 +12,27 @@ mod machine;
 mod nets;
 
 use checks::Report;
-use machine::Machine;
+use machine::{Fault, Machine};
 use nets::cifar;
 use std::process::ExitCode;
 use taper::prelude::*;
 
 fn main() -> Result<ExitCode> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let measured = !arguments
-        .iter()
-        .any(|argument| argument == "--no-measurements");
-    let name = arguments
-        .into_iter()
-        .find(|argument| !argument.starts_with('-'));
-    let device = device(&name.unwrap_or_else(|| "cuda".to_owned()))?;
+    let (mut name, mut measured, mut fault) = ("cuda".to_owned(), true, None);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--no-measurements" => measured = false,
+            "--corrupt" => fault = arguments.next().map(Fault::Off),
+            _ => name = argument,
+        }
+    }
+    let device = device(&name)?;
     let cards = match device.is_cpu() {
         true => vec![device.clone()],
         false => try_all_gpus(),
     };
-    let report = Report::of(&Machine { cards, fault: None });
+    let report = Report::of(&Machine { cards, fault });
     println!("## Checks\n\n{report}\n");
     if measured {
         measurements(&device)?;

@@ -1,6 +1,7 @@
-//! Layers, losses and optimisers: what is computed on the CPU and on a card.
+//! Layers, losses, optimisers and trainings: what is computed on the CPU and on a card.
 
 use crate::machine::{Computation, Values, gradients_of};
+use crate::nets::{cifar, lenet};
 use taper::prelude::*;
 
 /// Returns the output of each layer, and the gradients of its input and parameters.
@@ -232,6 +233,55 @@ fn optimizer(name: &'static str, new: fn(Vec<Parameter>) -> Box<dyn Optimizer>) 
             named
                 .map(|(name, parameter)| Ok((name, parameter.tensor()?)))
                 .collect()
+        })
+    };
+    Computation {
+        name,
+        run: Box::new(run),
+    }
+}
+
+/// Returns the losses of five steps with the networks of the GPU chapters, with dropout too, and the parameters
+/// after them.
+pub(crate) fn trainings() -> Vec<Computation> {
+    vec![
+        training("LeNet", &[1, 28, 28], lenet),
+        training("the CNN of AI on a GPU", &[3, 32, 32], cifar),
+        training("a network with dropout", &[1, 8, 8], || {
+            seq![
+                Flatten,
+                LazyLinear::new(32),
+                ReLU,
+                Dropout::new(0.5).expect("a probability"),
+                LazyLinear::new(10)
+            ]
+        }),
+    ]
+}
+
+fn training(name: &'static str, image: &[usize], net: fn() -> Sequential) -> Computation {
+    let shape = [&[16], image].concat();
+    let run = move |device: &Device| {
+        with_seed(4, || {
+            let batch = Batch {
+                x: rand(&shape[..], &cpu())?,
+                y: randint(0, 10, 16, &cpu())?,
+            };
+            let mut model = Classifier::new(net(), 0.05);
+            model.forward(&batch.x)?; // initialises lazy layers
+            model.to_device(device)?;
+            let mut optimizer = model.configure_optimizers();
+            let batch = batch.to_device(device)?;
+            let mut values = Values::new();
+            for step in 0..5 {
+                let loss = model.training_step(&batch)?;
+                optimizer.step(&loss.backward()?)?;
+                values.push((format!("loss {step}"), loss));
+            }
+            for (name, parameter) in model.named_parameters() {
+                values.push((name, parameter.tensor()?));
+            }
+            Ok(values)
         })
     };
     Computation {
