@@ -4,7 +4,7 @@ use crate::program_name::program_name;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Instant;
 use taper_host::checkout;
 use taper_host::gpu::smi::{self, Answer, Driver};
@@ -208,14 +208,17 @@ impl Report {
             .output()
             .with_context(|| format!("starting {command:?}"))?;
         let mut passed = finished.status.success();
+        let mut output = shown(&String::from_utf8_lossy(&finished.stdout));
         if let Some(notebook) = step.notebook.filter(|_| passed) {
-            passed = keep_outputs(&notebook, &finished.stdout, &self.machine)?;
+            let compared = keep_outputs(&notebook, &finished.stdout, &self.machine)?;
+            passed = compared.status.success();
+            let compared = shown(&String::from_utf8_lossy(&compared.stdout));
+            output = format!("{compared}\n\n{output}");
         }
         let took = duration(start.elapsed());
         let verdict = if passed { "passed" } else { "FAILED" };
         self.steps += 1;
         self.failed += usize::from(!passed);
-        let output = shown(&String::from_utf8_lossy(&finished.stdout));
         let output = match step.is_markdown {
             // Its headings become subheadings of ours.
             true => output
@@ -235,16 +238,28 @@ impl Report {
     }
 }
 
-/// Saves a chapter's outputs on the card next to its notebook, for the book's tab.
-fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<bool> {
-    let file = folder()?.join("chapter.log");
-    std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
-    let mut run = Command::new(process::program()?);
-    run.arg("run").arg(notebook).arg("--outputs").arg(file);
-    let status = run.args(["--machine", machine]).status();
-    Ok(status
-        .context("saving the outputs next to the notebook")?
-        .success())
+/// Saves a chapter's outputs on the card next to its notebook, for the book's tab. Compares them with the CPU's
+/// in the notebook, within the tolerances of its cells, and returns the result.
+fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<Output> {
+    let taper = |first: &str, log: &[u8], rest: &[&str]| {
+        let file = folder()?.join("chapter.log");
+        std::fs::write(&file, log).with_context(|| format!("writing {}", file.display()))?;
+        let mut run = Command::new(process::program()?);
+        run.arg(first).arg(notebook).arg("--outputs").arg(file);
+        let output = run.args(rest).stderr(Stdio::inherit()).output();
+        output.with_context(|| format!("taper {first} {}", notebook.display()))
+    };
+    let kept = taper("run", log, &["--machine", machine])?;
+    if !kept.status.success() {
+        return Ok(kept);
+    }
+    taper("test", as_on_cpu(log).as_bytes(), &[])
+}
+
+/// Returns a log in which the cards have the name of the CPU.
+fn as_on_cpu(log: &[u8]) -> String {
+    let log = String::from_utf8_lossy(log).into_owned();
+    (0..16).fold(log, |log, card| log.replace(&format!("cuda:{card}"), "cpu"))
 }
 
 /// Returns the text of an output, its lines cut: those of a chapter's figures are very long.
@@ -267,6 +282,13 @@ mod tests {
         let line = "ä".repeat(200);
         let cut = shown(&format!("short\n{line}\n\n"));
         assert_eq!(cut, format!("short\n{}…", "ä".repeat(160)));
+    }
+
+    #[test]
+    fn a_log_of_a_card_is_compared_as_one_of_the_cpu() {
+        let log = r#"{"text":"Tensor[[2], f32, cuda:0] cuda:1"}"#;
+        let expected = r#"{"text":"Tensor[[2], f32, cpu] cpu"}"#;
+        assert_eq!(as_on_cpu(log.as_bytes()), expected);
     }
 
     #[test]
