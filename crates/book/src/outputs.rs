@@ -26,7 +26,7 @@ pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
     let caption = caption.as_deref();
     let mut html = render_all(cell, outputs, caption, builder);
     if let Some(other) = other {
-        let outputs = render_all(cell, &other.outputs, caption, builder);
+        let outputs = render_all(cell, &other.outputs, caption, builder) + OWN_CARD;
         html = machine(OWN_MACHINE, &html) + &machine(&other.machine, &outputs);
         html = format!("<div class=\"machines\">\n{html}</div>\n");
     }
@@ -43,6 +43,10 @@ pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
 
 /// The outputs in a notebook are those of a machine without a GPU.
 const OWN_MACHINE: &str = "CPU";
+
+/// How a reader adds the outputs of another GPU.
+const OWN_CARD: &str =
+    "<p class=\"machine-own\">Add your own card's: <code>cargo taper gpu-check</code></p>\n";
 
 /// Encloses the outputs of one machine; `taper.js` makes tabs of them.
 fn machine(name: &str, outputs: &str) -> String {
