@@ -59,7 +59,8 @@ impl Memory {
 }
 
 enum Operand {
-    Register(usize),
+    /// A register, plus a constant if it is an address.
+    Register(usize, i64),
     Constant(u64),
     Label(&'static str),
 }
@@ -89,7 +90,7 @@ impl Kernel {
         for parameter in parameters.split(".param ").skip(1) {
             let (kind, name) = parameter.split_once(' ').expect("a type and a name");
             kernel.parameters.push(kind);
-            kernel.register(name.trim_end_matches([',', ')', '\n']));
+            kernel.register(name.trim_end_matches([',', ')', '\n', '\t']));
         }
         for line in body.lines().map(|line| line.trim().trim_end_matches(';')) {
             match line.strip_suffix(':') {
@@ -126,7 +127,10 @@ impl Kernel {
             ("-" | "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9", _) => {
                 Operand::Constant(operand.parse::<i64>().expect("a constant") as u64)
             }
-            _ => Operand::Register(self.register(operand)),
+            _ => {
+                let (name, offset) = operand.split_once('+').unwrap_or((operand, "0"));
+                Operand::Register(self.register(name), offset.parse().expect("an offset"))
+            }
         };
         let operands = operands.map(operand).collect();
         self.instructions.push(Instruction {
@@ -145,7 +149,9 @@ impl Kernel {
                 continue;
             }
             let value = |i: usize| match instruction.operands[i] {
-                Operand::Register(register) => registers[register],
+                Operand::Register(register, offset) => {
+                    registers[register].wrapping_add_signed(offset)
+                }
                 Operand::Constant(value) => value,
                 Operand::Label(label) => self.labels[label] as u64,
             };
@@ -174,7 +180,7 @@ impl Kernel {
                             compute(name, &inputs.collect::<Vec<u64>>())
                         }
                     };
-                    let Operand::Register(to) = instruction.operands[0] else {
+                    let Operand::Register(to, 0) = instruction.operands[0] else {
                         panic!("{name} writes to no register");
                     };
                     registers[to] = result;
