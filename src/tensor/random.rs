@@ -2,7 +2,7 @@
 //!
 //! One ChaCha generator serves the whole program, all its threads; [`with_seed`] runs work with one of
 //! its own. Values are drawn on the CPU and then moved, so the tensors of a seed are the same on the CPU
-//! and on a GPU. Without a seed, they differ in each run.
+//! and on a GPU; for dropout a GPU computes the generator's values itself. Without a seed, they differ in each run.
 
 use crate::error;
 use crate::tensor::{check_size, moved};
