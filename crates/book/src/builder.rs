@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub(crate) struct Page {
     /// HTML that is also markdown: it has no blank line.
     pub(crate) html: String,
-    /// Its last image, which stands for the chapter on the home page.
+    /// Its last image, which represents the chapter on the home page.
     pub(crate) cover: Option<String>,
     /// By path below the folder of the book.
     pub(crate) files: Vec<(String, Content)>,
