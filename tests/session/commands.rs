@@ -114,6 +114,39 @@ fn a_package_that_makes_taper_recompile_starts_a_new_process() {
     assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");
 }
 
+/// Two clones on one machine, and a notebook of the one in the kernel of the other.
+#[test]
+fn another_taper_is_announced_and_starts_a_new_process() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("it is written");
+    };
+    file(
+        "Cargo.toml",
+        "[package]\nname = \"taper\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"dylib\", \"rlib\"]\n\
+         path = \"lib.rs\"\n[workspace]\n",
+    );
+    // What every session imports.
+    file("lib.rs", "pub mod prelude {}");
+    // As in a chapter, relative to the folder of the notebook.
+    let here = std::env::current_dir().expect("a folder");
+    let up = "../".repeat(here.components().count() - 1);
+    let path = format!(
+        "{up}{}",
+        folder.path().display().to_string().trim_start_matches('/')
+    );
+    let mut session = own_session();
+    let code = format!(":dep taper = {{ path = {path:?} }}");
+    let ran = session.run(&json!({ "code": code }), |_| {});
+    let real = folder.path().canonicalize().expect("it exists");
+    let expected = format!(
+        "Loading the crate `taper` of {} in place of the installed one.\nAnother Taper was loaded. \
+         The process in which cells run was restarted; all variables are lost.\n",
+        real.display()
+    );
+    assert_eq!(ran, [out(&expected)], "{ran:#?}");
+}
+
 fn text_of(ran: &[serde_json::Value]) -> &str {
     let [only] = ran else { panic!("{ran:#?}") };
     let text = only["data"]["text/plain"].as_str();

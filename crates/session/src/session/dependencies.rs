@@ -56,11 +56,24 @@ fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
         .or_insert_with(|| toml::Table::new().into())
         .as_table_mut()?;
     for (name, value) in dependencies {
-        let line: toml::Table = format!("{name} = {value}").parse().ok()?;
+        let mut line: toml::Table = format!("{name} = {value}").parse().ok()?;
+        line.iter_mut()
+            .for_each(|(_, value)| make_path_absolute(value));
         entries.extend(line);
     }
     std::fs::write(&file, toml::to_string(&manifest).ok()?).ok()?;
     Some(before)
+}
+
+/// A path in a cell starts in the notebook's folder, one in the manifest in the manifest's.
+fn make_path_absolute(dependency: &mut toml::Value) {
+    let path = dependency.get_mut("path");
+    if let Some(toml::Value::String(path)) = path
+        && let Ok(absolute) = std::fs::canonicalize(&path)
+        && let Some(absolute) = absolute.to_str()
+    {
+        *path = absolute.to_owned();
+    }
 }
 
 /// A line of output below the cell that is updated.

@@ -263,6 +263,18 @@ impl Session {
 
     fn prepare(&mut self, dependencies: &[(&str, &str)], front: &mut dyn Front) {
         let library = self.library_modified();
+        let other = dependencies
+            .iter()
+            .find_map(|(name, value)| self.preloaded.other(name, value));
+        if let Some(folder) = &other {
+            let folder = folder.display();
+            front.event(Event::Text {
+                stream: Stream::Stdout,
+                text: format!(
+                    "Loading the crate `taper` of {folder} in place of the installed one.\n"
+                ),
+            });
+        }
         let emit = &mut |event| front.event(event);
         let network = dependencies::compile(&self.folder, dependencies, &self.interrupter, emit);
         let offline = u8::from(network == Network::NotNeeded);
@@ -275,7 +287,12 @@ impl Session {
                 .map(|(name, value)| format!(":dep {name} = {value}\n"))
                 .collect();
             let _ = self.run(&lines, &mut Silent);
-            let why = "Taper was rebuilt, because a new package needs other features of its dependencies. ";
+            let why = match other {
+                Some(_) => "Another Taper was loaded. ",
+                None => {
+                    "Taper was rebuilt, because a new package needs other features of its dependencies. "
+                }
+            };
             self.replace_cells_process(why, front);
         }
     }

@@ -72,6 +72,13 @@ impl PreloadedCrate {
             _ => false,
         }
     }
+
+    /// Returns the folder of another crate `taper`, if this dependency leads to one.
+    pub(crate) fn other(&self, name: &str, value: &str) -> Option<PathBuf> {
+        let asked = value_of(&format!("{name} = {value}"))?;
+        let folder = folder_of_taper(asked.get("path")?.as_str()?)?;
+        (folder != self.folder).then_some(folder)
+    }
 }
 
 /// Parses what follows `taper =`.
@@ -138,7 +145,10 @@ mod tests {
     fn another_taper_is_still_loaded() {
         let other = crate_named("taper");
         let loaded = PreloadedCrate::new("/our/taper".into(), vec![]);
-        let asked = format!(":dep taper = {{ path = {:?} }}", other.path());
+        let path = format!("{{ path = {:?} }}", other.path());
+        let folder = other.path().canonicalize().ok();
+        assert_eq!(loaded.other("taper", &path), folder);
+        let asked = format!(":dep taper = {path}");
         for cell in [
             asked.as_str(),
             ":dep taper = \"0.1\"",
