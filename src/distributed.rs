@@ -46,35 +46,24 @@ pub fn world() -> Result<World> {
     Ok(communicator()?.map_or(World::ALONE, |communicator| communicator.world()))
 }
 
-/// Sets `sums` to the sums over all ranks of the elements of `values`; all ranks get the same bits. In a
-/// world of one, these are the values. All ranks must call it with equally many values.
+/// Replaces the elements of `values` by their sums over all ranks; all ranks get the same bits. In a world of
+/// one, nothing changes. All ranks must call it with equally many values.
 ///
 /// # Errors
-/// As for [`world`], or if the slices differ in length.
+/// As for [`world`].
 ///
 /// ```
 /// use taper::distributed::{all_reduce, world};
 ///
-/// let mut sums = [0.0; 2];
-/// all_reduce(&[1.0, 0.5], &mut sums)?;
-/// assert_eq!(sums[1], 0.5 * world()?.size as f32);
+/// let mut values = [1.0, 0.5];
+/// all_reduce(&mut values)?;
+/// assert_eq!(values[1], 0.5 * world()?.size as f32);
 /// # Ok::<(), taper::prelude::Error>(())
 /// ```
-pub fn all_reduce(values: &[f32], sums: &mut [f32]) -> Result<()> {
-    if values.len() != sums.len() {
-        return Err(error::argument(
-            "all_reduce",
-            format_args!("as many sums as values, {}", values.len()),
-            sums.len(),
-            "Create them with vec![0.0; values.len()]",
-        ));
-    }
+pub fn all_reduce(values: &mut [f32]) -> Result<()> {
     match communicator()? {
-        Some(communicator) => communicator.all_reduce(values, sums),
-        None => {
-            sums.copy_from_slice(values);
-            Ok(())
-        }
+        Some(communicator) => communicator.all_reduce(values),
+        None => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A tensor is Candle's own [`Tensor`](candle_core::Tensor). The functions here have PyTorch's
 //! names and defaults: `f32` unless the values have another type, and an explicit device.
 
+mod across;
 mod create;
 mod ext;
 mod grad;
@@ -10,6 +11,7 @@ mod part;
 mod random;
 mod size;
 
+pub(crate) use across::{Across, across, with_across};
 pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
 pub(crate) use ext::moved;

@@ -1,7 +1,7 @@
 //! What training needs of the connection between ranks.
 
 use super::world::World;
-use candle_core::Result;
+use candle_core::{Result, Tensor};
 
 /// The connection between the ranks. All ranks make the same calls in the same order; each call returns
 /// when its result is complete.
@@ -9,8 +9,19 @@ pub(crate) trait Communicator: Send + Sync {
     /// Returns this process among the ranks.
     fn world(&self) -> World;
 
-    /// Sets `sums` to the sums over the ranks of the elements of `values`. All ranks get the same bits.
-    fn all_reduce(&self, values: &[f32], sums: &mut [f32]) -> Result<()>;
+    /// Replaces the elements of `values` by their sums over the ranks. All ranks get the same bits.
+    fn all_reduce(&self, values: &mut [f32]) -> Result<()>;
+
+    /// Returns whether all ranks can sum the elements of tensors on their GPUs.
+    fn sums_on_gpus(&self) -> bool {
+        false
+    }
+
+    /// Returns the sums over the ranks of the elements of each tensor, which is contiguous, on this rank's
+    /// GPU, and of type f32.
+    fn sums_of_tensors(&self, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        Ok(tensors)
+    }
 
     /// Overwrites the bytes with those of rank 0.
     fn broadcast(&self, bytes: &mut [u8]) -> Result<()>;
@@ -25,8 +36,8 @@ pub(crate) trait Communicator: Send + Sync {
 impl dyn Communicator + '_ {
     /// Returns the sums of a few values over the ranks.
     pub(crate) fn sums(&self, values: &[f32]) -> Result<Vec<f32>> {
-        let mut sums = vec![0.0; values.len()];
-        self.all_reduce(values, &mut sums)?;
+        let mut sums = values.to_vec();
+        self.all_reduce(&mut sums)?;
         Ok(sums)
     }
 

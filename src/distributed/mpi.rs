@@ -1,6 +1,8 @@
 //! Ranks that are connected by MPI.
 
 mod endings;
+#[cfg(feature = "nccl")]
+mod nccl;
 
 use super::communicator::Communicator;
 use super::place::place;
@@ -9,14 +11,19 @@ use candle_core::{Error, Result};
 use endings::{STOP, Watchdog, end_all, when_the_process_ends};
 use mpi::Threading;
 use mpi::collective::SystemOperation;
+use mpi::ffi;
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi::traits::*;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Messages of ranks that wait, by which all know who is missing.
 const I_AM_HERE: mpi::Tag = 17;
+
+/// How many elements a call takes: MPI counts with 32 bits.
+const LONGEST: usize = 1 << 30;
 
 /// Whether this rank has reported that it was asked to end.
 static REPORTED: AtomicBool = AtomicBool::new(false);
@@ -27,6 +34,9 @@ struct Mpi {
     hosts: Vec<String>,
     timeout: Duration,
     watchdog: Watchdog,
+    in_place: Option<isize>,
+    #[cfg(feature = "nccl")]
+    nccl: Mutex<Option<nccl::Nccl>>,
     /// Held in each call: MPI was asked to serve several threads, one at a time.
     calls: Mutex<()>,
 }
@@ -69,6 +79,9 @@ fn connect() -> Option<Arc<Mpi>> {
         world,
         timeout,
         watchdog: Watchdog::start(timeout, world),
+        in_place: in_place(),
+        #[cfg(feature = "nccl")]
+        nccl: Mutex::default(),
         calls: Mutex::default(),
     }))
 }
@@ -85,6 +98,15 @@ fn share_cores(world: World) {
         // SAFETY: the program starts; its threads, which read it, are created by the first computation.
         unsafe { std::env::set_var(THREADS, threads.to_string()) };
     }
+}
+
+/// Returns `MPI_IN_PLACE`, which is a constant of C that bindings do not contain: with it an all-reduce takes
+/// half the time, because half the memory is touched. `None` if it is not known for this MPI.
+fn in_place() -> Option<isize> {
+    let name = mpi::environment::library_version().ok()?;
+    let known = [("Open MPI", 1), ("MPICH", -1), ("Intel(R) MPI", -1)];
+    let found = known.iter().find(|(start, _)| name.starts_with(start));
+    found.map(|(_, value)| *value)
 }
 
 /// Returns the name of each rank's machine.
@@ -111,18 +133,64 @@ impl Communicator for Mpi {
 
     // MPI's implementations sum in an order that depends on the size and the number of ranks alone, and
     // send the same sums to all.
-    fn all_reduce(&self, values: &[f32], sums: &mut [f32]) -> Result<()> {
-        self.together(|| {
-            self.ranks
-                .all_reduce_into(values, sums, SystemOperation::sum());
+    fn all_reduce(&self, values: &mut [f32]) -> Result<()> {
+        self.together(|| match self.in_place {
+            // SAFETY: MPI is initialized, and the elements are this function's alone.
+            Some(in_place) => values.chunks_mut(LONGEST).for_each(|part| unsafe {
+                ffi::MPI_Allreduce(
+                    in_place as *const c_void,
+                    part.as_mut_ptr().cast(),
+                    part.len() as c_int,
+                    f32::equivalent_datatype().as_raw(),
+                    SystemOperation::sum().as_raw(),
+                    self.ranks.as_raw(),
+                );
+            }),
+            None => {
+                let own = values.to_vec();
+                self.ranks
+                    .all_reduce_into(&own[..], values, SystemOperation::sum());
+            }
         });
         Ok(())
     }
 
+    #[cfg(feature = "nccl")]
+    fn sums_on_gpus(&self) -> bool {
+        crate::device::num_gpus() >= self.world.local_size
+    }
+
+    #[cfg(feature = "nccl")]
+    fn sums_of_tensors(
+        &self,
+        tensors: Vec<candle_core::Tensor>,
+    ) -> Result<Vec<candle_core::Tensor>> {
+        let Some(first) = tensors.first() else {
+            return Ok(tensors);
+        };
+        let device = first.device().as_cuda_device()?;
+        let mut nccl = self.nccl.lock().unwrap_or_else(PoisonError::into_inner);
+        let nccl = match &mut *nccl {
+            Some(nccl) => nccl,
+            none => none.insert(nccl::Nccl::connect(self.world, device, |id| {
+                self.broadcast(id)
+            })?),
+        };
+        let mut sums = Ok(vec![]);
+        self.together(|| {
+            sums = nccl.sums(&tensors);
+            // Here a rank that hangs is noticed.
+            sums = first
+                .device()
+                .synchronize()
+                .and(std::mem::replace(&mut sums, Ok(vec![])));
+        });
+        sums
+    }
+
     fn broadcast(&self, bytes: &mut [u8]) -> Result<()> {
         self.together(|| {
-            // MPI counts with 32 bits.
-            for part in bytes.chunks_mut(1 << 30) {
+            for part in bytes.chunks_mut(LONGEST) {
                 self.ranks.process_at_rank(0).broadcast_into(part);
             }
         });

@@ -25,15 +25,15 @@ impl Communicator for Thread {
         self.world
     }
 
-    fn all_reduce(&self, values: &[f32], sums: &mut [f32]) -> Result<()> {
+    fn all_reduce(&self, values: &mut [f32]) -> Result<()> {
         let World { rank, size, .. } = self.world;
         self.shared.values.lock().unwrap()[rank] = values.to_vec();
         self.shared.barrier.wait();
         let all = self.shared.values.lock().unwrap();
         assert!(all.iter().all(|other| other.len() == values.len()));
-        sums.fill(0.0);
+        values.fill(0.0);
         for other in &all[..size] {
-            sums.iter_mut().zip(other).for_each(|(sum, v)| *sum += v);
+            values.iter_mut().zip(other).for_each(|(sum, v)| *sum += v);
         }
         drop(all);
         self.shared.barrier.wait();

@@ -6,6 +6,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::tensor::across;
 use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
@@ -22,6 +23,8 @@ pub(crate) struct BatchNormOutput {
     pub(crate) mean: Tensor,
     /// The biased variance of each channel, `(channels,)`, without a gradient.
     pub(crate) var: Tensor,
+    /// The elements of each channel that these are of.
+    pub(crate) values: usize,
 }
 
 /// Normalises each channel of `x` `(batch, channels, …)`, then scales it by `weight` and shifts it by
@@ -39,13 +42,14 @@ pub(crate) fn batch_norm(
     eps: f64,
 ) -> Result<BatchNormOutput> {
     let channels = weight.elem_count();
+    let values = values_of_channel(x, channels);
     if x.dims().get(1) != Some(&channels) {
         let expected = format!("Its second dimension must be {channels}");
         return Err(check::wrong_shape(caller, x, expected));
     }
     check::same_place(caller, x, weight)?;
     match statistics {
-        None if x.elem_count() < 2 * channels => {
+        None if values < 2 => {
             let expected = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
             return Err(check::wrong_shape(caller, x, expected));
         }
@@ -54,6 +58,7 @@ pub(crate) fn batch_norm(
                 y: x.clone(),
                 mean: mean.clone(),
                 var: var.clone(),
+                values,
             });
         }
         _ => {}
@@ -95,6 +100,7 @@ fn suits_kernel(
 ) -> bool {
     let area: usize = x.dims()[2..].iter().product();
     has_kernel(&[x, weight, bias])
+        && (statistics.is_some() || across().is_none())
         && x.elem_count() > 0
         && area >= LEAST_AREA
         && statistics
@@ -110,6 +116,7 @@ fn batch_norm_with_candle(
 ) -> Result<BatchNormOutput> {
     let shape = (1, weight.elem_count(), 1);
     let dims = x.dims();
+    let values = values_of_channel(x, weight.elem_count());
     let x = x.reshape((x.dim(0)?, weight.elem_count(), ()))?; // (batch, channels, area)
     let (centred, mean, var) = match statistics {
         Some((mean, var)) => {
@@ -118,11 +125,11 @@ fn batch_norm_with_candle(
         }
         None => {
             // The mean of the deviations is what rounding took from a large mean.
-            let mean = channel_means(&x.detach())?; // (1, channels, 1)
+            let mean = channel_means(&x.detach(), values)?; // (1, channels, 1)
             let near = x.broadcast_sub(&mean)?;
-            let rest = channel_means(&near)?;
+            let rest = channel_means(&near, values)?;
             let centred = near.broadcast_sub(&rest)?;
-            let var = channel_means(&centred.sqr()?)?;
+            let var = channel_means(&centred.sqr()?, values)?;
             (centred, (mean + rest)?, var)
         }
     };
@@ -132,12 +139,27 @@ fn batch_norm_with_candle(
         y: y.broadcast_add(&bias.reshape(shape)?)?.reshape(dims)?,
         mean: mean.flatten_all()?.detach(),
         var: var.flatten_all()?.detach(),
+        values,
     })
 }
 
 /// Returns the mean of each channel of `(batch, channels, area)`: `(1, channels, 1)`.
-fn channel_means(x: &Tensor) -> Result<Tensor> {
-    x.mean_keepdim(2)?.mean_keepdim(0)
+/// Returns how many elements of a channel the statistics are of: those of all ranks, if they are summed.
+fn values_of_channel(x: &Tensor, channels: usize) -> usize {
+    let own = x.elem_count() / channels.max(1);
+    across().map_or(own, |across| own / across.len.max(1) * across.total)
+}
+
+/// Returns the means of `(batch, channels, area)`; all ranks together have `values` elements of a channel.
+fn channel_means(x: &Tensor, values: usize) -> Result<Tensor> {
+    let means = x.mean_keepdim(2)?.mean_keepdim(0)?;
+    match across() {
+        None => Ok(means),
+        Some(across) => {
+            let own = x.elem_count() / means.elem_count();
+            across.sum(&(means * own as f64)?)? / values as f64
+        }
+    }
 }
 
 fn forward<T: Element>(
@@ -191,6 +213,7 @@ fn forward<T: Element>(
         y,
         mean: mean_tensor,
         var: var_tensor,
+        values: values_of_channel(x, layout.channels),
     })
 }
 

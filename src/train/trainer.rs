@@ -55,6 +55,7 @@ pub struct Trainer {
     pub(super) history: History,
     /// The connection to the other processes that train the model.
     pub(super) ranks: Option<Arc<dyn Communicator>>,
+    pub(super) sync_batch_norm: bool,
 }
 
 impl Trainer {
@@ -83,6 +84,7 @@ impl Trainer {
             board: ProgressBoard::new(),
             history: History::default(),
             ranks: None,
+            sync_batch_norm: false,
         }
     }
 

@@ -1,6 +1,7 @@
 """An MPI from PyPI, and the program `examples/distributed.rs` built with it.
 
     python3 tests/distributed/mpi.py cargo clippy --features taper/mpi    # a command with that MPI
+    python3 tests/distributed/mpi.py --nccl taper cuda cargo build --features taper/nccl    # and with NCCL
 """
 
 import hashlib
@@ -13,10 +14,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 
-def environment() -> Path:
+def environment(packages="requirements.txt") -> Path:
     """Returns a Python environment with an MPI. It is made once for each list of packages, in Taper's cache."""
     cache = Path(os.environ.get("TAPER_CACHE") or Path.home() / ".cache/taper")
-    requirements = HERE / "requirements.txt"
+    requirements = HERE / packages
     folder = cache / "test-mpi" / hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
     complete = folder / "taper-complete"
     if not complete.exists():
@@ -46,14 +47,32 @@ def variables(mpi: Path) -> dict:
     }
 
 
-def build(variables: dict) -> Path:
+def with_nccl(variables: dict) -> dict:
+    """Adds NCCL to the variables."""
+    folder = environment("requirements-nccl.txt")
+    library = next(folder.glob("lib/python*/site-packages/nvidia/nccl/lib/libnccl.so.2"))
+    # The linker looks for the name without a version, which the wheel lacks.
+    name = library.with_name("libnccl.so")
+    if not name.exists():
+        name.symlink_to(library.name)
+    found = f"{library.parent}:{variables['LD_LIBRARY_PATH']}"
+    return {**variables, "LIBRARY_PATH": str(library.parent), "LD_LIBRARY_PATH": found}
+
+
+def build(variables: dict, feature="mpi") -> Path:
     """Builds the program as `cargo test` builds the rest, so that dependencies are compiled once."""
     if given := os.environ.get("TAPER_DISTRIBUTED"):
         return Path(given)
-    command = ["cargo", "build", "--locked", "--features", "taper/mpi", "--example", "distributed"]
+    command = ["cargo", "build", "--locked", "--features", f"taper/{feature}", "--example", "distributed"]
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    if feature == "nccl":
+        command = [target / "debug/taper", "cuda", *command]
     subprocess.run(command, cwd=ROOT, env=variables, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/distributed"
+    return target / "debug/examples/distributed"
 
 
 if __name__ == "__main__":
-    sys.exit(subprocess.call(sys.argv[1:], env=variables(environment())))
+    found, command = variables(environment()), sys.argv[1:]
+    if command[0] == "--nccl":
+        found, command = with_nccl(found), command[1:]
+    sys.exit(subprocess.call(command, env=found))

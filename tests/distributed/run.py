@@ -3,6 +3,7 @@
 
     python3 tests/distributed/run.py             # checks everything
     python3 tests/distributed/run.py curves      # or a part of it: curves, sizes, faults
+    python3 tests/distributed/run.py --nccl curves    # built with NCCL; on GPUs, if each rank has one
 
 Installs Open MPI from PyPI into Taper's cache.
 """
@@ -13,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from mpi import build, environment, variables
+from mpi import build, environment, variables, with_nccl
 
 TOLERANCE = 1e-5
 # The limit of one run. It includes waiting for the cores that other tests use.
@@ -23,9 +24,11 @@ LIMIT = 120
 class Runs:
     """Runs the program on some ranks."""
 
-    def __init__(self):
+    def __init__(self, nccl=False):
         self.variables = variables(environment())
-        self.program = build(self.variables)
+        if nccl:
+            self.variables = with_nccl(self.variables)
+        self.program = build(self.variables, "nccl" if nccl else "mpi")
         self.failed = 0
 
     def start(self, ranks, *settings, timeout="600", wrap=()):
@@ -74,9 +77,9 @@ def difference(runs, ranks, one, *settings):
 
 
 def curves(runs):
-    for net in ["mlp", "lenet", "dropout"]:
+    for net in ["mlp", "lenet", "dropout", "norm"]:
         # The last batch cannot be shared equally.
-        settings = [f"net={net}", "examples=107", "batch=32", "epochs=3"]
+        settings = [f"net={net}", "examples=107", "batch=32", "epochs=3", "sync=1"]
         one = runs.run(1, *settings)[1]
         for ranks in [2, 4]:
             runs.check(f"{net} on {ranks} ranks", difference(runs, ranks, one, *settings))
@@ -128,9 +131,10 @@ def main() -> int:
     if sys.platform != "linux":
         print("skipped: tried on Linux only")
         return 0
-    runs = Runs()
+    names = [name for name in sys.argv[1:] if name != "--nccl"]
+    runs = Runs(nccl=len(names) < len(sys.argv) - 1)
     parts = {"curves": curves, "sizes": sizes, "faults": faults}
-    for name in sys.argv[1:] or parts:
+    for name in names or parts:
         parts[name](runs)
     print(f"{runs.failed} failed")
     return int(runs.failed > 0)

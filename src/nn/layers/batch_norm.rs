@@ -58,16 +58,19 @@ impl Norm {
             false => Some((self.running_mean.tensor()?, self.running_var.tensor()?)),
         };
         let statistics = running.as_ref().map(|(mean, var)| (mean, var));
-        let BatchNormOutput { y, mean, var } =
-            ops::batch_norm(&check::name(layer), x, &weight, &bias, statistics, self.eps)?;
+        let output = ops::batch_norm(&check::name(layer), x, &weight, &bias, statistics, self.eps)?;
         if running.is_none() {
-            self.track(&mean, &var, x.elem_count() / weight.elem_count())?;
+            self.track(&output)?;
         }
-        Ok(y)
+        Ok(output.y)
     }
 
     /// Moves the running statistics towards those of this batch, by the share `momentum` of the way.
-    fn track(&self, mean: &Tensor, var: &Tensor, values: usize) -> Result<()> {
+    fn track(&self, batch: &BatchNormOutput) -> Result<()> {
+        let BatchNormOutput {
+            mean, var, values, ..
+        } = batch;
+        let values = *values;
         let unbiased = (var * (values as f64 / (values - 1) as f64))?;
         for (running, new) in [
             (&self.running_mean, mean.clone()),

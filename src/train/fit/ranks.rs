@@ -1,29 +1,28 @@
 //! A training that several processes share.
 
-use crate::data::AnyLoader;
+use crate::data::{AnyLoader, Share};
 use crate::distributed::Communicator;
 use crate::error::{self, Problem};
 use crate::nn::{Parameter, ParametersExt, files, state_of};
-use crate::tensor::{generator_state, no_grad, restore_generator, with_seed};
+use crate::tensor::{Across, generator_state, no_grad, restore_generator, with_seed};
 use crate::train::model::{AnyModel, Steps};
 use crate::train::recorder::collect;
 use crate::train::{Callback, Trainer};
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Error, Result, Tensor, Var};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How many elements are summed over the ranks at once: as many as a processor's cache holds.
-const BUCKET: usize = 1 << 20;
+/// How many elements are summed over the ranks at once: as many as a core's cache holds.
+const BUCKET: usize = 1 << 18;
 
-/// What precedes the gradients in the first bucket: the loss, and whether a process was asked to end.
+/// What precedes the counts of gradients: the loss, and whether a process was asked to end.
 const HEADER: usize = 2;
 
-/// The connection to the other processes, and the memory for sums over them.
+/// The connection to the other processes.
 pub(super) struct Ranks {
     communicator: Arc<dyn Communicator>,
-    values: Vec<f32>,
-    sums: Vec<f32>,
     /// Whether a process was asked to end.
     pub(super) must_end: bool,
 }
@@ -32,8 +31,6 @@ impl Ranks {
     pub(super) fn new(communicator: Arc<dyn Communicator>) -> Self {
         Self {
             communicator,
-            values: vec![],
-            sums: vec![],
             must_end: false,
         }
     }
@@ -41,6 +38,17 @@ impl Ranks {
     pub(super) fn shared(&self, loader: &AnyLoader) -> AnyLoader {
         let world = self.communicator.world();
         loader.shared(world.rank, world.size)
+    }
+
+    /// Returns the connection by which layers see the parts of a batch on all ranks.
+    pub(super) fn across(&self, share: Share) -> Across {
+        let communicator = self.communicator.clone();
+        Across {
+            sum: Arc::new(move |values| communicator.all_reduce(values)),
+            own: share.own,
+            len: share.part.len,
+            total: share.part.total,
+        }
     }
 
     /// Lets all ranks draw the random values of rank 0: they shuffle alike.
@@ -67,7 +75,10 @@ impl Ranks {
         model: &dyn AnyModel,
         (train, validate): (&AnyLoader, Option<&AnyLoader>),
     ) -> Result<()> {
-        self.compare(&description(trainer, steps, model, train, validate))?;
+        let mut lines = description(trainer, steps, model, train, validate);
+        let on_gpus = self.communicator.sums_on_gpus();
+        lines.push(format!("sums of gradients on GPUs: {on_gpus}"));
+        self.compare(&lines)?;
         for entry in state_of(model) {
             self.share_tensor(&entry.parameter)?;
         }
@@ -165,71 +176,96 @@ impl Ranks {
             }
         };
         let asked = f32::from(u8::from(self.communicator.is_asked_to_end()));
-        self.values.clear();
-        self.values.extend([own_loss, asked]);
+        let mut values = vec![own_loss, asked];
         // Which gradients there are: a layer may be used on some ranks alone.
         let has = |var: &Var| f32::from(u8::from(gradients.get(var).is_some()));
-        self.values.extend(vars.iter().map(has));
-        self.sum()?;
-        let found: Vec<Var> = vars
+        values.extend(vars.iter().map(has));
+        self.communicator.all_reduce(&mut values)?;
+        self.must_end |= values[1] > 0.0;
+        let counts = &values[HEADER..];
+        let found = vars.into_iter().zip(counts).filter(|(_, n)| **n > 0.0);
+        let found: Vec<Var> = found.map(|(var, _)| var).collect();
+        let on_gpus = self.communicator.sums_on_gpus();
+        let (on_gpus, others): (Vec<Var>, Vec<Var>) = found
             .into_iter()
-            .zip(&self.sums[HEADER..])
-            .filter(|(_, n)| **n > 0.0)
-            .map(|(var, _)| var)
-            .collect();
-        let (mean_loss, must_end) = (self.sums[0], self.sums[1] > 0.0);
-        self.must_end |= must_end;
-        let mut bucket = vec![];
-        let mut elements = 0;
-        for (i, var) in found.iter().enumerate() {
-            bucket.push(var);
-            elements += var.elem_count();
-            if elements >= BUCKET || i + 1 == found.len() {
-                self.reduce_bucket(&bucket, gradients, fraction)?;
-                bucket.clear();
-                elements = 0;
-            }
+            .partition(|var| on_gpus && var.device().is_cuda());
+        self.reduce_on_gpus(&on_gpus, gradients, fraction)?;
+        for bucket in buckets(&others) {
+            self.reduce_bucket(bucket, gradients, fraction as f32)?;
         }
-        Tensor::new(mean_loss, loss.device())?.to_dtype(loss.dtype())
+        Tensor::new(values[0], loss.device())?.to_dtype(loss.dtype())
     }
 
-    fn reduce_bucket(
-        &mut self,
-        vars: &[&Var],
-        gradients: &mut GradStore,
-        fraction: f64,
-    ) -> Result<()> {
-        self.values.clear();
-        for var in vars {
-            let end = self.values.len() + var.elem_count();
-            if let Some(gradient) = gradients.get(var).filter(|_| fraction > 0.0) {
-                append(&mut self.values, gradient, fraction as f32)?;
+    fn reduce_on_gpus(&self, vars: &[Var], gradients: &mut GradStore, fraction: f64) -> Result<()> {
+        let weighted = vars.iter().map(|var| match gradients.get(var) {
+            Some(gradient) if fraction > 0.0 => {
+                (gradient.to_dtype(DType::F32)? * fraction)?.contiguous()
             }
-            self.values.resize(end, 0.0);
+            _ => Tensor::zeros(var.shape(), DType::F32, var.device()),
+        });
+        let weighted = weighted.collect::<Result<Vec<_>>>()?;
+        let sums = self.communicator.sums_of_tensors(weighted)?;
+        for (var, sums) in vars.iter().zip(sums) {
+            gradients.insert(var, sums.to_dtype(var.dtype())?);
         }
-        self.sum()?;
+        Ok(())
+    }
+
+    fn reduce_bucket(&self, vars: &[Var], gradients: &mut GradStore, fraction: f32) -> Result<()> {
+        let len = vars.iter().map(|var| var.elem_count()).sum();
+        let mut values = Vec::with_capacity(len);
+        // What is summed already: parts of a large gradient are, while they are in the cache.
+        let mut summed = 0;
+        for var in vars {
+            let gradient = gradients.get(var).filter(|_| fraction > 0.0);
+            let gradient = gradient.map(on_cpu).transpose()?;
+            for start in (0..var.elem_count()).step_by(BUCKET) {
+                let part = start..var.elem_count().min(start + BUCKET);
+                match &gradient {
+                    Some(gradient) => append(&mut values, gradient, part, fraction)?,
+                    None => values.resize(values.len() + part.len(), 0.0),
+                }
+                if values.len() == len || values.len() - summed >= BUCKET {
+                    self.communicator.all_reduce(&mut values[summed..])?;
+                    summed = values.len();
+                }
+            }
+        }
+        let shares_memory = vars.len() > 1;
         let mut start = 0;
         for var in vars {
             let end = start + var.elem_count();
-            let sums = Tensor::from_slice(&self.sums[start..end], var.shape(), var.device())?;
+            let (shape, device) = (var.shape(), var.device());
+            let sums = match shares_memory {
+                true => Tensor::from_slice(&values[start..end], shape, device)?,
+                false => Tensor::from_vec(std::mem::take(&mut values), shape, device)?,
+            };
             gradients.insert(var, sums.to_dtype(var.dtype())?);
             start = end;
         }
         Ok(())
     }
-
-    fn sum(&mut self) -> Result<()> {
-        self.sums.resize(self.values.len(), 0.0);
-        self.communicator.all_reduce(&self.values, &mut self.sums)
-    }
 }
 
-/// Appends the elements of a gradient, times a factor.
-fn append(values: &mut Vec<f32>, gradient: &Tensor, factor: f32) -> Result<()> {
-    let gradient = gradient
+/// Divides parameters into groups whose gradients are summed together; a large one is a group of its own.
+fn buckets(vars: &[Var]) -> impl Iterator<Item = &[Var]> {
+    let mut elements = vars.first().map_or(0, |var| var.elem_count());
+    vars.chunk_by(move |_, next| {
+        let fits = elements + next.elem_count() <= BUCKET;
+        elements = next.elem_count() + if fits { elements } else { 0 };
+        fits
+    })
+}
+
+fn on_cpu(gradient: &Tensor) -> Result<Tensor> {
+    gradient
         .to_device(&Device::Cpu)?
         .to_dtype(DType::F32)?
-        .contiguous()?;
+        .contiguous()
+}
+
+/// Appends some elements of a gradient on the CPU, times a factor.
+fn append(values: &mut Vec<f32>, gradient: &Tensor, part: Range<usize>, factor: f32) -> Result<()> {
     let (storage, layout) = gradient.storage_and_layout();
     let candle_core::Storage::Cpu(storage) = &*storage else {
         return Err(error::state(
@@ -239,7 +275,7 @@ fn append(values: &mut Vec<f32>, gradient: &Tensor, factor: f32) -> Result<()> {
         ));
     };
     let start = layout.start_offset();
-    let elements = &storage.as_slice::<f32>()?[start..start + gradient.elem_count()];
+    let elements = &storage.as_slice::<f32>()?[start + part.start..start + part.end];
     values.extend(elements.iter().map(|value| value * factor));
     Ok(())
 }
@@ -258,11 +294,12 @@ fn description(
         loader("training", train),
         validate.map_or("no validation data".to_owned(), |v| loader("validation", v)),
         format!(
-            "max_epochs {}, gradient_clip_val {}, accumulate_grad_batches {}, log_every {:?}, {} callbacks",
+            "max_epochs {}, gradient_clip_val {}, accumulate_grad_batches {}, log_every {:?}, sync_batch_norm {}, {} callbacks",
             trainer.max_epochs,
             trainer.clip,
             trainer.accumulate,
             trainer.log_every,
+            trainer.sync_batch_norm,
             trainer.callbacks.len()
         ),
         format!("learning rates {:?}", steps.optimizer(model).lrs()),

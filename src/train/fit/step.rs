@@ -7,7 +7,7 @@ use crate::device::explain_gpu;
 use crate::distributed;
 use crate::nn::ParametersExt;
 use crate::optim::clip_gradients;
-use crate::tensor::with_part;
+use crate::tensor::{with_across, with_part};
 use crate::train::parallel::{self, Gradients};
 use crate::train::recorder::Metric;
 use crate::train::{Flow, Step};
@@ -35,7 +35,10 @@ impl Fit<'_> {
             mut metrics,
         ) = match &self.ranks {
             None => work()?,
-            Some(_) => with_part(share.part, work)?,
+            Some(ranks) => {
+                let across = self.trainer.sync_batch_norm.then(|| ranks.across(share));
+                with_across(across, || with_part(share.part, work))?
+            }
         };
         let (own, total) = match &self.ranks {
             None => (examples, examples),

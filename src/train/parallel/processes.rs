@@ -14,8 +14,8 @@ impl Trainer {
     /// loader is that of all ranks together, and so are losses and metrics. The gradients are summed over the
     /// ranks before each step, so all ranks have the same weights. Dropout draws the values of one process if
     /// the first dimension of its input is that of the examples; random transforms draw others, and batch
-    /// normalisation sees its rank's part. A rank takes the GPU of its local rank if each on its machine
-    /// can have one.
+    /// normalisation sees its rank's part, unless [`sync_batch_norm`](Self::sync_batch_norm) is set. A rank
+    /// takes the GPU of its local rank if each on its machine can have one.
     ///
     /// Rank 0 shows progress, and runs the callbacks that write
     /// ([`Callback::on_first_rank_only`](super::super::Callback::on_first_rank_only)). All ranks
@@ -35,6 +35,24 @@ impl Trainer {
     pub fn distributed(mut self) -> Result<Self> {
         self.ranks = distributed::communicator()?;
         Ok(self)
+    }
+
+    /// Lets batch normalisation compute means and variances over the examples of all ranks, as one process
+    /// does, instead of those of its own rank. This takes several sums over the ranks for each of these
+    /// layers, so it is slower; it helps where a rank has few examples. Without
+    /// [`distributed`](Self::distributed), nothing changes.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let net = seq![Flatten, LazyBatchNorm1d::new(), LazyLinear::new(10)];
+    /// let mut trainer = Trainer::new(1).distributed()?.sync_batch_norm(true);
+    /// trainer.fit(&mut Classifier::new(net, 0.1), &Digits::new())?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn sync_batch_norm(mut self, sync: bool) -> Self {
+        self.sync_batch_norm = sync;
+        self
     }
 
     /// Returns the GPU of this rank, if each rank on this machine has one of its own.

@@ -7,13 +7,15 @@ use std::sync::Arc;
 /// How a training is set up, apart from the ranks.
 type Set = fn(Trainer) -> Trainer;
 
+type Model = fn() -> Classifier<Sequential>;
+
 /// Trains on `size` ranks; returns the losses of the steps and the epochs, and the values of each rank.
-fn train(size: usize, data: &Quarters, dropout: f64, set: Set) -> Vec<(Vec<f64>, Vec<Vec<f32>>)> {
+fn train(size: usize, data: &Quarters, model: Model, set: Set) -> Vec<(Vec<f64>, Vec<Vec<f32>>)> {
     let rank = |ranks: Option<Arc<dyn Communicator>>| {
         // All ranks but the first begin with other weights and another order.
         let rank = ranks.as_ref().map_or(0, |ranks| ranks.world().rank);
         manual_seed(if rank == 0 { 5 } else { 90 + rank as u64 });
-        let mut model = mlp(dropout);
+        let mut model = model();
         let mut trainer = set(Trainer::new(3).log_every(1));
         trainer.ranks = ranks;
         let history = trainer.fit(&mut model, data).unwrap();
@@ -31,9 +33,9 @@ fn train(size: usize, data: &Quarters, dropout: f64, set: Set) -> Vec<(Vec<f64>,
     }
 }
 
-fn assert_same_curve(size: usize, data: &Quarters, dropout: f64, set: Set) {
-    let (want, _) = &train(1, data, dropout, set)[0];
-    let ranks = train(size, data, dropout, set);
+fn assert_same_curve(size: usize, data: &Quarters, model: Model, set: Set) {
+    let (want, _) = &train(1, data, model, set)[0];
+    let ranks = train(size, data, model, set);
     for (losses, values) in &ranks {
         assert_eq!(losses.len(), want.len());
         for (loss, want) in losses.iter().zip(want) {
@@ -47,30 +49,68 @@ fn assert_same_curve(size: usize, data: &Quarters, dropout: f64, set: Set) {
 #[test]
 fn ranks_have_the_losses_of_one_process() {
     for size in [2, 3, 4] {
-        assert_same_curve(size, &Quarters::new(100), 0.0, |trainer| trainer);
+        assert_same_curve(size, &Quarters::new(100), || mlp(0.0), |trainer| trainer);
     }
-    assert_same_curve(4, &Quarters::new(50), 0.4, |trainer| trainer);
+    assert_same_curve(4, &Quarters::new(50), || mlp(0.4), |trainer| trainer);
 }
 
 #[test]
 fn examples_that_ranks_cannot_share_equally_count_once() {
     for examples in 1..=33 {
         let size = 2 + examples % 4;
-        assert_same_curve(size, &Quarters::new(examples), 0.2, |trainer| trainer);
+        assert_same_curve(
+            size,
+            &Quarters::new(examples),
+            || mlp(0.2),
+            |trainer| trainer,
+        );
     }
 }
 
 #[test]
 fn ranks_clip_accumulate_and_stop_as_one_process() {
     let data = Quarters::new(70);
-    assert_same_curve(2, &data, 0.0, |trainer| trainer.gradient_clip_val(0.1));
-    assert_same_curve(3, &data, 0.0, |trainer| trainer.accumulate_grad_batches(3));
-    assert_same_curve(4, &Quarters::new(33), 0.0, |trainer| {
-        trainer.accumulate_grad_batches(2)
-    });
-    assert_same_curve(2, &data, 0.0, |trainer| {
-        trainer.callback(EarlyStopping::new("val_loss", 1).min_delta(0.1))
-    });
+    assert_same_curve(
+        2,
+        &data,
+        || mlp(0.0),
+        |trainer| trainer.gradient_clip_val(0.1),
+    );
+    assert_same_curve(
+        3,
+        &data,
+        || mlp(0.0),
+        |trainer| trainer.accumulate_grad_batches(3),
+    );
+    assert_same_curve(
+        4,
+        &Quarters::new(33),
+        || mlp(0.0),
+        |trainer| trainer.accumulate_grad_batches(2),
+    );
+    assert_same_curve(
+        2,
+        &data,
+        || mlp(0.0),
+        |trainer| trainer.callback(EarlyStopping::new("val_loss", 1).min_delta(0.1)),
+    );
+}
+
+#[test]
+fn batch_normalisation_of_all_ranks_is_that_of_one_process() {
+    let model = || {
+        let net = seq![
+            LazyLinear::new(16),
+            LazyBatchNorm1d::new(),
+            ReLU,
+            LazyLinear::new(4)
+        ];
+        Classifier::new(net, 0.02)
+    };
+    let sync = |trainer: Trainer| trainer.sync_batch_norm(true);
+    assert_same_curve(2, &Quarters::new(50), model, sync);
+    // Of 33 examples, the last batch has fewer than there are ranks.
+    assert_same_curve(4, &Quarters::new(35), model, sync);
 }
 
 /// Trains two ranks with a checkpoint, until rank 1 is asked to end in a step; returns the losses and values.

@@ -93,6 +93,7 @@ edition = \"2024\"
 cuda = [\"taper/cuda\"]
 metal = [\"taper/metal\"]
 mpi = [\"taper/mpi\"]
+nccl = [\"taper/nccl\"]
 
 {dependencies}
 {}

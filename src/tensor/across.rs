@@ -1,0 +1,74 @@
+//! Sums over the parts of a batch that other processes compute, as an operation with a gradient.
+
+use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape, Tensor};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Replaces values by their sums over all processes.
+type Sum = dyn Fn(&mut [f32]) -> Result<()> + Send + Sync;
+
+/// The connection to the processes that compute the other parts of a batch.
+#[derive(Clone)]
+pub(crate) struct Across {
+    pub(crate) sum: Arc<Sum>,
+    /// How many examples of this process count: all, or none where there are fewer than processes.
+    pub(crate) own: usize,
+    /// The examples that this process computes, and those of all.
+    pub(crate) len: usize,
+    pub(crate) total: usize,
+}
+
+thread_local! {
+    static ACROSS: RefCell<Option<Across>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, in which batch normalisation sees the parts of all processes.
+pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
+    /// Restores the previous connection when it is dropped, also after a panic.
+    struct Restore(Option<Across>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ACROSS.set(self.0.take());
+        }
+    }
+    let _restore = Restore(ACROSS.replace(across));
+    work()
+}
+
+/// Returns the connection in [`with_across`].
+pub(crate) fn across() -> Option<Across> {
+    ACROSS.with_borrow(Clone::clone)
+}
+
+impl Across {
+    /// Returns the sums of the elements over all processes.
+    pub(crate) fn sum(&self, x: &Tensor) -> Result<Tensor> {
+        let counts = f64::from(u8::from(self.own > 0));
+        let own = (x.to_dtype(DType::F32)? * counts)?;
+        let own = own.to_device(&Device::Cpu)?.contiguous()?;
+        let sums = own.apply_op1(self.clone())?;
+        sums.to_device(x.device())?.to_dtype(x.dtype())
+    }
+}
+
+impl CustomOp1 for Across {
+    fn name(&self) -> &'static str {
+        "the sum over ranks"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let start = layout.start_offset();
+        let end = start + layout.shape().elem_count();
+        let mut values = storage.as_slice::<f32>()?[start..end].to_vec();
+        (self.sum)(&mut values)?;
+        Ok((CpuStorage::F32(values), layout.shape().clone()))
+    }
+
+    // The loss is the mean over the examples of each process, and their gradients are weighted by these
+    // examples later: what the sum changes for others must have their weights here.
+    fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        let weighted = (gradient * self.own as f64)?.contiguous()?;
+        let sums = weighted.detach().apply_op1(self.clone())?;
+        Ok(Some((sums / self.own.max(1) as f64)?))
+    }
+}
