@@ -130,7 +130,10 @@ impl Callback for Fault {
 fn main() -> Result<()> {
     let settings = Settings::read();
     if settings.text("net") == Some("all_reduce") {
-        return measure_all_reduce(settings.number("repeats", 50));
+        return measure_all_reduce(
+            settings.number("repeats", 50),
+            settings.number("elements", 0),
+        );
     }
     let examples = settings.number("examples", 128);
     for examples in examples..=settings.number("upto", examples) {
@@ -168,9 +171,13 @@ fn train(settings: &Settings, examples: usize) -> Result<()> {
     Ok(())
 }
 
-/// Prints the seconds of an all-reduce for several sizes: the least of some repeats.
-fn measure_all_reduce(repeats: usize) -> Result<()> {
-    for elements in [1, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22] {
+/// Prints the seconds of an all-reduce for several sizes, or for one: the least of some repeats.
+fn measure_all_reduce(repeats: usize, elements: usize) -> Result<()> {
+    let sizes = match elements {
+        0 => vec![1, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22],
+        _ => vec![elements],
+    };
+    for elements in sizes {
         let mut values = vec![1.0; elements];
         let mut best = f64::INFINITY;
         for _ in 0..repeats {

@@ -54,7 +54,11 @@ def main():
         theirs = pytorch(python, 2, 1, name, hidden, examples, batch)
         one = taper(program, env, 1, 2, name, hidden, examples, batch)
         ms = [1000 * batch / speed for speed in (ours, theirs, one)]
-        print(f"{name} {hidden}: {ms[0]:.2f} ms, {ms[1]:.2f} ms, {theirs / ours:.2f}; {ms[2]:.2f} ms, throughput {ours / one:.2f}")
+        parameters = 61_706 if name == "lenet" else 795 * hidden + 10
+        command = ["mpirun", "--bind-to", "none", "-n", "2", str(program), "net=all_reduce", f"elements={parameters}"]
+        share = 1000 * float(output(command, env)[0][2]) / ms[0]
+        print(f"{name} {hidden}: {ms[0]:.2f} ms, {ms[1]:.2f} ms, {theirs / ours:.2f}; {ms[2]:.2f} ms, throughput {ours / one:.2f}; ", end="")
+        print(f"the all-reduce alone is {share:.0%} of a step")
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder, "all_reduce")
         subprocess.run(["mpicc", "-O2", HERE / "all_reduce.c", "-o", plain], env=env, check=True)
