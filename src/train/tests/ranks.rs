@@ -96,23 +96,6 @@ fn ranks_clip_accumulate_and_stop_as_one_process() {
     );
 }
 
-#[test]
-fn batch_normalisation_of_all_ranks_is_that_of_one_process() {
-    let model = || {
-        let net = seq![
-            LazyLinear::new(16),
-            LazyBatchNorm1d::new(),
-            ReLU,
-            LazyLinear::new(4)
-        ];
-        Classifier::new(net, 0.02)
-    };
-    let sync = |trainer: Trainer| trainer.sync_batch_norm(true);
-    assert_same_curve(2, &Quarters::new(50), model, sync);
-    // Of 33 examples, the last batch has fewer than there are ranks.
-    assert_same_curve(4, &Quarters::new(35), model, sync);
-}
-
 /// Trains two ranks with a checkpoint, until rank 1 is asked to end in a step; returns the losses and values.
 fn train_with_checkpoint(
     path: &PathBuf,
