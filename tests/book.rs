@@ -170,6 +170,15 @@ fn a_second_build_only_renders_the_chapters() {
 }
 
 #[test]
+fn the_digit_reader_is_the_program_of_its_chapter() {
+    let mut check = Command::new("python3");
+    check.args(["book/digit-reader.py", "--check"]);
+    check.current_dir(root());
+    let said = run_within(TO_BUILD, check);
+    assert!(said.status.success(), "{}", said.all());
+}
+
+#[test]
 fn words_are_spelled_right() {
     let texts = tempfile::tempdir().expect("a folder");
     for notebook in notebooks(&root().join("notebooks")) {
@@ -254,11 +263,12 @@ impl Site {
         notebooks(&self.path("notebooks"))
     }
 
-    /// Puts these notebooks into the book, followed by the page of the appendix.
+    /// Puts these notebooks into the book, between the home page and a page of the appendix.
     fn list(&self, notebooks: &[PathBuf]) {
         let line =
             |notebook: &PathBuf| format!("- [{0}](../../notebooks/{0})\n", notebook.display());
-        let mut summary: String = notebooks.iter().map(line).collect();
+        let mut summary = "[Start](index.md)\n\n".to_owned();
+        summary.extend(notebooks.iter().map(line));
         summary += "- [How Taper works](how-taper-works.md)\n";
         fs::write(self.path("book/src/SUMMARY.md"), summary).expect("the summary");
     }
@@ -366,10 +376,10 @@ fn visit(is_visited: impl Fn(&Path) -> bool) {
     // The documentation and the figures are written after the pages.
     server.wait_for("more/second.ipynb", "nbformat");
     let mut visit = script("book_visit.py");
-    visit.args(["--tabs", "every.html"]);
+    visit.args(["--tabs", "every.html", "--digits", "ship-it.html"]);
     visit.args(["--url", &server.url(), "--screenshots", "tests/output/book"]);
     visit.args(notebooks.iter().map(|notebook| page_of(notebook)));
-    visit.arg("how-taper-works.html");
+    visit.args(["how-taper-works.html", "index.html"]);
     let said = run_within(TO_READ, visit);
     assert!(said.status.success(), "{}", said.all());
     assert!(said.stdout.starts_with("ok "), "{}", said.all());

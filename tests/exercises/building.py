@@ -2,7 +2,7 @@
 
 from math import log, sqrt
 
-from learning import columns, nearest
+from learning import columns, matmul, nearest
 from make import exercise, value
 
 # --- Convolutions
@@ -183,6 +183,38 @@ exercise("figures.11", [([4.0, 2.0, 6.0], 2), ([1.0, 1.0, 4.0, 6.0], 3), ([3.0],
          lambda v, n: [sum(v[max(0, i + 1 - n):i + 1]) / n for i in range(len(v))], (
     "The first means have fewer values. Divide by how many there are.",
     "`let part = &values[(i + 1).saturating_sub(window)..=i];`"))
+
+# --- Modern CNNs
+
+
+def field(layers):
+    size, step = 1, 1
+    for kernel, stride in layers:
+        size, step = size + (kernel - 1) * step, step * stride
+    return size
+
+
+value("modern-cnns.3", [7, 6912, 12544], [6, 432, 784], (
+    "Each convolution of 3 by 3 sees one more pixel on each side of what it gets.",
+    "Three layers of 16 · 16 · 3 · 3 weights, against one of 16 · 16 · 7 · 7."))
+value("modern-cnns.5", [245880, 3960], [245760, 3840], (
+    "After two poolings, 32 channels of 8 by 8 positions are left. The layer has 120 outputs, and biases.",
+    "2 048 · 120 + 120 and 32 · 120 + 120."))
+exercise("modern-cnns.8", [([(3, 1), (3, 1)],), ([(3, 2), (3, 1)],), ([(7, 2), (3, 2), (3, 1)],), ([(1, 1)],)],
+         field, lambda layers: 2 + sum(k - 1 for k, _ in layers), (
+    "A kernel adds (kernel − 1) steps. How far apart are two neighbouring inputs of it, in pixels of the image?",
+    "With `size = 1` and `step = 1`: for each layer `size += (kernel - 1) * step`, then `step *= stride`."))
+exercise("modern-cnns.9", [([[[[1.0, 3.0], [5.0, 7.0]], [[0.0, 0.0], [0.0, 2.0]]]],), ([[[[2.0]]], [[[3.0]]]],)],
+         lambda x: [[sum(map(sum, c)) / (len(c) * len(c[0])) for c in image] for image in x],
+         lambda x: [[max(map(max, c)) + 0.1 for c in image] for image in x], (
+    "The mean runs over height and width, dimensions 2 and 3.",
+    "`x.mean((2, 3))`"))
+exercise("modern-cnns.10", [([[1.0, -2.0]], [[0.0, 0.0], [0.0, 0.0]]), ([[1.0, 2.0]], [[1.0, 0.0], [0.0, -3.0]]),
+                            ([[0.5], [-1.0]], [[2.0]])],
+         lambda x, w: [[max(0.0, a + b) for a, b in zip(r, s)] for r, s in zip(x, matmul(x, w))],
+         lambda x, w: [[max(0.0, a) for a in r] for r in matmul(x, w)], (
+    "Without weights, the block must pass on its input: where does `x` come in?",
+    "`(x + x.matmul(w)?)?.relu()`"))
 
 # --- Fine-tuning
 

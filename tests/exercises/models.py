@@ -1,7 +1,7 @@
-"""Exercises of parts V and VI: sequences, machines."""
+"""Exercises of parts V to VII: sequences, machines, shipping."""
 
 from collections import Counter
-from math import exp, log, prod, sqrt, tanh
+from math import ceil, exp, log, prod, sqrt, tanh
 
 from learning import columns, matmul, softmax
 from make import exercise, value
@@ -138,3 +138,66 @@ exercise("several-devices.13", [([[1.0, 2.0], [3.0, 4.0]],), ([[5.0]],), ([[1.0,
          lambda g: [[sum(c) for c in zip(*g)]] * len(g), lambda g: [[sum(c) / len(c) + 0.1 for c in zip(*g)]] * len(g), (
     "Sum the gradients of all devices, element by element.",
     "Every device gets the same sum: `vec![sum; gradients.len()]`."))
+
+# --- What makes it fast
+
+value("what-makes-it-fast.3", [268435456, 3145728], [134217728, 786432], (
+    "Each of the 512 · 512 results needs 512 multiplications and 512 additions. An `f32` has four bytes.",
+    "2 · 512³ operations; three matrices of 512 · 512 · 4 bytes."))
+exercise("what-makes-it-fast.4", [(512,), (6,), (4096,)], lambda n: n / 6, lambda n: n / 12, (
+    "Divide the operations, 2n³, by the bytes of three matrices of `f32`.",
+    "2n³ / (3 · 4 · n²)"))
+exercise("what-makes-it-fast.8", [([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2), ([1.0, 2.0, 3.0], 3), ([7.0, 8.0], 1)],
+         lambda a, rows: [a[i] for c in range(len(a) // rows) for i in range(c, len(a), len(a) // rows)],
+         lambda a, rows: a[::-1], (
+    "The element of row i and column j is at `i * columns + j`. Where is it afterwards?",
+    "Two loops, the outer one over the columns, push `a[i * columns + j]`."))
+exercise("what-makes-it-fast.9", [([0.1, -0.24, 0.6], 0.1), ([1.27, -1.27, 0.0], 0.01), ([2.0, -3.0, 0.5], 0.02)],
+         lambda x, s: [max(-127, min(127, round(v / s))) for v in x], lambda x, s: [round(v / s / 2) + 1 for v in x], (
+    "Divide by the scale, round, and keep the result between -127 and 127.",
+    "`(x / scale).round().clamp(-127.0, 127.0) as i64`"))
+exercise("what-makes-it-fast.10", [([127, -50, 3], [2, 4, 100], 0.001), ([1], [1], 0.5), ([100] * 4, [127] * 4, 0.0001)],
+         lambda a, b, s: s * sum(x * y for x, y in zip(a, b)), lambda a, b, s: sum(x * y for x, y in zip(a, b)) + s, (
+    "Add the products as integers; a sum of `i64` cannot overflow here.",
+    "Multiply the sum by the scale once, at the end."))
+
+# --- Ship it
+
+
+def percentile(times, share):
+    return sorted(times)[ceil(share * len(times)) - 1]
+
+
+def gather(arrivals, wait, most):
+    sizes, start = [], None
+    for time in arrivals:
+        if start is None or time > start + wait or sizes[-1] == most:
+            sizes.append(0)
+            start = time
+        sizes[-1] += 1
+    return sizes
+
+
+def box(image):
+    rows = [i for i, row in enumerate(image) if any(v > 0 for v in row)]
+    columns = [j for row in image for j, v in enumerate(row) if v > 0]
+    return [rows[0], rows[-1], min(columns), max(columns)]
+
+
+exercise("ship-it.3", [([5.0, 1.0, 9.0, 3.0], 0.5), ([5.0, 1.0, 9.0, 3.0], 0.99), ([2.0], 0.5), ([4.0, 3.0, 2.0, 1.0, 0.5], 0.8)],
+         percentile, lambda times, share: sum(times) / len(times) + 0.1, (
+    "Sort a copy. How many of the values must be at or below the result?",
+    "With the sorted values: `sorted[(share * n as f64).ceil() as usize - 1]`."))
+exercise("ship-it.6", [([0.0, 1.0, 2.0, 10.0], 5.0, 8), ([0.0, 1.0, 2.0, 3.0, 4.0], 100.0, 2), ([], 1.0, 4), ([3.0], 0.0, 1)],
+         gather, lambda a, wait, most: [len(a) + 1], (
+    "A batch begins with a request, and is complete when it has `most` of them, or when `wait` is over.",
+    "Keep the arrival of the first request of the open batch, and open another for a request that is later than that plus `wait`, or if the batch is full."))
+exercise("ship-it.7", [([[0.0, 0.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 0.0]],), ([[0.2]],), ([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]],)],
+         box, lambda image: [0, len(image), 0, len(image[0])], (
+    "The first and the last row with an element above 0, then the same for the columns.",
+    "Collect the indices of all rows and of all columns that have ink; take the smallest and the largest of each."))
+exercise("ship-it.8", [([0.0, 1.0], [1.0, 2.0, 3.0, 4.0], [0.5, -5.0]), ([1.0, -1.0, 2.0], [1.0, 1.0, 1.0], [0.0]), ([2.0], [3.0, -3.0], [0.0, 1.0])],
+         lambda x, w, b: [max(0.0, b[i] + sum(v * w[i * len(x) + j] for j, v in enumerate(x))) for i in range(len(b))],
+         lambda x, w, b: [b[i] + sum(v * w[i * len(x) + j] for j, v in enumerate(x)) - 0.1 for i in range(len(b))], (
+    "Output i uses `x.len()` weights, from `i * x.len()` on. Begin each sum with its bias.",
+    "`weights.chunks(x.len()).zip(biases)`: the sum of products, plus the bias, then `.max(0.0)`."))

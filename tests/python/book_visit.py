@@ -31,6 +31,20 @@ TOO_WIDE = """() => {
     return page.concat(wide.map(e => `<${e.tagName.toLowerCase()}> ${e.textContent.trim().slice(0, 40)}`));
 }"""
 
+# Digits as somebody draws them: strokes of points, from 0 to 9 to the right and from 0 to 19 down.
+STROKES = {
+    0: ["5,1 3,2 2,6 2,10 2,14 3,18 5,19 7,18 8,14 8,10 8,6 7,2 5,1"],
+    1: ["3,5 5,1 5,19"],
+    2: ["2,5 3,2 5,1 7,2 8,5 7,9 4,14 2,19 8,19"],
+    3: ["2,2 5,1 7,3 7,7 5,9 8,12 8,16 5,19 2,18"],
+    4: ["6,1 2,12 8,12", "6,7 6,19"],
+    5: ["8,1 3,1 2,9 5,8 8,11 8,16 5,19 2,18"],
+    6: ["7,1 4,5 2,11 2,16 4,19 7,18 8,14 6,11 4,12 3,14"],
+    7: ["2,2 8,2 5,10 4,19", "3,10 7,10"],
+    8: ["5,10 3,7 3,3 5,1 7,3 7,7 5,10 2,13 2,17 5,19 8,17 8,13 5,10"],
+    9: ["8,6 6,9 3,8 3,5 4,1 7,1 8,6 7,12 6,19"],
+}
+
 IMAGES = """() => [...document.querySelectorAll('main img')].map(i => ({
     src: i.getAttribute('src'), alt: i.alt, natural: i.naturalWidth, width: i.width, height: i.height,
     box: [i.getAttribute('width'), i.getAttribute('height')] }))"""
@@ -162,6 +176,39 @@ class Reader:
             self.note("the chosen tab is not marked")
         page.context.close()
 
+    def digits(self, name: str) -> None:
+        """The network reads what the mouse draws, and the examples, which the keyboard can show."""
+        page = self.open(name)
+        self.where = "digits"
+        reader = page.locator(".digit-reader")
+        answer = reader.locator("output")
+        expect = lambda digit, text: text.startswith(f"This is a {digit} ")
+        answer.get_by_text("Draw a digit.").wait_for()
+        box = reader.locator("canvas")
+        box.scroll_into_view_if_needed()
+        frame = box.bounding_box()
+        drawn = []
+        for digit, strokes in STROKES.items():
+            for stroke in strokes:
+                points = [[float(part) for part in point.split(",")] for point in stroke.split()]
+                x, y = ([frame["x"] + 40 + 18 * p[0] for p in points], [frame["y"] + 30 + 10 * p[1] for p in points])
+                page.mouse.move(x[0], y[0])
+                page.mouse.down()
+                for point in zip(x, y):
+                    page.mouse.move(*point, steps=3)
+                page.mouse.up()
+            drawn.append(expect(digit, answer.inner_text()))
+            reader.get_by_role("button", name="Clear").click()
+        shown = []
+        for digit in range(10):
+            reader.get_by_role("button", name="Show an example").press("Enter")
+            shown.append(expect(digit, answer.inner_text()))
+        if self.screenshots:
+            reader.screenshot(path=self.screenshots / "digit-reader.png")
+        if sum(drawn) < 9 or sum(shown) < 9:
+            self.note(f"read {sum(drawn)} of 10 drawn digits, {sum(shown)} of 10 examples: {drawn}, {shown}")
+        page.context.close()
+
     def go(self, page: Page, key: str, name: str) -> None:
         """Press a key that leads to another page, which then receives the release of the key."""
         page.keyboard.down(key)
@@ -180,6 +227,7 @@ def main() -> int:
     parser.add_argument("--url", required=True)
     parser.add_argument("--screenshots", type=Path)
     parser.add_argument("--tabs", help="a page with outputs of two machines")
+    parser.add_argument("--digits", help="a page with the digit reader")
     parser.add_argument("pages", nargs="+", help="in the order of the book")
     args = parser.parse_args()
     with sync_playwright() as playwright:
@@ -197,6 +245,8 @@ def main() -> int:
         reader.keyboard(args.pages[:4])
         if args.tabs:
             reader.tabs(args.tabs)
+        if args.digits:
+            reader.digits(args.digits)
         browser.close()
     for problem in reader.problems:
         print(problem)

@@ -185,7 +185,7 @@ impl Head {
         write!(
             stream,
             "HTTP/1.1 {}\r\nContent-Type: {}\r\n{ALWAYS}{cookie}\
-             Content-Security-Policy: default-src 'none'; script-src 'self'{}; \
+             Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'{}; \
              style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
              connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n\r\n",
             self.status.line(),
