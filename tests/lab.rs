@@ -70,9 +70,9 @@ fn a_chapter_runs_in_the_browser() {
     if !has_chromium() {
         return;
     }
-    let chapter = root().join("notebooks/21-gpus.ipynb");
+    let chapter = root().join("notebooks/22-gpus.ipynb");
     let before = std::fs::read(&chapter).expect("the chapter");
-    let mut lab = Lab::start("notebooks/21-gpus.ipynb", "JupyterLab Dark");
+    let mut lab = Lab::start("notebooks/22-gpus.ipynb", "JupyterLab Dark");
     let url = lab.url();
 
     let mut run = Command::new(python());
@@ -81,7 +81,7 @@ fn a_chapter_runs_in_the_browser() {
         "--url",
         &url,
         "--notebook",
-        "notebooks/21-gpus.ipynb",
+        "notebooks/22-gpus.ipynb",
         "--screenshot",
         "tests/output/gpus.png",
     ]);

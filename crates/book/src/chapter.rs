@@ -9,7 +9,7 @@ use taper_notebook::{MachineOutputs, Notebook};
 
 /// A chapter as mdBook passes it.
 pub(crate) struct Source<'a> {
-    /// The notebook, not normalized: `…/book/src/../../notebooks/21-gpus.ipynb`.
+    /// The notebook, not normalized: `…/book/src/../../notebooks/22-gpus.ipynb`.
     pub(crate) file: PathBuf,
     pub(crate) number: Option<String>,
     pub(crate) content: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct Source<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Chapter {
     /// The path of the notebook below the folder of the notebooks, without `.ipynb`:
-    /// `solutions/21-gpus`.
+    /// `solutions/22-gpus`.
     pub(crate) path: String,
     /// The path of the page below the folder of the book, without `.html`: `solutions/gpus`. It has no
     /// number, so addresses stay the same when a chapter is inserted.
@@ -130,7 +130,7 @@ impl Chapter {
     }
 }
 
-/// Removes the chapter's number, which begins the name: `solutions/21-gpus` becomes `solutions/gpus`.
+/// Removes the chapter's number, which begins the name: `solutions/22-gpus` becomes `solutions/gpus`.
 fn without_number(path: &str) -> String {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
     let title = name.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn page_names_have_no_number() {
         for (path, page) in [
-            ("21-gpus", "gpus"),
-            ("solutions/24-several-devices", "solutions/several-devices"),
+            ("22-gpus", "gpus"),
+            ("solutions/25-several-devices", "solutions/several-devices"),
             ("gpus", "gpus"),
             ("3d-plots", "3d-plots"),
             ("-x", "-x"),
