@@ -1,0 +1,92 @@
+"""JupyterHub for a class on one machine. `install` puts this file beside the folders that it names.
+
+Students are the users of this machine in the group `students`; they sign in with the passwords of the system.
+What to adapt: the address, the group, the limits. In front of the hub belongs a server that speaks HTTPS.
+"""
+
+import os
+import pwd
+import subprocess
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+store = here / "store"
+state = here / "state"
+taper = store / "bin/taper"
+# In seconds. Kernels without a cell for this time are ended, then servers without a kernel.
+idle = int(os.environ.get("TAPER_HUB_IDLE", 3600))
+# For the cells of one student.
+THREADS = "2"
+
+c = get_config()  # noqa: F821 (JupyterHub defines it)
+
+c.JupyterHub.bind_url = "http://127.0.0.1:8000"
+c.JupyterHub.db_url = f"sqlite:///{state}/jupyterhub.sqlite"
+c.JupyterHub.cookie_secret_file = str(state / "cookie_secret")
+c.ConfigurableHTTPProxy.command = [str(here / "proxy/node_modules/.bin/configurable-http-proxy")]
+c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
+
+c.JupyterHub.authenticator_class = "pam"
+c.PAMAuthenticator.allowed_groups = {"students"}
+
+# On a machine with systemd, `jupyterhub-systemdspawner` limits processor and memory of each user as a whole.
+c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
+c.Spawner.cmd = [str(here / "hub/bin/jupyterhub-singleuser")]
+c.Spawner.default_url = "/lab/tree/course/01-welcome.ipynb"
+c.Spawner.start_timeout = 120
+c.Spawner.http_timeout = 120
+c.Spawner.environment = {
+    "TAPER_STORE": str(store),
+    "JUPYTER_PATH": str(store / "share/jupyter"),
+    # No spare kernels: each would take as much memory as a kernel.
+    "TAPER_STANDBY": "0",
+    "RAYON_NUM_THREADS": THREADS,
+    # No huge pages, and what is freed goes back to the system: a quarter less memory.
+    "MIMALLOC_ALLOW_THP": "0",
+    "MIMALLOC_PURGE_DELAY": "0",
+}
+c.Spawner.args = [
+    f"--MappingKernelManager.cull_idle_timeout={idle}",
+    f"--MappingKernelManager.cull_interval={min(idle, 300)}",
+    "--MappingKernelManager.cull_connected=True",
+    "--ServerApp.terminals_enabled=False",
+]
+
+
+def write_course(spawner):
+    """Writes the chapters into the student's home, except for those that the student has edited."""
+    user = pwd.getpwnam(spawner.user.name)
+    subprocess.run(
+        [str(taper), "course", f"{user.pw_dir}/course"],
+        env={"HOME": user.pw_dir, "TAPER_STORE": str(store), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        cwd=user.pw_dir,
+        user=user.pw_uid,
+        group=user.pw_gid,
+        extra_groups=[],
+        umask=0o077,
+        check=True,
+        timeout=60,
+    )
+
+
+c.Spawner.pre_spawn_hook = write_course
+
+c.JupyterHub.load_roles = [
+    {
+        "name": "cull-idle",
+        "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+        "services": ["cull-idle"],
+    }
+]
+c.JupyterHub.services = [
+    {
+        "name": "cull-idle",
+        "command": [
+            str(here / "hub/bin/python"),
+            "-m",
+            "jupyterhub_idle_culler",
+            f"--timeout={idle}",
+            f"--cull-every={min(idle, 300)}",
+        ],
+    }
+]
