@@ -31,7 +31,7 @@ TOO_WIDE = """() => {
     return page.concat(wide.map(e => `<${e.tagName.toLowerCase()}> ${e.textContent.trim().slice(0, 40)}`));
 }"""
 
-# Digits as somebody draws them: strokes of points, from 0 to 9 to the right and from 0 to 19 down.
+# Digits drawn by hand: strokes of points, from 0 to 9 to the right and from 0 to 19 down.
 STROKES = {
     0: ["5,1 3,2 2,6 2,10 2,14 3,18 5,19 7,18 8,14 8,10 8,6 7,2 5,1"],
     1: ["3,5 5,1 5,19"],
