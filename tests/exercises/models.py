@@ -1,7 +1,7 @@
 """Exercises of parts V to VII: sequences, machines, shipping."""
 
 from collections import Counter
-from math import ceil, exp, log, prod, sqrt, tanh
+from math import ceil, exp, log, log2, prod, sqrt, tanh
 
 from learning import columns, matmul, softmax
 from make import exercise, value
@@ -201,3 +201,41 @@ exercise("ship-it.8", [([0.0, 1.0], [1.0, 2.0, 3.0, 4.0], [0.5, -5.0]), ([1.0, -
          lambda x, w, b: [b[i] + sum(v * w[i * len(x) + j] for j, v in enumerate(x)) - 0.1 for i in range(len(b))], (
     "Output i uses `x.len()` weights, from `i * x.len()` on. Begin each sum with its bias.",
     "`weights.chunks(x.len()).zip(biases)`: the sum of products, plus the bias, then `.max(0.0)`."))
+
+
+def ring_seconds(ranks, bytes):
+    return 2 * (ranks - 1) * (20e-6 + 0.8e-9 * bytes / ranks)
+
+
+def tree_seconds(ranks, bytes):
+    return 2 * ceil(log2(ranks)) * (20e-6 + 0.8e-9 * bytes)
+
+
+def best_ranks(seconds, bytes, several=ring_seconds):
+    return min((2**i for i in range(11)), key=lambda p: seconds / p + (several(p, bytes) if p > 1 else 0))
+
+
+exercise("several-machines.4", [(2, 100.0), (4, 1000.0), (1024, 4096.0)],
+         lambda p, n: 2 * (p - 1) * n / p, lambda p, n: (p - 1) * n / p, (
+    "A rank sends one piece in each step. How long is a piece, and how many steps are there?",
+    "There are `2 * (ranks - 1)` steps, and a piece is `bytes / ranks` long."))
+exercise("several-machines.5", [(0, 4), (1, 4), (3, 4), (6, 7)],
+         lambda r, p: (r + 1) % p, lambda r, p: r, (
+    "In the last step of the first half, which piece does a rank receive? Look at the figure of the ring.",
+    "Rank 0 has piece 1, rank 1 has piece 2, and the last rank has piece 0."))
+exercise("several-machines.8", [(8, 246_824.0), (1024, 246_824.0), (1024, 496e6), (64, 4.0), (64, 4e6)],
+         lambda p, n: "ring" if ring_seconds(p, n) < tree_seconds(p, n) else "tree", lambda p, n: "ring", (
+    "Compute both times with the formulas of the chapter.",
+    "Return `\"ring\".to_string()` if the time of the ring is less, `\"tree\".to_string()` otherwise."))
+exercise("several-machines.9", [(0.003, 246_824.0), (1.0, 46.8e6), (28.0, 46.8e6), (500.0, 496e6), (1e-6, 4.0)],
+         best_ranks, lambda seconds, bytes: best_ranks(seconds, bytes, lambda p, n: 0), (
+    "A step on p machines takes `seconds / p` and the time of the all-reduce, which one machine does not need.",
+    "Compute the time for 1, 2, 4, …, 1024 and keep the number with the least, for example by `min_by`."))
+exercise("several-machines.10", [(0.1, 8, [4, 0]), (0.1, 8, [4, 3]), (0.1, 8, [4, 100]), (0.5, 1, [10, 4])],
+         lambda lr, p, at: lr * p * min(1, (at[1] + 1) / at[0]), lambda lr, p, at: lr * min(1, (at[1] + 1) / at[0]), (
+    "After the warm-up, the rate is `lr` times the number of ranks.",
+    "Multiply it by `(step + 1) / warmup` as floating-point numbers, at most 1."))
+exercise("several-machines.11", [(0, 8), (5, 8), (3, 4), (0, 1)],
+         lambda r, p: [r ^ 2**i for i in range(p.bit_length() - 1)], lambda r, p: [(r + 2**i) % p for i in range(p.bit_length() - 1)], (
+    "The partner is 1 away in the first step, 2 in the second, 4 in the third; partners have each other.",
+    "Flip one bit of the rank: `rank ^ 1`, `rank ^ 2`, `rank ^ 4`, …"))
