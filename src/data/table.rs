@@ -2,6 +2,8 @@
 
 mod column;
 mod csv;
+mod rows;
+mod scale;
 #[cfg(test)]
 mod tests;
 
@@ -254,61 +256,6 @@ impl DataFrame {
         self.with(self.columns.iter().flat_map(Column::one_hot).collect())
     }
 
-    /// Shifts and scales each column of values to mean 0 and standard deviation 1, from the values that
-    /// are not missing. A column with a single value everywhere becomes 0.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let table = DataFrame::from_csv("x,name\n1,a\n3,b\nNA,c\n")?.standardize();
-    /// let x = table.values("x")?;
-    /// assert!((x[0] + 0.7071).abs() < 1e-4 && (x[1] - 0.7071).abs() < 1e-4);
-    /// assert_eq!(table.fill_missing(0.0).values("x")?[2], 0.0); // the mean
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn standardize(&self) -> Self {
-        self.map_values(|values| {
-            let known: Vec<f64> = values.iter().copied().flatten().collect();
-            let mean = mean(&known);
-            let squares = known.iter().map(|value| (value - mean).powi(2));
-            let std = (squares.sum::<f64>() / (known.len() as f64 - 1.0).max(1.0)).sqrt();
-            let scale = if std > 0.0 { std } else { 1.0 };
-            values
-                .iter()
-                .map(|v| v.map(|v| (v - mean) / scale))
-                .collect()
-        })
-    }
-
-    /// Replaces missing values by this one.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let table = DataFrame::from_csv("x,y\n1,2\n,3\n")?.fill_missing(-1.0);
-    /// assert_eq!(table.values("x")?, [1.0, -1.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn fill_missing(&self, value: f64) -> Self {
-        self.map_values(|values| values.iter().map(|v| v.or(Some(value))).collect())
-    }
-
-    /// Replaces missing values by the mean of their column; by 0 where all are missing.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let table = DataFrame::from_csv("x,y\n1,2\n,3\n5,4\n")?.fill_missing_with_mean();
-    /// assert_eq!(table.values("x")?, [1.0, 3.0, 5.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn fill_missing_with_mean(&self) -> Self {
-        self.map_values(|values| {
-            let mean = mean(&Vec::from_iter(values.iter().copied().flatten()));
-            values.iter().map(|v| v.or(Some(mean))).collect()
-        })
-    }
-
     /// Returns the values as a tensor of `f32`: `(rows, columns)`.
     ///
     /// # Errors
@@ -343,16 +290,6 @@ impl DataFrame {
     fn with(&self, columns: Vec<Column>) -> Self {
         let rows = self.rows;
         Self { columns, rows }
-    }
-
-    fn map_values(&self, map: impl Fn(&[Option<f64>]) -> Vec<Option<f64>>) -> Self {
-        let mut columns = self.columns.clone();
-        for column in &mut columns {
-            if let Entries::Values(values) = &mut column.entries {
-                *values = map(values);
-            }
-        }
-        self.with(columns)
     }
 
     fn table(&self) -> Table {

@@ -27,6 +27,22 @@ impl Column {
         }
     }
 
+    /// Returns the column of these rows.
+    pub(super) fn take(&self, rows: &[usize]) -> Self {
+        let entries = match &self.entries {
+            Entries::Values(values) => {
+                Entries::Values(rows.iter().map(|&row| values[row]).collect())
+            }
+            Entries::Texts(texts) => {
+                Entries::Texts(rows.iter().map(|&row| texts[row].clone()).collect())
+            }
+        };
+        Self {
+            name: self.name.clone(),
+            entries,
+        }
+    }
+
     /// Returns the values, if all are known.
     pub(super) fn known(&self) -> Result<Vec<f64>> {
         let Entries::Values(values) = &self.entries else {

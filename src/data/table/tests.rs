@@ -83,3 +83,47 @@ fn a_table_shows_its_rows() {
         " x  name\n10  a\n    b"
     );
 }
+
+#[test]
+fn rows_are_taken_filtered_and_grouped() {
+    let table = table("x,kind,y\n2,b,1\n-1,a,3\n,b,5\n2,,\n");
+    assert_eq!(table.head(9), table);
+    assert_eq!(table.head(0).num_rows(), 0);
+    assert_eq!(table.head(0).columns(), table.columns());
+    assert_eq!(table.filter("x", |x| x > 0.0).unwrap().num_rows(), 2);
+    let named = table.filter_texts("kind", |kind| !kind.is_empty()).unwrap();
+    assert_eq!(named, table.rows(0..3).unwrap());
+    let by_x = table.group_mean("x").unwrap();
+    assert_eq!(by_x.columns(), ["x", "y"]);
+    assert_eq!(by_x.values("x").unwrap(), [-1.0, 2.0]);
+    assert_eq!(by_x.values("y").unwrap(), [3.0, 1.0]);
+    let by_kind = table.group_mean("kind").unwrap();
+    assert_eq!(by_kind.texts("kind").unwrap(), ["a", "b"]);
+    assert_eq!(by_kind.values("y").unwrap(), [3.0, 3.0]);
+    assert_eq!(table.head(0).group_mean("x").unwrap().num_rows(), 0);
+    for error in [
+        table.rows(2..5).unwrap_err(),
+        table.filter("kind", |_| true).unwrap_err(),
+        table.group_mean("z").unwrap_err(),
+    ] {
+        assert_eq!(error.to_string().lines().count(), 2, "{error}");
+    }
+    assert_eq!(table.rows(3..3).unwrap().num_rows(), 0);
+}
+
+#[test]
+fn the_test_part_is_standardised_as_the_training_part() {
+    let (train, test) = (
+        table("x,name\n1,a\n3,b\n5,c\n"),
+        table("x,name\n7,d\nNA,e\n"),
+    );
+    let scaled = test.standardize_by(&train).unwrap();
+    assert_eq!(scaled.values("x").unwrap()[0], 2.0);
+    let filled = test.fill_missing_with_mean_of(&train).unwrap();
+    assert_eq!(filled.values("x").unwrap(), [7.0, 3.0]);
+    assert_eq!(train.standardize_by(&train).unwrap(), train.standardize());
+    for other in [train.drop(&["x"]).unwrap(), table("x\nzero\n")] {
+        let message = test.standardize_by(&other).unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 2, "{message}");
+    }
+}
