@@ -4,12 +4,15 @@ use super::unknown;
 use crate::error;
 use crate::notebook::Show;
 use candle_core::Result;
-use std::fmt;
+use std::collections::HashMap;
 use std::path::Path;
-use tokenizers::models::TrainerWrapper;
+use std::{fmt, iter};
 use tokenizers::models::bpe::{BPE, BpeTrainer};
+use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
-use tokenizers::tokenizer::Tokenizer;
+use tokenizers::tokenizer::{
+    OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, Tokenizer,
+};
 
 /// Splits text into frequent groups of bytes, as GPT-2's tokenizer does: byte-pair encoding, in
 /// Hugging Face's implementation and file format.
@@ -29,6 +32,8 @@ use tokenizers::tokenizer::Tokenizer;
 #[derive(Clone)]
 pub struct BpeTokenizer {
     tokenizer: Box<Tokenizer>,
+    /// Whether the tokens of a text are those of its [`words`].
+    by_words: bool,
 }
 
 impl BpeTokenizer {
@@ -65,15 +70,27 @@ impl BpeTokenizer {
             .vocab_size(vocab_size.min(text.len() + 256))
             .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
             .build();
-        let mut tokenizer = Tokenizer::new(BPE::default());
-        tokenizer.with_pre_tokenizer(Some(ByteLevel::new(false, true, true)));
-        tokenizer.with_decoder(Some(ByteLevel::default()));
-        tokenizer
-            .train(
-                &mut TrainerWrapper::BpeTrainer(trainer),
-                text.split_inclusive('\n'),
-            )
+        let mut counts: HashMap<&str, u64> = HashMap::new();
+        for word in text.split_inclusive('\n').flat_map(words) {
+            *counts.entry(word).or_default() += 1;
+        }
+        let pattern = ByteLevel::new(false, true, true);
+        let mut groups: HashMap<String, u64> = HashMap::new();
+        for (word, count) in counts {
+            let mut parts = PreTokenizedString::from(word);
+            pattern.pre_tokenize(&mut parts).map_err(failed)?;
+            for (part, ..) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
+                *groups.entry(part.to_owned()).or_default() += count;
+            }
+        }
+        let groups = groups.into_iter().map(|(part, count)| (part.into(), count));
+        let mut model = BPE::default();
+        trainer
+            .do_train(&groups.collect(), &mut model)
             .map_err(failed)?;
+        let mut tokenizer = Tokenizer::new(model);
+        tokenizer.with_pre_tokenizer(Some(pattern));
+        tokenizer.with_decoder(Some(ByteLevel::default()));
         Ok(Self::of(tokenizer))
     }
 
@@ -163,8 +180,27 @@ impl BpeTokenizer {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn encode(&self, text: &str) -> Result<Vec<u32>> {
-        let encoding = self.tokenizer.encode_fast(text, false);
-        Ok(encoding.map_err(failed)?.get_ids().to_vec())
+        let encoded = |part: &str| -> Result<Vec<u32>> {
+            let encoding = self.tokenizer.encode_fast(part, false);
+            Ok(encoding.map_err(failed)?.get_ids().to_vec())
+        };
+        if !self.by_words {
+            return encoded(text);
+        }
+        // Most words of a long text are repetitions.
+        let mut known: HashMap<&str, Vec<u32>> = HashMap::new();
+        let mut indices = Vec::new();
+        for word in words(text) {
+            match known.get(word) {
+                Some(found) => indices.extend_from_slice(found),
+                None => {
+                    let new = encoded(word)?;
+                    indices.extend_from_slice(&new);
+                    known.insert(word, new);
+                }
+            }
+        }
+        Ok(indices)
     }
 
     /// Returns the text of these indices. Bytes that are not UTF-8, as those of a part of a character,
@@ -190,9 +226,39 @@ impl BpeTokenizer {
     }
 
     fn of(tokenizer: Tokenizer) -> Self {
-        let tokenizer = Box::new(tokenizer);
-        Self { tokenizer }
+        let is_pattern = match tokenizer.get_pre_tokenizer() {
+            Some(PreTokenizerWrapper::ByteLevel(level)) => {
+                level.use_regex && !level.add_prefix_space
+            }
+            _ => false,
+        };
+        Self {
+            by_words: is_pattern
+                && tokenizer.get_normalizer().is_none()
+                && tokenizer.get_post_processor().is_none()
+                && tokenizer.get_truncation().is_none()
+                && tokenizer.get_padding().is_none()
+                && tokenizer.get_added_vocabulary().is_empty(),
+            tokenizer: Box::new(tokenizer),
+        }
     }
+}
+
+/// Splits a text before each whitespace that follows another character. No part of GPT-2's pattern goes beyond
+/// such a place or looks beyond it.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    iter::from_fn(move || {
+        let mut in_space = true;
+        let end = rest.find(|letter: char| {
+            let begins = letter.is_whitespace() && !in_space;
+            in_space = letter.is_whitespace();
+            begins
+        });
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 /// Returns the error of Hugging Face's library as Taper's.
@@ -219,6 +285,7 @@ impl fmt::Debug for BpeTokenizer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokenizers::models::TrainerWrapper;
 
     #[test]
     fn the_most_frequent_pairs_are_merged_and_training_is_repeatable() -> Result<()> {
@@ -228,6 +295,43 @@ mod tests {
         let again = BpeTokenizer::train(&text, 260)?;
         assert_eq!(tokenizer.encode(&text)?, again.encode(&text)?);
         assert_eq!(tokenizer.encode("ug")?.len(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn words_have_the_tokens_of_the_whole_text() -> Result<()> {
+        let part =
+            "Don't  stop\n\n   at\u{a0}\u{3000}１２ a\t\tb's\r\n   x\u{301} , \u{2028}é_1 🦀 ";
+        let text =
+            format!("{part}{part}  {part}\n") + &"fn f(&self) -> u8 {\n    0\n}\n\n".repeat(9);
+        let tokenizer = BpeTokenizer::train(&text, 330)?;
+        assert!(tokenizer.by_words && tokenizer.vocab_size() > 300);
+        let whole = tokenizer
+            .tokenizer
+            .encode_fast(&*text, false)
+            .map_err(failed)?;
+        assert_eq!(tokenizer.encode(&text)?, whole.get_ids());
+        assert_eq!(tokenizer.decode(whole.get_ids())?, text);
+        assert_eq!(words(&text).collect::<String>(), text);
+        assert_eq!(words("").count() + words(" \n").count(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn training_by_words_is_that_of_hugging_face() -> Result<()> {
+        let text = "let mut x = 1;\n    let y = x + 1;\n\n\n  x  y\n".repeat(7);
+        let ours = BpeTokenizer::train(&text, 280)?;
+        let trainer = BpeTrainer::builder()
+            .show_progress(false)
+            .min_frequency(2)
+            .vocab_size(280)
+            .initial_alphabet(ByteLevel::alphabet().into_iter().collect());
+        let mut theirs = Tokenizer::new(BPE::default());
+        theirs.with_pre_tokenizer(Some(ByteLevel::new(false, true, true)));
+        let mut trainer = TrainerWrapper::BpeTrainer(trainer.build());
+        let lines = text.split_inclusive('\n');
+        theirs.train(&mut trainer, lines).map_err(failed)?;
+        assert_eq!(ours.tokenizer.get_vocab(true), theirs.get_vocab(true));
         Ok(())
     }
 
