@@ -41,6 +41,7 @@
 //! | `State` | parameters and buffers with dotted names, tied ones once | names, counts, files, optimisers |
 //! | `Description` | names, settings and parts | `describe`, `{:?}`, the value below a cell |
 //! | `SetTraining` | switches each mode | `train`, `eval` |
+//! | `SetFrozen` | fixes each parameter and mode | `freeze`, `unfreeze` |
 //! | `Mover` | moves each tensor once | `to_device` |
 //! | `Converter` | converts each tensor once | `to_dtype` |
 //! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Holds whether the model is in training or in evaluation mode.
 ///
 /// A layer that behaves differently in the two modes, as dropout does, has a field of this type. It
-/// starts in training mode, and follows the model's `train()` and `eval()`.
+/// starts in training mode, and follows the model's `train()` and `eval()`, but stays in evaluation mode
+/// while the layer is [frozen](crate::nn::ParametersExt::freeze).
 ///
 /// ```
 /// use taper::prelude::*;
@@ -27,8 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// assert_eq!(net.forward(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), Error>(())
 /// ```
+#[derive(Default)]
 pub struct Mode {
-    training: AtomicBool,
+    evaluating: AtomicBool,
+    frozen: AtomicBool,
 }
 
 impl Mode {
@@ -40,8 +43,7 @@ impl Mode {
     /// assert!(Mode::new().is_training());
     /// ```
     pub fn new() -> Self {
-        let training = AtomicBool::new(true);
-        Self { training }
+        Self::default()
     }
 
     /// Returns whether the model is in training mode.
@@ -54,25 +56,30 @@ impl Mode {
     /// assert!(!mode.is_training());
     /// ```
     pub fn is_training(&self) -> bool {
-        self.training.load(Ordering::Relaxed)
+        !self.evaluating.load(Ordering::Relaxed)
     }
 
+    /// Switches the mode, unless it is frozen.
     pub(super) fn set_training(&self, training: bool) {
-        self.training.store(training, Ordering::Relaxed);
+        if !self.frozen.load(Ordering::Relaxed) {
+            self.evaluating.store(!training, Ordering::Relaxed);
+        }
     }
-}
 
-impl Default for Mode {
-    fn default() -> Self {
-        Self::new()
+    /// Fixes evaluation mode, or lets the next `train()` switch again.
+    pub(super) fn set_frozen(&self, frozen: bool) {
+        self.set_training(self.is_training() && !frozen);
+        self.frozen.store(frozen, Ordering::Relaxed);
     }
 }
 
 /// A clone is an independent switch in the same mode.
 impl Clone for Mode {
     fn clone(&self) -> Self {
-        let training = AtomicBool::new(self.is_training());
-        Self { training }
+        let clone = Self::new();
+        clone.set_training(self.is_training());
+        clone.set_frozen(self.frozen.load(Ordering::Relaxed));
+        clone
     }
 }
 

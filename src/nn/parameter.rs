@@ -1,11 +1,14 @@
 //! A tensor that training changes.
 
+mod frozen;
+
 use crate::error::explain;
 use crate::nn::spec::Spec;
 use crate::notebook::Show;
 use crate::tensor::{TensorExt, moved, recorded};
 use candle_core::{DType, Device, Error, Result, Shape, Tensor, Var};
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A tensor that training changes, such as the weight or the bias of a layer.
@@ -27,7 +30,13 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// ```
 #[derive(Clone)]
 pub struct Parameter {
-    state: Arc<RwLock<State>>,
+    shared: Arc<Shared>,
+}
+
+/// What the clones of a parameter share.
+struct Shared {
+    state: RwLock<State>,
+    frozen: AtomicBool,
 }
 
 enum State {
@@ -120,7 +129,8 @@ impl Parameter {
         Ok(())
     }
 
-    /// Returns the values as a tensor to compute with; gradients flow back to it outside of `no_grad`.
+    /// Returns the values as a tensor to compute with; gradients flow back to it outside of `no_grad`,
+    /// unless the parameter is [frozen](crate::nn::ParametersExt::freeze).
     ///
     /// # Errors
     /// If the parameter is lazy and has no values yet.
@@ -134,7 +144,11 @@ impl Parameter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn tensor(&self) -> Result<Tensor> {
-        self.var().map(recorded)
+        let var = self.var()?;
+        Ok(match self.is_frozen() {
+            true => var.as_detached_tensor(),
+            false => recorded(var),
+        })
     }
 
     /// Returns the Candle variable that holds the values, for Candle's own optimisers. After the model
@@ -255,15 +269,17 @@ impl Parameter {
 
     /// Returns a parameter on the device that shares nothing with this one.
     pub(crate) fn copy_to(&self, device: &Device) -> Result<Self> {
-        match &*self.read() {
-            State::Ready(var) => Self::new(&var.copy_to(device)?),
-            State::Lazy { spec, .. } => Ok(Self::waiting(Some(device.clone()), spec.clone())),
-        }
+        let copy = match &*self.read() {
+            State::Ready(var) => Self::new(&var.copy_to(device)?)?,
+            State::Lazy { spec, .. } => Self::waiting(Some(device.clone()), spec.clone()),
+        };
+        copy.set_frozen(self.is_frozen());
+        Ok(copy)
     }
 
     /// Returns an identifier that the clones of this parameter share with it.
     pub(crate) fn address(&self) -> usize {
-        Arc::as_ptr(&self.state).addr()
+        Arc::as_ptr(&self.shared).addr()
     }
 
     /// Returns the size of a dimension; `None` if there is no such dimension, or its size depends on
@@ -296,7 +312,7 @@ impl Parameter {
     /// Returns whether both are the same parameter, and not two with equal values.
     pub(crate) fn is_same(&self, other: &Parameter) -> bool {
         let ids = || Some(self.var().ok()?.id() == other.var().ok()?.id());
-        Arc::ptr_eq(&self.state, &other.state) || ids() == Some(true)
+        Arc::ptr_eq(&self.shared, &other.shared) || ids() == Some(true)
     }
 
     /// Converts floating-point values to another type, or sets the type that they will have.
@@ -319,16 +335,27 @@ impl Parameter {
     }
 
     fn from_state(state: State) -> Self {
-        let state = Arc::new(RwLock::new(state));
-        Self { state }
+        let shared = Shared {
+            state: RwLock::new(state),
+            frozen: AtomicBool::new(false),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .state
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .state
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,13 +1,13 @@
 //! The trait of all models: a walk through their fields.
 
 use crate::nn::visitor::{Visitor, VisitorMut};
-use crate::nn::{Mode, describe, placement};
+use crate::nn::{Mode, Parameter, describe, placement};
 use candle_core::{DType, Device, Result};
 
 /// A model, a layer, or a part of one: anything whose parameters can be found.
 ///
 /// Derive it for a struct, and its fields are visited in order. A field may be a
-/// [`Parameter`](crate::nn::Parameter), a [`Mode`], another model, a `Vec`, `Option`, `Box`, array or
+/// [`Parameter`], a [`Mode`], another model, a `Vec`, `Option`, `Box`, array or
 /// tuple of these, or plain data such as `f64` or `String`, which has no parameters. Mark a field of
 /// any other type with `#[parameters(skip)]`, a plain tensor for instance: it is then neither moved
 /// nor trained nor shown.
@@ -139,6 +139,12 @@ pub trait Parameters {
     fn set_training(&self, training: bool) {
         self.visit(&mut SetTraining(training));
     }
+
+    /// Freezes every [`Parameter`] and every [`Mode`] in the model, or lets them change again.
+    #[doc(hidden)]
+    fn set_frozen(&self, frozen: bool) {
+        self.visit(&mut SetFrozen(frozen));
+    }
 }
 
 /// Visits one field of a model.
@@ -175,11 +181,22 @@ impl Visitor for SetTraining {
     }
 }
 
+struct SetFrozen(bool);
+
+impl Visitor for SetFrozen {
+    fn parameter(&mut self, parameter: &Parameter) {
+        parameter.set_frozen(self.0);
+    }
+
+    fn mode(&mut self, mode: &Mode) {
+        mode.set_frozen(self.0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::Parameter;
-    use crate::nn::{Linear, Mode, ParametersExt, ReLU};
+    use crate::nn::{BatchNorm1d, Layer, Linear, Mode, ParametersExt, ReLU, Sequential};
     use crate::notebook::Show;
     use crate::tensor::zeros;
     use taper_macros::Parameters;
@@ -262,6 +279,33 @@ mod tests {
         assert!(model.blocks.iter().all(|b| !b.mode.is_training()));
         model.train();
         assert!(model.blocks.iter().all(|b| b.mode.is_training()));
+    }
+
+    #[test]
+    fn a_frozen_part_keeps_values_and_statistics_until_it_is_unfrozen() -> Result<()> {
+        let cpu = Device::Cpu;
+        let mut net = crate::seq![BatchNorm1d::new(2)?, Linear::new(2, 1)?];
+        let x = crate::tensor::tensor(&[[1.0, 2.0], [3.0, 5.0]], &cpu)?;
+        let mean = |net: &Sequential| net.state_dict()?[2].1.to_vec1::<f32>();
+        let trained = |net: &Sequential| -> Result<Vec<bool>> {
+            let gradients = net.forward(&x)?.sum_all()?.backward()?;
+            let parameters = net.parameters().into_iter();
+            parameters
+                .map(|p| Ok(gradients.get(&p.var()?).is_some()))
+                .collect()
+        };
+        net[0].freeze();
+        net.train();
+        assert_eq!(trained(&net)?, [false, false, true, true]);
+        assert_eq!(mean(&net)?, [0.0, 0.0]);
+        let copy = net.replicate(&cpu)?;
+        assert_eq!(trained(&copy)?, [false, false, true, true]);
+        net.unfreeze();
+        net.train();
+        assert_eq!(trained(&net)?, [true; 4]);
+        assert_ne!(mean(&net)?, [0.0, 0.0]);
+        assert_eq!(mean(&copy)?, [0.0, 0.0]);
+        Ok(())
     }
 
     #[test]

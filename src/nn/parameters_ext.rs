@@ -118,6 +118,51 @@ pub trait ParametersExt {
         self.set_training(false);
     }
 
+    /// Freezes the model, or a part of it: its parameters get no gradients, so that no optimiser changes
+    /// them, and it stays in evaluation mode also during training, so that batch normalisation keeps its
+    /// running statistics and dropout does nothing.
+    ///
+    /// PyTorch's `requires_grad_(False)` leaves batch normalisation in training mode. Candle's own layers
+    /// cannot be frozen; pass their optimiser the other parameters only.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(4, 8)?, LazyBatchNorm1d::new(), Linear::new(8, 2)?];
+    /// net[0].freeze();
+    /// net[1].freeze();
+    /// let loss = net.forward(&ones((3, 4), &cpu())?)?.sqr()?.mean_all()?;
+    /// let gradients = loss.backward()?;
+    /// assert!(gradients.get(&net.parameter("0.weight")?.var()?).is_none());
+    /// Sgd::new(net.parameters(), 0.1).step(&gradients)?; // changes the last layer only
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn freeze(&mut self)
+    where
+        Self: Parameters,
+    {
+        self.set_frozen(true);
+    }
+
+    /// Lets training change a model again that was [frozen](Self::freeze). It follows the next
+    /// [`train`](Self::train), as that of a [`Trainer`](crate::train::Trainer).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = Linear::new(4, 8)?;
+    /// net.freeze();
+    /// net.unfreeze();
+    /// assert!(!net.parameter("weight")?.is_frozen());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn unfreeze(&mut self)
+    where
+        Self: Parameters,
+    {
+        self.set_frozen(false);
+    }
+
     /// Returns a copy of the model on a device, in memory of its own, even if the model is on that
     /// device already.
     ///

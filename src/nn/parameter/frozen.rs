@@ -1,0 +1,26 @@
+//! Parameters that training leaves alone.
+
+use super::Parameter;
+use std::sync::atomic::Ordering;
+
+impl Parameter {
+    /// Returns whether training leaves the parameter alone, after
+    /// [`freeze`](crate::nn::ParametersExt::freeze).
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mut net = seq![Linear::new(4, 8)?, ReLU, Linear::new(8, 2)?];
+    /// net[0].freeze();
+    /// let trained: Vec<Parameter> = net.parameters().into_iter().filter(|p| !p.is_frozen()).collect();
+    /// assert_eq!(trained.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_frozen(&self) -> bool {
+        self.shared.frozen.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::nn) fn set_frozen(&self, frozen: bool) {
+        self.shared.frozen.store(frozen, Ordering::Relaxed);
+    }
+}
