@@ -41,9 +41,10 @@ pub use crate::notebook::{
 pub use crate::ops::{
     BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
     NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d,
-    avg_pool2d, bce_with_logits, conv2d, cross_entropy, dropout, elu, gelu, group_norm, huber_loss,
-    kl_div, l1_loss, layer_norm, leaky_relu, linear, log_softmax, max_pool2d, mse_loss, nll_loss,
-    one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, tanh,
+    avg_pool2d, bce_with_logits, conv1d, conv2d, cross_entropy, dropout, elu, embedding, gelu,
+    group_norm, huber_loss, kl_div, l1_loss, layer_norm, leaky_relu, linear, log_softmax,
+    max_pool2d, mse_loss, nll_loss, one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss,
+    softmax, tanh,
 };
 pub use crate::optim::{
     Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau,
@@ -55,8 +56,8 @@ pub use crate::plot::{
 };
 pub use crate::seq;
 pub use crate::tensor::{
-    TensorExt, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad, normal, ones,
-    rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
+    GradStoreExt, TensorExt, arange, eye, full, is_grad_enabled, linspace, manual_seed, no_grad,
+    normal, ones, rand, randint, randn, randperm, tensor, uniform, with_seed, zeros,
 };
 pub use crate::tensorboard::{HParam, SummaryWriter};
 pub use crate::timeit;

@@ -16,7 +16,7 @@ pub use create::{arange, eye, full, linspace, ones, tensor, zeros};
 pub use ext::TensorExt;
 pub(crate) use ext::moved;
 pub(crate) use grad::recorded;
-pub use grad::{is_grad_enabled, no_grad};
+pub use grad::{GradStoreExt, is_grad_enabled, no_grad};
 pub(crate) use part::{Part, keep_by_example, with_part};
 pub(crate) use random::{draw_seed, generator_state, permutation, random_unit, restore_generator};
 pub use random::{manual_seed, normal, rand, randint, randn, randperm, uniform, with_seed};

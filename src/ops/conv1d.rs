@@ -4,19 +4,57 @@ use super::{Conv2dSpec, Pair, check, conv_transpose2d, conv2d_as};
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
 
-/// Returns the convolution of the sequences `x` `(batch, in, length)` with `weight`
-/// `(out, in / groups, kernel)`, plus `bias` `(out,)`. The settings are those of images of height 1.
+/// Returns the convolution of sequences with a kernel for each output channel, plus a bias.
+///
+/// Of each setting, the width counts: `Conv2dSpec::new().padding(1)` pads both ends of a sequence.
+///
+/// # Shapes
+/// `x` is `(batch, in, length)`, `weight` is `(out, in / groups, kernel)`, `bias` is `(out,)`; the output is
+/// `(batch, out, length')`, where `length'` is as the width of [`conv2d`](super::conv2d).
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit, or a setting is 0.
-pub(crate) fn conv1d(
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[[1.0, 4.0, 9.0, 16.0]]], &cpu())?; // (1, 1, 4)
+/// let difference = tensor(&[[[-1.0, 1.0]]], &cpu())?; // (1, 1, 2)
+/// let y = conv1d(&x, &difference, None, Conv2dSpec::new())?; // (1, 1, 3)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 5.0, 7.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn conv1d(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    settings: Conv2dSpec,
+) -> Result<Tensor> {
+    let caller = &"conv1d";
+    if weight.rank() != 3 {
+        let expected = "Expected a weight (out, in / groups, kernel)";
+        return Err(check::wrong_shape(caller, weight, expected));
+    }
+    let Conv2dSpec {
+        stride,
+        padding,
+        dilation,
+        groups,
+    } = settings;
+    let spec = Conv2dSpec::new().groups(groups);
+    let spec = spec.stride((1, stride.width)).padding((0, padding.width));
+    conv1d_as(caller, x, weight, bias, spec.dilation((1, dilation.width)))
+}
+
+/// [`conv1d`], whose errors begin with the name of the caller. The settings are those of images of height 1.
+pub(crate) fn conv1d_as(
     caller: &dyn Display,
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
     spec: Conv2dSpec,
 ) -> Result<Tensor> {
-    let length = checked(caller, x, weight.dim(1)? * spec.groups)?;
+    let length = checked(caller, x, weight.dim(1)?.saturating_mul(spec.groups))?;
     let extent = spec.extent([1, weight.dim(2)?])[1];
     let least = extent.saturating_sub(spec.padding.width.saturating_mul(2));
     if length < least {

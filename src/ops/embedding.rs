@@ -6,12 +6,33 @@ use crate::error::explain;
 use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
 
-/// Returns the rows of `weight` `(tokens, length)` for token indices `(…)`: `(…, length)`.
+/// Returns the rows of a table for token indices.
+///
+/// # Shapes
+/// `tokens` is `(…)`, `weight` is `(tokens, length)`; the output is `(…, length)`.
 ///
 /// # Errors
 /// If the indices are not integers, are on another device, or are out of range. On a GPU, an index
 /// out of range is not an error: its row of the result is filled with NaN.
-pub(crate) fn embedding(caller: &dyn Display, tokens: &Tensor, weight: &Tensor) -> Result<Tensor> {
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let table = tensor(&[[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]], &cpu())?; // (3, 2)
+/// let rows = embedding(&tensor(&[2_i64, 0], &cpu())?, &table)?; // (2, 2)
+/// assert_eq!(rows.to_vec2::<f32>()?, [[2.0, 2.1], [0.0, 0.1]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn embedding(tokens: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    embedding_as(&"embedding", tokens, weight)
+}
+
+/// [`embedding`], whose errors begin with the name of the caller.
+pub(crate) fn embedding_as(
+    caller: &dyn Display,
+    tokens: &Tensor,
+    weight: &Tensor,
+) -> Result<Tensor> {
     if !matches!(tokens.dtype(), DType::I64 | DType::U32 | DType::U8) {
         return Err(explain(
             format!(

@@ -1,25 +1,27 @@
 //! Gradients between `backward` and the optimiser's step: clipping and accumulation.
 
+use crate::error;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Result, Tensor};
 
-/// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`.
-/// Nothing is fetched from the device. From d2l's chapter *Recurrent Neural Network
-/// Implementation*; follows PyTorch's `clip_grad_norm_`.
+/// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`. Returns
+/// the norm before, a scalar on the device of the gradients; nothing is fetched from there. From d2l's chapter
+/// *Recurrent Neural Network Implementation*; follows PyTorch's `clip_grad_norm_`.
 ///
 /// The norm is computed in double precision, so it does not overflow (on a Mac's GPU, which has none,
-/// in single precision).
+/// in single precision). Without gradients it is 0.
 ///
 /// # Errors
-/// If the parameters are on different devices.
+/// If `max_norm` is not positive, or the parameters are on different devices.
 ///
 /// ```
 /// use taper::prelude::*;
 ///
 /// let w = Parameter::new(&tensor(&[3.0, 4.0], &cpu())?)?;
 /// let mut gradients = (w.tensor()?.sqr()?.sum_all()? * 0.5)?.backward()?; // [3, 4], norm 5
-/// clip_gradients(&[w.clone()], &mut gradients, 1.0)?;
+/// let norm = clip_gradients(&[w.clone()], &mut gradients, 1.0)?;
+/// assert_eq!(norm.to_scalar::<f64>()?, 5.0);
 /// let clipped = gradients.get(&w.tensor()?).unwrap().to_vec1::<f32>()?;
 /// assert!((clipped[0] - 0.6).abs() < 1e-5);
 /// # Ok::<(), Error>(())
@@ -28,22 +30,30 @@ pub fn clip_gradients(
     parameters: &[Parameter],
     gradients: &mut GradStore,
     max_norm: f64,
-) -> Result<()> {
+) -> Result<Tensor> {
+    if max_norm.is_nan() || max_norm <= 0.0 {
+        return Err(error::argument(
+            "clip_gradients",
+            "a positive norm",
+            max_norm,
+            "Choose one such as 1.0",
+        ));
+    }
     let vars: Vec<_> = parameters.iter().filter_map(|p| p.var().ok()).collect();
     let found = vars.iter().filter_map(|var| gradients.get(var));
     let squares: Vec<Tensor> = found.map(sum_of_squares).collect::<Result<_>>()?;
     if squares.is_empty() {
-        return Ok(());
+        return Tensor::new(0.0, &Device::Cpu);
     }
     let norm = Tensor::stack(&squares, 0)?.sum_all()?.sqrt()?;
-    let scale = ((norm + 1e-6)?.recip()? * max_norm)?.minimum(1.0)?;
+    let scale = ((&norm + 1e-6)?.recip()? * max_norm)?.minimum(1.0)?;
     for var in &vars {
         if let Some(gradient) = gradients.get(var) {
             let scaled = gradient.broadcast_mul(&scale.to_dtype(gradient.dtype())?)?;
             gradients.insert(var, scaled);
         }
     }
-    Ok(())
+    Ok(norm)
 }
 
 /// Returns the sum of the squares, in which those of large values do not overflow.

@@ -1,6 +1,7 @@
 //! Computing without recording for gradients.
 
-use candle_core::{Tensor, Var};
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor, Var};
 use std::cell::Cell;
 
 thread_local! {
@@ -40,6 +41,36 @@ pub fn no_grad<T>(compute: impl FnOnce() -> T) -> T {
 /// ```
 pub fn is_grad_enabled() -> bool {
     !DISABLED.get()
+}
+
+/// Extends Candle's [`GradStore`], which `loss.backward()?` returns.
+pub trait GradStoreExt {
+    /// Returns the gradient of a tensor, zeros if the loss does not depend on it.
+    ///
+    /// Candle's own `get` returns `None` then, also for `x * 0.0`: Candle records nothing for a factor of 0.
+    ///
+    /// # Errors
+    /// If the device has not enough memory.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = Parameter::new(&tensor(&[1.0, 2.0], &cpu())?)?.tensor()?; // (2,)
+    /// let gradients = (&x * 0.0)?.sum_all()?.backward()?;
+    /// assert!(gradients.get(&x).is_none());
+    /// assert_eq!(gradients.of(&x)?.to_vec1::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn of(&self, x: &Tensor) -> Result<Tensor>;
+}
+
+impl GradStoreExt for GradStore {
+    fn of(&self, x: &Tensor) -> Result<Tensor> {
+        match self.get(x) {
+            Some(gradient) => Ok(gradient.clone()),
+            None => x.zeros_like(),
+        }
+    }
 }
 
 /// Returns the values of a variable, whose gradients are recorded outside of [`no_grad`].

@@ -67,6 +67,23 @@ def convolutions(rng):
         case("conv2d", f, inputs, [*stride, *padding, *dilation, groups])
 
 
+def sequences(rng):
+    while sum(c["op"] == "conv1d" for c in cases) < 30:
+        groups = rng.choice([1, 1, 2])
+        ins, outs, kernel, size = groups * rng.randint(1, 2), groups * rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 7)
+        stride, padding, dilation = (rng.randint(low, high) for low, high in [(1, 3), (0, 2), (1, 2)])
+        if size + 2 * padding < dilation * (kernel - 1) + 1:
+            continue
+        inputs = [randn(rng.randint(1, 2), ins, size), randn(outs, ins // groups, kernel)]
+        inputs += [randn(outs)] * rng.randint(0, 1)
+        f = lambda *x: F.conv1d(*x, **({} if len(x) == 3 else {"bias": None}), stride=stride, padding=padding,
+                                dilation=dilation, groups=groups)
+        case("conv1d", f, inputs, [stride, padding, dilation, groups])
+    for _ in range(10):
+        tokens = torch.randint(5, [rng.randint(1, 4) for _ in range(rng.randint(1, 3))])
+        case("embedding", F.embedding, [tokens, randn(5, rng.randint(1, 4))], kinds="ig")
+
+
 def pooling(rng):
     for _ in range(30):
         kernel = [rng.randint(1, 4) for _ in range(2)]
@@ -158,7 +175,7 @@ def main():
     options.add_argument("--out", type=Path, default=here / "cases.safetensors")
     options = options.parse_args()
     torch.set_num_threads(1)
-    functions = [activations, linear, convolutions, pooling, norms, losses]
+    functions = [activations, linear, convolutions, sequences, pooling, norms, losses]
     for generate in functions + layer_cases.ALL + training_cases.ALL:
         # Each has generators of its own, so that the cases of the others stay the same.
         torch.manual_seed(options.seed)

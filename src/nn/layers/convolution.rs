@@ -138,7 +138,7 @@ impl Convolution {
         let (x, spec) = ops::padded(&name, x, self.spec, self.padding_mode)?;
         let y = match (self.of_images, self.transposed) {
             (true, false) => ops::conv2d_as(&name, &x, &weight, bias, spec),
-            (false, false) => ops::conv1d(&name, &x, &weight, bias, spec),
+            (false, false) => ops::conv1d_as(&name, &x, &weight, bias, spec),
             (true, true) => ops::conv_transpose2d(&name, &x, &weight, bias, spec, output_padding),
             (false, true) => ops::conv_transpose1d(&name, &x, &weight, bias, spec, output_padding),
         };

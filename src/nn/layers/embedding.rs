@@ -54,7 +54,7 @@ impl Embedding {
 impl Layer for Embedding {
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let weight = self.weight.tensor()?; // (tokens, length)
-        let rows = ops::embedding(&check::name(self), input, &weight)?;
+        let rows = ops::embedding_as(&check::name(self), input, &weight)?;
         seen(self, rows) // (…, length)
     }
 }

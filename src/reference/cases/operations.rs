@@ -34,6 +34,11 @@ pub(super) fn operation(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> 
             let spec = spec.dilation(pair(4)).groups(n(6));
             conv2d(&x[0], &x[1], x.get(2), spec)
         }
+        "conv1d" => {
+            let spec = Conv2dSpec::new().stride(n(0)).padding(n(1));
+            conv1d(&x[0], &x[1], x.get(2), spec.dilation(n(2)).groups(n(3)))
+        }
+        "embedding" => embedding(&x[0], &x[1]),
         "max_pool2d" => max_pool2d(&x[0], pool()),
         "avg_pool2d" => avg_pool2d(&x[0], pool()),
         "adaptive_avg_pool2d" => adaptive_avg_pool2d(&x[0], pair(0)),
