@@ -1,6 +1,7 @@
 //! Charts of data that are complete: lines, points, bars, histograms.
 
 mod bins;
+mod series;
 
 use super::axis::Scale;
 use super::chart::{Chart, SIZE, Series, Style};
@@ -8,10 +9,11 @@ use super::number::Number;
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
 use super::values::Values;
-use crate::error::{Result, explain};
+use crate::error::Result;
 use crate::notebook::Show;
 use crate::notebook::{MimeBundle, display};
 use bins::count;
+use series::series;
 use std::path::Path;
 
 /// A chart with two axes: lines, points or bars. A notebook shows it as the value of a cell.
@@ -43,7 +45,7 @@ pub struct Figure {
     problem: Option<String>,
 }
 
-/// Draws a line for each of `ys` over the same `x`.
+/// Draws a line for each of `ys` over the same `x`; [`Figure::line`] adds one over another `x`.
 ///
 /// Values are vectors, arrays, slices, ranges or tensors. A value that is not finite leaves a gap.
 ///
@@ -127,35 +129,8 @@ pub fn bar<L: Into<String>>(labels: impl IntoIterator<Item = L>, ys: &[&dyn Valu
 /// # Ok::<(), Error>(())
 /// ```
 pub fn histogram(values: &dyn Values, bins: usize) -> Figure {
-    let counted = values.values().and_then(|values| match bins {
-        0 => Err(explain(
-            "histogram: the number of bins is 0",
-            "Ask for at least one",
-        )),
-        _ => Ok(vec![count(&values, bins)]),
-    });
-    Figure::new(counted).ylabel("count")
-}
-
-fn series(what: &str, x: &dyn Values, ys: &[&dyn Values], style: Style) -> Result<Vec<Series>> {
-    let x = x.values()?;
-    let mut all = Vec::new();
-    for (i, y) in ys.iter().enumerate() {
-        let y = y.values()?;
-        if x.len() != y.len() {
-            let (number, expected, found) = (i + 1, x.len(), y.len());
-            return Err(explain(
-                format_args!("{what}: x has {expected} values, but series {number} has {found}"),
-                "Give as many values as there are places on the x axis",
-            ));
-        }
-        let points = x.iter().copied().zip(y).collect();
-        all.push(Series {
-            style,
-            ..Series::new("", points)
-        });
-    }
-    Ok(all)
+    let counted = values.values().and_then(|values| count(&values, bins));
+    Figure::new(counted.map(|series| vec![series])).ylabel("count")
 }
 
 impl Figure {
@@ -169,6 +144,41 @@ impl Figure {
             ..Chart::default()
         };
         Figure { chart, problem }
+    }
+
+    /// Adds a line over an `x` of its own, such as a model's curve over the points of [`scatter`].
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let figure = scatter(&[1, 2, 4], &[&[1.1, 1.9, 4.2]])
+    ///     .line(&[0, 5], &[0, 5])
+    ///     .legend(["data", "model"]);
+    /// assert!(figure.show_text().ends_with("data: 4.2 at 4 (3 points)\nmodel: 5 at 5 (2 points)"));
+    /// ```
+    pub fn line(self, x: &dyn Values, y: &dyn Values) -> Self {
+        self.with(series("line", x, &[y], Style::Line))
+    }
+
+    /// Adds a marker for each point, over an `x` of their own.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let figure = plot(&[0, 5], &[&[0, 5]]).points(&[1, 2, 4], &[1.1, 1.9, 4.2]);
+    /// assert!(figure.show_text().ends_with("series 2: 4.2 at 4 (3 points)"));
+    /// ```
+    pub fn points(self, x: &dyn Values, y: &dyn Values) -> Self {
+        self.with(series("points", x, &[y], Style::Markers))
+    }
+
+    /// Adds series, unless there is a problem already.
+    fn with(mut self, series: Result<Vec<Series>>) -> Self {
+        match series {
+            Ok(series) => self.chart.series.extend(series),
+            Err(error) => self.problem = self.problem.or(Some(error.to_string())),
+        }
+        self
     }
 
     /// Names the series, in order. The legend above the chart lists the series that have a name.

@@ -1,9 +1,21 @@
 //! The bins of a histogram.
 
+use crate::error::{self, Result};
 use crate::plot::chart::{Series, Style};
 
+/// More bars than this, no screen has room for.
+const MOST: usize = 1 << 16;
+
 /// Returns a series with one bar for each bin.
-pub(super) fn count(values: &[f64], bins: usize) -> Series {
+pub(super) fn count(values: &[f64], bins: usize) -> Result<Series> {
+    if !(1..=MOST).contains(&bins) {
+        return Err(error::argument(
+            "histogram",
+            format_args!("from 1 to {MOST} bins"),
+            bins,
+            "Choose some tens of bins",
+        ));
+    }
     // Half the range of `f64` on either side: the difference of its ends would overflow.
     let clamped = |value: &f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
     let finite = || values.iter().filter(|value| value.is_finite()).map(clamped);
@@ -24,8 +36,8 @@ pub(super) fn count(values: &[f64], bins: usize) -> Series {
     }
     let points = counts.into_iter().enumerate();
     let points = points.map(|(i, count)| (low + (i as f64 + 0.5) * width, f64::from(count)));
-    Series {
+    Ok(Series {
         style: Style::Bars { offset: 0.0, width },
         ..Series::new("", points.collect())
-    }
+    })
 }

@@ -9,7 +9,7 @@ use crate::plot::number::{decade, fixed, short};
 use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
 use crate::plot::render::scene::{Anchor, Scene};
-use crate::plot::render::text::{FONT, centred, shortened, text_width};
+use crate::plot::render::text::{FONT, centred, shortened, text_width, text_width_at_most};
 use plotters::style::RGBColor;
 use std::iter;
 
@@ -79,7 +79,7 @@ impl<'a> HeatmapLayout<'a> {
             map,
             colors: map.colors(),
             cell: (width, height),
-            left: row_height(&map.ylabel) + widest(&written) + 2 * GAP,
+            left: row_height(&map.ylabel) + name_width(&written),
             top: row_height(&map.title) + GAP,
             row_names,
             column_names,
@@ -227,6 +227,13 @@ fn row_height(text: &str) -> i32 {
 fn widest(texts: &[String]) -> i32 {
     let widths = texts.iter().map(|text| text_width(text, FONT));
     widths.max().unwrap_or(0)
+}
+
+/// Returns the width of the names of rows and the gaps around them. They end at the matrix, so what does not fit
+/// would be cut off at their beginning.
+fn name_width(names: &[String]) -> i32 {
+    let widths = names.iter().map(|name| text_width_at_most(name, FONT));
+    (widest(names) + 2 * GAP).max(widths.max().unwrap_or(0) + GAP)
 }
 
 /// Returns the names of rows or columns that are written: every name, or every second, third, … where

@@ -91,6 +91,18 @@ fn all_values_are_written_or_none() {
 }
 
 #[test]
+fn long_names_of_rows_begin_inside_the_figure() {
+    let name = "MAMMAL, WOMBAT";
+    let svg = confusion_matrix(&[0, 1], &[0, 1], [name, "b"]).svg();
+    let document = Document::parse(&svg).unwrap();
+    let mut texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    let named = texts.find(|node| node.text() == Some(name)).unwrap();
+    let end: f64 = named.attribute("x").unwrap().parse().unwrap();
+    // In DejaVu Sans, it is 9.77 times as wide as the size of the font, 11 pixels. At its left is "true".
+    assert!(end >= 9.77 * 11.0 + 15.0, "{end}");
+}
+
+#[test]
 fn many_classes_give_a_figure_of_the_usual_size() {
     let (truth, names) = (
         0..300,

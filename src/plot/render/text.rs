@@ -13,6 +13,20 @@ pub(in crate::plot) fn text_width(text: &str, font_size: f64) -> i32 {
     (text.chars().count() as f64 * font_size * LETTER_WIDTH).round() as i32
 }
 
+/// Estimates the width of a text in a wide font, such as DejaVu Sans, from its letters: for text whose beginning
+/// is cut off where there is not enough room.
+pub(in crate::plot) fn text_width_at_most(text: &str, font_size: f64) -> i32 {
+    let widths = text.chars().map(|letter| match letter {
+        'f' | 'i' | 'j' | 'l' | 'r' | 't' | 'I' | 'J' => 0.42,
+        ' ' | '!' | '\'' | '(' | ')' | ',' | '-' | '.' | '/' | ':' | ';' | '|' => 0.42,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 1.0,
+        'A'..='Z' | '#' | '&' | '+' | '<'..='>' => 0.84,
+        '\u{1100}'.. => 1.2,
+        _ => 0.64,
+    });
+    (widths.sum::<f64>() * font_size).ceil() as i32
+}
+
 /// Shortens a text to this width.
 pub(in crate::plot) fn shortened(text: &str, width: i32) -> String {
     let letter = text_width("n", FONT).max(1);
@@ -40,6 +54,13 @@ pub(in crate::plot) fn centred(text: &str, middle: i32, length: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_letters_need_more_room() {
+        // In DejaVu Sans of 100 units, these are 468 and 217 units wide.
+        let widths = ["MMWWm", "fill it"].map(|text| text_width_at_most(text, 100.0));
+        assert!(widths[0] >= 468 && widths[1] >= 217, "{widths:?}");
+    }
 
     #[test]
     fn a_long_text_is_shortened() {

@@ -1,0 +1,32 @@
+//! The series of a figure.
+
+use crate::error::{Result, explain};
+use crate::plot::chart::{Series, Style};
+use crate::plot::values::Values;
+
+/// Returns a series for each of `ys` over the same `x`.
+pub(super) fn series(
+    what: &str,
+    x: &dyn Values,
+    ys: &[&dyn Values],
+    style: Style,
+) -> Result<Vec<Series>> {
+    let x = x.values()?;
+    let mut all = Vec::new();
+    for (i, y) in ys.iter().enumerate() {
+        let y = y.values()?;
+        if x.len() != y.len() {
+            let (number, expected, found) = (i + 1, x.len(), y.len());
+            return Err(explain(
+                format_args!("{what}: x has {expected} values, but series {number} has {found}"),
+                "Give as many values as there are places on the x axis",
+            ));
+        }
+        let points = x.iter().copied().zip(y).collect();
+        all.push(Series {
+            style,
+            ..Series::new("", points)
+        });
+    }
+    Ok(all)
+}
