@@ -1,5 +1,6 @@
 //! Whole trainings on small data.
 
+mod bad_inputs;
 mod batches;
 mod errors;
 mod evaluation;

@@ -1,0 +1,294 @@
+//! Settings of data, training and figures that cannot be: each is used, or refused in two lines; none panics or
+//! aborts.
+
+use super::*;
+use crate::data::transforms::*;
+use crate::data::*;
+use crate::notebook::Show;
+use crate::optim::*;
+use crate::plot::*;
+use crate::tensor::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Uses a size, or a value.
+type Use<N> = fn(N) -> Result<()>;
+
+const SIZES: [usize; 8] = [0, 1, 2, 7, 1 << 38, 1 << 40, usize::MAX / 2, usize::MAX];
+
+const VALUES: [f64; 9] = [
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    -1.0,
+    0.0,
+    0.5,
+    1.0,
+    1e300,
+    -1e300,
+];
+
+fn data() -> Result<TensorDataset> {
+    TensorDataset::new(ones((4, 2), &CPU)?, tensor(&[0_u32, 1, 1, 0], &CPU)?)
+}
+
+fn image() -> Result<Tensor> {
+    ones((3, 5, 4), &CPU)
+}
+
+/// Trains a small model.
+fn train(mut trainer: Trainer) -> Result<()> {
+    let mut model = Classifier::new(Linear::new(2, 2)?, 0.1);
+    trainer.fit(&mut model, &DataLoader::new(data()?)).map(drop)
+}
+
+fn all(loader: &DataLoader) -> Result<()> {
+    loader.into_iter().try_for_each(|batch| batch.map(drop))
+}
+
+fn step(optimizer: impl FnOnce(Vec<Parameter>) -> Box<dyn Optimizer>) -> Result<()> {
+    let layer = Linear::new(2, 1)?;
+    let loss = layer.forward(&ones((3, 2), &CPU)?)?.mean_all()?;
+    optimizer(layer.parameters()).step(&loss.backward()?)
+}
+
+const WITH_SIZES: &[(&str, Use<usize>)] = &[
+    ("zeros", |n| zeros((n, 3), &CPU).map(drop)),
+    ("ones", |n| ones((n, n), &CPU).map(drop)),
+    ("full", |n| full(n, 0.5, &CPU).map(drop)),
+    ("eye", |n| eye(n, &CPU).map(drop)),
+    ("linspace", |n| linspace(0.0, 1.0, n, &CPU).map(drop)),
+    ("arange", |n| arange(0, n as i64, &CPU).map(drop)),
+    ("rand", |n| rand((2, n), &CPU).map(drop)),
+    ("randperm", |n| randperm(n, &CPU).map(drop)),
+    ("randint", |n| randint(0, n as i64, n, &CPU).map(drop)),
+    ("randint, range", |n| {
+        randint(n as i64, 5, 3, &CPU).map(drop)
+    }),
+    ("DataLoader", |n| {
+        all(&DataLoader::new(data()?).batch_size(n).prefetch(n % 9))
+    }),
+    ("Subset", |n| Subset::new(data()?, vec![0, n]).map(drop)),
+    ("random_split", |n| random_split(data()?, [n, 1]).map(drop)),
+    ("k_folds", |n| k_folds(data()?, n).map(drop)),
+    ("Dataset::get", |n| data()?.get(&[n]).map(drop)),
+    ("WeightedSampler", |n| {
+        let sampler = WeightedSampler::new(vec![1.0, 2.0, 0.0, 1.0], n % 100)?;
+        all(&DataLoader::new(data()?).sampler(sampler.replacement(n == 7)))
+    }),
+    ("StratifiedSampler", |n| {
+        all(&DataLoader::new(data()?).sampler(StratifiedSampler::new(vec![n; 4])))
+    }),
+    ("Resize", |n| Resize::new(n).apply(&image()?).map(drop)),
+    ("Resize::exact", |n| {
+        Resize::exact(1, n).apply(&image()?).map(drop)
+    }),
+    ("CenterCrop", |n| {
+        CenterCrop::new(n).apply(&image()?).map(drop)
+    }),
+    ("RandomCrop", |n| {
+        RandomCrop::new(n).apply(&image()?).map(drop)
+    }),
+    ("RandomCrop::padding", |n| {
+        RandomCrop::new(4).padding(n).apply(&image()?).map(drop)
+    }),
+    ("BpeTokenizer", |n| {
+        BpeTokenizer::train("aaa bbb aaa", n).map(drop)
+    }),
+    ("BpeTokenizer::decode", |n| {
+        BpeTokenizer::train("", 256)?.decode(&[n as u32]).map(drop)
+    }),
+    ("CharTokenizer::decode", |n| {
+        CharTokenizer::new("abc").decode(&[n as u32]).map(drop)
+    }),
+    ("Vocab::token", |n| {
+        Vocab::new(["a", "b"]).token(n as u32).map(drop)
+    }),
+    ("DataFrame::rows", |n| {
+        let table = DataFrame::from_csv("x\n1\n2\n")?;
+        table.head(n);
+        table.rows(n..2)?;
+        table.rows(0..n).map(drop)
+    }),
+    ("Trainer", |n| train(Trainer::new(n % 9))),
+    ("Trainer::accumulate", |n| {
+        train(Trainer::new(1).accumulate_grad_batches(n))
+    }),
+    ("Trainer::log_every", |n| {
+        train(Trainer::new(1).log_every(n))
+    }),
+    ("Trainer::num_gpus", |n| {
+        train(Trainer::new(1).num_gpus(n % 3))
+    }),
+    ("EarlyStopping", |n| {
+        train(Trainer::new(2).callback(EarlyStopping::new("train_loss", n)))
+    }),
+    ("Schedule::step", |n| {
+        train(Trainer::new(2).schedule(Schedule::step(n, 0.5)))
+    }),
+    ("Schedule::cosine", |n| {
+        train(Trainer::new(2).schedule(Schedule::cosine(n).warmup(n)))
+    }),
+    ("Schedule::warm_restarts", |n| {
+        train(Trainer::new(2).schedule(Schedule::warm_restarts(n, n)))
+    }),
+    ("Schedule::linear", |n| {
+        train(Trainer::new(2).schedule(Schedule::linear(0.1, 1.0, n)))
+    }),
+    ("Schedule::polynomial", |n| {
+        train(Trainer::new(2).schedule(Schedule::polynomial(n, 2.0)))
+    }),
+    ("OneCycle", |n| {
+        train(Trainer::new(2).schedule_steps(OneCycle::new(n).three_phase()))
+    }),
+    ("ReduceOnPlateau", |n| {
+        let schedule = ReduceOnPlateau::new("train_loss").patience(n).cooldown(n);
+        train(Trainer::new(2).schedule(schedule))
+    }),
+    ("histogram", |n| drawn(&histogram(&[1.0, 2.0, f64::NAN], n))),
+    ("bar", |n| drawn(&bar(vec!["a"; n % 9], &[&[1.0, 2.0]]))),
+    ("figsize", |n| {
+        drawn(&plot(&[1, 2], &[&[1, 2]]).figsize(n as u32, n as u32))
+    }),
+    ("confusion_matrix", |n| {
+        drawn(&confusion_matrix(&[0, n], &[1, 1], ["a", "b"]))
+    }),
+    ("show_images", |n| {
+        drawn(
+            &show_images(&ones((n % 9, 3, 2, 2), &CPU)?)
+                .columns(n)
+                .width(n as u32),
+        )
+    }),
+];
+
+const WITH_VALUES: &[(&str, Use<f64>)] = &[
+    ("full", |v| full(3, v, &CPU).map(drop)),
+    ("linspace", |v| linspace(0.0, v, 4, &CPU).map(drop)),
+    ("arange", |v| match v.abs() > 100.0 && v.is_finite() {
+        true => arange(v, v, &CPU).map(drop),
+        false => arange(0.0, v, &CPU).map(drop),
+    }),
+    ("arange from", |v| arange(v, 1.0, &CPU).map(drop)),
+    ("normal", |v| normal(0.0, v, 3, &CPU).map(drop)),
+    ("uniform", |v| uniform(0.0, v, 3, &CPU).map(drop)),
+    ("random_split", |v| {
+        random_split(data()?, [v, 0.5]).map(drop)
+    }),
+    ("WeightedSampler", |v| {
+        WeightedSampler::new(vec![v, 1.0], 2).map(drop)
+    }),
+    ("pad_sequences", |v| {
+        pad_sequences(&[ones(2, &CPU)?, ones(1, &CPU)?], v).map(drop)
+    }),
+    ("pad_sequences of integers", |v| {
+        pad_sequences(&[tensor(&[1_u8, 2], &CPU)?, tensor(&[1_u8], &CPU)?], v).map(drop)
+    }),
+    ("ColorJitter", |v| {
+        let jitter = ColorJitter::new().brightness(v).contrast(v).saturation(v);
+        jitter.apply(&image()?).map(drop)
+    }),
+    ("Normalize", |v| {
+        Normalize::new([v; 3], [v; 3]).apply(&image()?).map(drop)
+    }),
+    ("RandomHorizontalFlip", |v| {
+        RandomHorizontalFlip::new().p(v).apply(&image()?).map(drop)
+    }),
+    ("Sgd", |v| step(|p| Box::new(Sgd::new(p, v)))),
+    ("Sgd::momentum", |v| {
+        step(|p| Box::new(Sgd::new(p, 0.1).momentum(v).dampening(v).weight_decay(v)))
+    }),
+    ("Adam", |v| step(|p| Box::new(Adam::new(p, v)))),
+    ("Adam::betas", |v| {
+        step(|p| Box::new(Adam::new(p, 0.1).betas(v, v)))
+    }),
+    ("Adam::eps", |v| {
+        step(|p| Box::new(Adam::new(p, 0.1).eps(v)))
+    }),
+    ("RMSprop", |v| step(|p| Box::new(RMSprop::new(p, v)))),
+    ("Adagrad", |v| step(|p| Box::new(Adagrad::new(p, v)))),
+    ("Adadelta", |v| step(|p| Box::new(Adadelta::new(p, v)))),
+    ("clip", |v| train(Trainer::new(1).gradient_clip_val(v))),
+    ("clip_gradients", |v| {
+        let layer = Linear::new(2, 1)?;
+        let mut gradients = layer
+            .forward(&ones((3, 2), &CPU)?)?
+            .mean_all()?
+            .backward()?;
+        clip_gradients(&layer.parameters(), &mut gradients, v).map(drop)
+    }),
+    ("Schedule", |v| {
+        let schedule = Schedule::exponential(v).warmup_from(v, 2);
+        train(Trainer::new(2).schedule(schedule))
+    }),
+    ("OneCycle", |v| {
+        let schedule = OneCycle::new(8).pct_start(v).div_factor(v).max_lr(v);
+        train(Trainer::new(2).schedule_steps(schedule.final_div_factor(v)))
+    }),
+    ("ReduceOnPlateau", |v| {
+        let schedule = ReduceOnPlateau::new("train_loss").factor(v).threshold(v);
+        train(Trainer::new(2).schedule(schedule.min_lr(v)))
+    }),
+    ("EarlyStopping", |v| {
+        train(Trainer::new(2).callback(EarlyStopping::new("train_loss", 1).min_delta(v)))
+    }),
+    ("plot", |v| drawn(&plot(&[v, 1.0], &[&[v, 0.0]]))),
+    ("plot, logarithmic", |v| {
+        drawn(
+            &plot(&[v, 1.0], &[&[v, v]])
+                .xscale(Scale::Log)
+                .yscale(Scale::Log),
+        )
+    }),
+    ("xlim", |v| {
+        drawn(&plot(&[0.0, 1.0], &[&[0.0, 1.0]]).xlim(v, 0).ylim(0, v))
+    }),
+    ("line", |v| {
+        drawn(&bar(["a"], &[&[v]]).line(&[v], &[v]).points(&[0], &[v]))
+    }),
+    ("histogram", |v| drawn(&histogram(&[v, 1.0, v], 3))),
+    ("heatmap", |v| {
+        drawn(&heatmap(&full((2, 2), v, &CPU)?).annotate(true))
+    }),
+    ("DataFrame", |v| {
+        let table = DataFrame::from_csv(&format!("x,y\n{v},1\n2,{v}\n"))?;
+        let table = table.fill_missing(v).standardize().fill_missing_with_mean();
+        table.group_mean("x")?.show_text();
+        table.one_hot().to_tensor(&CPU).map(drop)
+    }),
+];
+
+/// A figure draws what is wrong with its data.
+fn drawn(figure: &impl Show) -> Result<()> {
+    figure.show_bundle();
+    Ok(())
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused_in_two_lines() {
+    let mut wrong = vec![];
+    let refused = sweep(WITH_SIZES, &SIZES, &mut wrong) + sweep(WITH_VALUES, &VALUES, &mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(refused >= 100, "only {refused} settings were refused");
+}
+
+fn sweep<N: Copy + std::fmt::Debug>(
+    uses: &[(&str, Use<N>)],
+    values: &[N],
+    wrong: &mut Vec<String>,
+) -> usize {
+    let mut refused = 0;
+    for (name, apply) in uses {
+        for &value in values {
+            let problem = match catch_unwind(AssertUnwindSafe(|| apply(value))) {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "a panic".to_owned(),
+            };
+            refused += 1;
+            if problem.lines().count() != 2 {
+                wrong.push(format!("{name} of {value:?}: {problem}"));
+            }
+        }
+    }
+    refused
+}
