@@ -291,7 +291,7 @@ mod tests {
             let gradients = net.forward(&x)?.sum_all()?.backward()?;
             let parameters = net.parameters().into_iter();
             parameters
-                .map(|p| Ok(gradients.get(&p.var()?).is_some()))
+                .map(|p| Ok(gradients.get(p.var()?.as_tensor()).is_some()))
                 .collect()
         };
         net[0].freeze();

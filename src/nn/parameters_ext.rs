@@ -133,7 +133,7 @@ pub trait ParametersExt {
     /// net[1].freeze();
     /// let loss = net.forward(&ones((3, 4), &cpu())?)?.sqr()?.mean_all()?;
     /// let gradients = loss.backward()?;
-    /// assert!(gradients.get(&net.parameter("0.weight")?.var()?).is_none());
+    /// assert!(gradients.get(net.parameter("0.weight")?.var()?.as_tensor()).is_none());
     /// Sgd::new(net.parameters(), 0.1).step(&gradients)?; // changes the last layer only
     /// # Ok::<(), Error>(())
     /// ```

@@ -103,13 +103,11 @@ impl DataFrame {
 
     /// Checks that each column of values is one in the other table.
     fn check_values_in(&self, other: &Self) -> Result<()> {
-        let values = self
+        let mut values = self
             .columns
             .iter()
-            .filter(|c| matches!(c.entries, Entries::Values(_)));
-        values
-            .map(|column| other.values(&column.name).map(drop))
-            .collect()
+            .filter(|column| matches!(column.entries, Entries::Values(_)));
+        values.try_for_each(|column| other.values(&column.name).map(drop))
     }
 
     /// Returns the values of a column that are not missing.

@@ -171,9 +171,6 @@ const WITH_VALUES: &[(&str, Use<f64>)] = &[
     ("arange from", |v| arange(v, 1.0, &CPU).map(drop)),
     ("normal", |v| normal(0.0, v, 3, &CPU).map(drop)),
     ("uniform", |v| uniform(0.0, v, 3, &CPU).map(drop)),
-    ("random_split", |v| {
-        random_split(data()?, [v, 0.5]).map(drop)
-    }),
     ("WeightedSampler", |v| {
         WeightedSampler::new(vec![v, 1.0], 2).map(drop)
     }),
