@@ -78,11 +78,21 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
         "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{number}. {}</span></a>\
          <span class=\"chapter-question\">{}</span><span class=\"chapter-time\">{}</span></li>\n",
         encode(&chapter.page),
-        cover.as_deref()?,
+        from_home(cover.as_deref()?, &chapter.page),
         escape(name),
         escape(&question.replace(['`', '*'], "")),
         time.unwrap_or_default(),
     ))
+}
+
+/// Returns a figure of a page in a folder with the path of its file as seen from the home page.
+fn from_home(figure: &str, page: &str) -> String {
+    match page.rsplit_once('/') {
+        Some((folder, _)) if !figure.contains("src=\"data:") => {
+            figure.replace("src=\"", &format!("src=\"{}/", encode(folder)))
+        }
+        _ => figure.to_owned(),
+    }
 }
 
 /// Reads "takes about 40 minutes".
@@ -163,6 +173,16 @@ mod tests {
             Some("It is an array. How do you create it?")
         );
         assert_eq!((minutes("# T"), question("# T")), (None, None));
+    }
+
+    #[test]
+    fn a_figure_is_found_from_the_home_page() {
+        let figure = "<img src=\"a_files/b.svg\" alt=\"\">";
+        let moved = "<img src=\"more/a_files/b.svg\" alt=\"\">";
+        assert_eq!(from_home(figure, "more/a"), moved);
+        assert_eq!(from_home(figure, "a"), figure);
+        let inside = "<img src=\"data:image/png;base64,AA==\">";
+        assert_eq!(from_home(inside, "more/a"), inside);
     }
 
     #[test]
