@@ -37,7 +37,7 @@ const BLANKET: &[&str] = &[
 #[rustfmt::skip]
 const OF_MODELS: &[&str] = &[
     "named_parameters", "parameters", "parameter", "num_parameters", "train", "eval", "replicate", "state_dict",
-    "save_parameters", "load_parameters", "load_parameters_with", "summary", "init_weights",
+    "save_parameters", "load_parameters", "load_parameters_with", "summary", "init_weights", "freeze", "unfreeze",
 ];
 
 /// Returns the completions of `complete` at the cursor.
