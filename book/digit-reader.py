@@ -6,7 +6,7 @@
     python3 book/digit-reader.py
 
 The chapter writes the program, the weights and ten digits into notebooks/output/reader. With --check, it only
-fails if the program is not that of the chapter.
+fails if the program differs from the chapter's.
 """
 
 import base64

@@ -69,7 +69,7 @@ impl Machine {
         }
         match (failed.is_empty(), tensors) {
             (true, 1..) => Outcome::Passed(format!(
-                "{} computations, {tensors} tensors, off by at most {largest:.0e} (allowed: {near:.0e})",
+                "computations: {}, tensors: {tensors}, off by at most {largest:.0e} (allowed: {near:.0e})",
                 computations.len()
             )),
             (true, 0) => Outcome::Failed("nothing was compared".to_owned()),

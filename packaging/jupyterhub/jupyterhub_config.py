@@ -41,8 +41,7 @@ c.Spawner.environment = {
     # No spare kernels: each would take as much memory as a kernel.
     "TAPER_STANDBY": "0",
     "RAYON_NUM_THREADS": THREADS,
-    # No huge pages, and what is freed goes back to the system: a quarter less memory.
-    "MIMALLOC_ALLOW_THP": "0",
+    # What is freed goes back to the system at once.
     "MIMALLOC_PURGE_DELAY": "0",
 }
 c.Spawner.args = [

@@ -31,8 +31,8 @@ pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
 }
 
 /// Draws a uniform value from `[0, 1)` for each element of `x`, and returns 1 where it is at least `p`, else 0, as
-/// `u8` on the device of `x`: the same values on each device. If the first dimension is that of the examples, or
-/// of several rows for each, each example gets the values that it would get in the whole batch.
+/// `u8` on the device of `x`: the same values on each device. If the first dimension counts the examples, or
+/// several rows of each, each example gets the values that it would get in the whole batch.
 pub(crate) fn keep_by_example(x: &Tensor, p: f64) -> Result<Tensor> {
     let rows = x.dims().first().copied().unwrap_or(0);
     let part = PART.get().filter(|part| part.len < part.total);

@@ -20,8 +20,7 @@ impl DataFrame {
         self.standardized(self)
     }
 
-    /// Shifts and scales each column of values as [`standardize`](Self::standardize) does that of the training
-    /// data: the mean and the standard deviation are those of `train`.
+    /// Does the same as [`standardize`](Self::standardize), with mean and standard deviation of the training data.
     ///
     /// # Errors
     /// If `train` has no such column, or one of texts.
