@@ -1,6 +1,5 @@
 //! The errors of this crate.
 
-use jupyter_protocol::Transport;
 use jupyter_zmq_client::RuntimeError;
 use std::path::PathBuf;
 use std::{error, io};
@@ -27,14 +26,6 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with the content.
         source: serde_json::Error,
-    },
-    /// Jupyter asks for a transport other than TCP.
-    #[error(
-        "transport `{found}` is not supported: start Jupyter with `--KernelManager.transport=tcp`"
-    )]
-    Transport {
-        /// The transport in the connection file.
-        found: Transport,
     },
     /// Jupyter asks the kernel to listen on an address that other machines can reach.
     #[error(

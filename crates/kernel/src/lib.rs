@@ -61,6 +61,7 @@ mod history;
 mod inbox;
 mod introspect;
 mod lifecycle;
+mod listener;
 mod media;
 mod mutex;
 mod outbox;

@@ -4,6 +4,7 @@
 //! for this subscriber alone, except for the status of the kernel: a front end that reads again must see
 //! that a request has ended. Then it is also told what it has missed ([`Event::CaughtUp`]).
 
+use super::listener::{Listener, Stream};
 use super::mutex::lock;
 use super::zmtp::{self, Received};
 use std::collections::{BTreeMap, VecDeque};
@@ -11,7 +12,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::{io, mem};
 use tokio::io::{AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
@@ -69,13 +69,12 @@ struct Queue {
 }
 
 impl Publisher {
-    /// Listens on a port of this machine.
-    pub(super) async fn bind(ip: &str, port: u16) -> io::Result<Self> {
-        let listener = TcpListener::bind((ip, port)).await?;
-        Ok(Self::new(listener, QUEUE_BYTES))
+    /// Publishes to all who connect.
+    pub(super) fn new(listener: Listener) -> Self {
+        Self::with_limit(listener, QUEUE_BYTES)
     }
 
-    fn new(listener: TcpListener, limit: usize) -> Self {
+    fn with_limit(listener: Listener, limit: usize) -> Self {
         let (sender, events) = unbounded_channel();
         let subscribers = Arc::new(Subscribers {
             limit,
@@ -171,10 +170,10 @@ impl Queue {
     }
 }
 
-async fn accept(listener: TcpListener, subscribers: Arc<Subscribers>) {
+async fn accept(listener: Listener, subscribers: Arc<Subscribers>) {
     for id in 0.. {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok(stream) => {
                 let subscribers = subscribers.clone();
                 tokio::spawn(async move {
                     // An error means that the subscriber has left.
@@ -192,9 +191,8 @@ async fn accept(listener: TcpListener, subscribers: Arc<Subscribers>) {
 }
 
 /// Serves a subscriber until it leaves, or the publisher is dropped.
-async fn serve(stream: TcpStream, id: u64, subscribers: &Subscribers) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let (read, mut write) = stream.into_split();
+async fn serve(stream: Stream, id: u64, subscribers: &Subscribers) -> io::Result<()> {
+    let (read, mut write) = stream;
     let mut read = BufReader::new(read);
     zmtp::greet(&mut read, &mut write).await?;
     let changed = Arc::new(Notify::new());
@@ -271,6 +269,7 @@ impl Subscribers {
 mod tests {
     use super::*;
     use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
     use zeromq::{Socket, SocketRecv, SubSocket};
 
     const LIMIT: usize = 1 << 20;
@@ -278,7 +277,7 @@ mod tests {
     async fn publisher() -> (Publisher, u16) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        (Publisher::new(listener, LIMIT), port)
+        (Publisher::with_limit(Listener::Tcp(listener), LIMIT), port)
     }
 
     fn message(topic: &str, size: usize) -> ZmqMessage {

@@ -1,9 +1,10 @@
 //! The five sockets of a kernel.
 
 use super::error::{Error, Result};
+use super::listener::{self, Listener, Private};
 use super::publisher::Publisher;
 use super::stop::Stop;
-use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status};
+use jupyter_protocol::{ConnectionInfo, JupyterMessage, Status, Transport};
 use jupyter_zmq_client::{
     Connection, KernelControlConnection, KernelHeartbeatConnection, KernelShellConnection,
     KernelStdinConnection, RuntimeError, create_kernel_control_connection,
@@ -30,24 +31,25 @@ pub(super) struct Sockets {
 impl Sockets {
     /// Binds all five.
     pub(super) async fn bind(info: &ConnectionInfo) -> Result<Self> {
+        let _private = (info.transport == Transport::IPC).then(Private::new);
         // The library creates a new session id for each message without a parent; the kernel has one.
         let session = JupyterMessage::from(Status::starting()).header.session;
-        let shell = bind("shell", info.shell_port, async || {
+        let shell = bind("shell", info, info.shell_port, async || {
             create_kernel_shell_connection(info, &session).await
         })
         .await?;
         let mac = shell.mac.clone();
-        let iopub = bind("iopub", info.iopub_port, async || {
-            Ok(Publisher::bind(&info.ip, info.iopub_port).await?)
+        let iopub = bind("iopub", info, info.iopub_port, async || {
+            Ok(Publisher::new(Listener::bind(info, info.iopub_port).await?))
         })
         .await?;
         Ok(Self {
             shell,
-            control: bind("control", info.control_port, async || {
+            control: bind("control", info, info.control_port, async || {
                 create_kernel_control_connection(info, &session).await
             })
             .await?,
-            stdin: bind("stdin", info.stdin_port, async || {
+            stdin: bind("stdin", info, info.stdin_port, async || {
                 create_kernel_stdin_connection(info, &session).await
             })
             .await?,
@@ -56,7 +58,7 @@ impl Sockets {
                 mac,
                 session_id: session.clone(),
             },
-            heartbeat: bind("heartbeat", info.hb_port, async || {
+            heartbeat: bind("heartbeat", info, info.hb_port, async || {
                 create_kernel_heartbeat_connection(info).await
             })
             .await?,
@@ -67,11 +69,15 @@ impl Sockets {
 /// Binds a port. After a restart it may still be in use by the old kernel, which is ending.
 async fn bind<T>(
     channel: &'static str,
+    info: &ConnectionInfo,
     port: u16,
     connect: impl AsyncFn() -> std::result::Result<T, RuntimeError>,
 ) -> Result<T> {
     let until = Instant::now() + PORT_TIMEOUT;
     loop {
+        if let Some(path) = listener::path(info, port) {
+            listener::remove_abandoned(&path);
+        }
         match connect().await {
             Err(_) if Instant::now() < until => tokio::time::sleep(PORT_TIMEOUT / 60).await,
             bound => {

@@ -19,6 +19,7 @@ use jupyter_zmq_client::{
 use serde_json::to_string;
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use tokio::sync::oneshot;
@@ -44,7 +45,14 @@ pub(super) async fn connect() -> (FakeFrontEnd, Sender<()>) {
 impl FakeFrontEnd {
     /// Starts a kernel and waits until this front end receives what it publishes.
     pub(super) async fn connect(start: impl FnOnce() -> StartResult + Send + 'static) -> Self {
-        let info = free_ports().await;
+        Self::connect_over(free_ports().await, start).await
+    }
+
+    /// The same with this connection.
+    pub(super) async fn connect_over(
+        info: ConnectionInfo,
+        start: impl FnOnce() -> StartResult + Send + 'static,
+    ) -> Self {
         let ended = spawn_kernel(info.clone(), start).await;
         let session = "front";
         let identity = peer_identity_for_session(session).unwrap();
@@ -218,6 +226,22 @@ async fn free_ports() -> ConnectionInfo {
         stdin_port: ports[2],
         control_port: ports[3],
         hb_port: ports[4],
+        key: "a key".to_owned(),
+        signature_scheme: "hmac-sha256".to_owned(),
+        kernel_name: None,
+    }
+}
+
+/// Returns a connection over sockets in a folder.
+pub(super) fn in_folder(folder: &Path) -> ConnectionInfo {
+    ConnectionInfo {
+        ip: folder.join("kernel-ipc").to_string_lossy().into_owned(),
+        transport: Transport::IPC,
+        shell_port: 1,
+        iopub_port: 2,
+        stdin_port: 3,
+        control_port: 4,
+        hb_port: 5,
         key: "a key".to_owned(),
         signature_scheme: "hmac-sha256".to_owned(),
         kernel_name: None,

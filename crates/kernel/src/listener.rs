@@ -1,0 +1,76 @@
+//! Where the kernel listens: on ports of this machine, or on sockets in the file system (`ipc`), which only its user
+//! can open. Over TCP every user of the machine can read what the kernel publishes.
+
+use jupyter_protocol::{ConnectionInfo, Transport};
+use rustix::fs::Mode;
+use rustix::process::umask;
+use std::io;
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+
+/// What accepts the subscribers of iopub.
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// Both directions of a connection.
+pub(super) type Stream = (
+    Box<dyn AsyncRead + Send + Unpin>,
+    Box<dyn AsyncWrite + Send + Unpin>,
+);
+
+impl Listener {
+    pub(super) async fn bind(info: &ConnectionInfo, port: u16) -> io::Result<Self> {
+        Ok(match path(info, port) {
+            Some(path) => Self::Unix(UnixListener::bind(path)?),
+            None => Self::Tcp(TcpListener::bind((info.ip.as_str(), port)).await?),
+        })
+    }
+
+    pub(super) async fn accept(&self) -> io::Result<Stream> {
+        Ok(match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                let (read, write) = stream.into_split();
+                (Box::new(read), Box::new(write))
+            }
+            Self::Unix(listener) => {
+                let (read, write) = listener.accept().await?.0.into_split();
+                (Box::new(read), Box::new(write))
+            }
+        })
+    }
+}
+
+/// Returns the socket's file for `ipc`. Jupyter calls its suffix a port.
+pub(super) fn path(info: &ConnectionInfo, port: u16) -> Option<PathBuf> {
+    (info.transport == Transport::IPC).then(|| PathBuf::from(format!("{}-{port}", info.ip)))
+}
+
+/// Removes the file of a socket on which no process listens: a killed kernel leaves it, and a new one is started with the
+/// same connection file.
+pub(super) fn remove_abandoned(path: &Path) {
+    let connected = BlockingStream::connect(path);
+    if connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// As long as it lives, new files and sockets are for this user only.
+pub(super) struct Private(Mode);
+
+impl Private {
+    pub(super) fn new() -> Self {
+        Self(umask(Mode::RWXG | Mode::RWXO))
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        umask(self.0);
+    }
+}
