@@ -8,6 +8,7 @@ mod place;
 mod stand_in;
 mod toolchain;
 mod transfer;
+mod versions;
 
 use place::{Place, Running};
 use std::fs::{self, File};
@@ -171,6 +172,29 @@ fn a_session_leaves_nothing_behind_and_the_image_unchanged() {
             .succeeds()
             .says("every file as it was built");
     }
+}
+
+#[test]
+fn an_administrator_limits_memory_and_packages() {
+    let place = Place::ready();
+    let large = "let _large = vec![1_u8; 1 << 30];";
+    let run = |limit: &str, cell: &str| {
+        let notebook = place.notebook(cell);
+        let run = place.taper(["run", &notebook.to_string_lossy()]);
+        run.env("TAPER_MEMORY", limit).run()
+    };
+    run("300M", CELL).succeeds();
+    run("300M", large).fails().says("The memory is full");
+    let dependency = place.notebook(":dep rand = \"0.9\"\n1");
+    let run_dependency = place.taper(["run", &dependency.to_string_lossy()]);
+    run_dependency
+        .env("TAPER_DEP", "0")
+        .run()
+        .fails()
+        .says("switched off");
+    run("much", CELL)
+        .fails()
+        .says("expected a number with its unit");
 }
 
 #[test]

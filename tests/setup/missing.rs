@@ -185,11 +185,11 @@ fn a_disk_that_becomes_full_loses_nothing() {
 }
 
 /// A file system of its own, mounted on a folder.
-struct Disk(PathBuf);
+pub(crate) struct Disk(PathBuf);
 
 impl Disk {
     /// Returns `None`, and prints the reason, without the permission to mount.
-    fn mount(folder: PathBuf, options: &str) -> Option<Disk> {
+    pub(crate) fn mount(folder: PathBuf, options: &str) -> Option<Disk> {
         fs::create_dir_all(&folder).expect("a folder");
         let mounted = cfg!(target_os = "linux")
             && Command::new("mount")
@@ -207,7 +207,7 @@ impl Disk {
         mounted.then_some(Disk(folder))
     }
 
-    fn remount(&self, options: &str) {
+    pub(crate) fn remount(&self, options: &str) {
         let options = format!("remount,{options}");
         let status = Command::new("mount")
             .args(["-o", &options])

@@ -150,6 +150,9 @@ pub enum Error {
     /// A process of a session was started without one of its variables.
     #[error("the variable {0} is not set")]
     Variable(&'static str),
+    /// The limit of memory cannot be read.
+    #[error("TAPER_MEMORY is `{0}`: expected a number with its unit, such as `512M` or `2G`")]
+    Memory(String),
     /// The cells process received an instruction that it does not know.
     #[error("unknown instruction `{0}`")]
     Instruction(String),

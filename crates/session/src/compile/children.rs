@@ -23,8 +23,12 @@ const OF_BUILDS: [&str; 9] = [
 ];
 /// With it, cargo 1.99 and newer compile nothing incrementally.
 const CONTINUOUS_INTEGRATION: &str = "CI";
-/// Those of them that evcxr sets for each call.
-const OF_EVCXR: [&str; 2] = ["CARGO_BUILD_BUILD_DIR", "CARGO_TARGET_DIR"];
+/// Those of them that evcxr sets for each call, and the number of compilers at the same time, which changes no result.
+const LEFT: [&str; 3] = [
+    "CARGO_BUILD_BUILD_DIR",
+    "CARGO_BUILD_JOBS",
+    "CARGO_TARGET_DIR",
+];
 
 /// Removes the variables by which cargo would compile in another way.
 pub(crate) fn leave_builds(command: &mut Command) {
@@ -38,7 +42,7 @@ pub(crate) fn leave_builds(command: &mut Command) {
 
 fn changes_builds(name: &str) -> bool {
     let is_of_builds = OF_BUILDS.iter().any(|begin| name.starts_with(begin));
-    name == CONTINUOUS_INTEGRATION || is_of_builds && !OF_EVCXR.contains(&name)
+    name == CONTINUOUS_INTEGRATION || is_of_builds && !LEFT.contains(&name)
 }
 
 /// Undoes [`enter`](super::enter) for a child process.
@@ -82,7 +86,7 @@ mod tests {
         for name in ["CI", "CARGO_INCREMENTAL", "CARGO_PROFILE_DEV_OPT_LEVEL"] {
             assert!(changes_builds(name), "{name}");
         }
-        for name in ["CIRCLE_BRANCH", "CARGO_HOME", "CARGO_TARGET_DIR", "HOME"] {
+        for name in ["CIRCLE_BRANCH", "CARGO_HOME", "CARGO_BUILD_JOBS", "HOME"] {
             assert!(!changes_builds(name), "{name}");
         }
     }

@@ -5,6 +5,7 @@
 //! secret. A cell that prints evcxr's end mark therefore only prints text.
 
 use super::library::TaperLibrary;
+use super::limit;
 use super::pipes::Pipes;
 use super::protocol::SECRET_VARIABLE;
 use crate::error::{Error, Result};
@@ -30,6 +31,7 @@ pub(crate) fn run() -> ! {
 }
 
 fn run_all() -> Result<()> {
+    limit::apply()?;
     // Kept here: a cell may remove the variable.
     let mut pipes = Pipes::new(std::env::var(SECRET_VARIABLE).unwrap_or_default())?;
     TaperLibrary::load_at_start();

@@ -12,6 +12,7 @@
 //!
 //! - [`cells`]: the loop of the cells process;
 //! - [`library`]: the library `taper` in it;
+//! - [`limit`]: the memory that it can use;
 //! - [`announcer`]: writes records to the session;
 //! - [`pipes`]: its connection to the session, which a cell cannot close by accident;
 //! - [`input`]: its standard input, from which a cell reads what the user types;
@@ -24,6 +25,7 @@ mod announcer;
 pub(crate) mod cells;
 mod input;
 mod library;
+mod limit;
 mod order;
 mod pipes;
 pub(crate) mod process;

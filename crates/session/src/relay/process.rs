@@ -1,5 +1,6 @@
 //! The relay: starts the cells process and passes on what comes out of it.
 
+use super::limit;
 use super::protocol::{BACKTRACE_VARIABLE, CELLS_ARGUMENT, READY_VARIABLE, SECRET_VARIABLE};
 use super::translator::Translator;
 use crate::error::{Error, Result};
@@ -75,6 +76,9 @@ const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 /// spinning threads of one would take time from the other, and both would run five times slower.
 const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 
+/// The memory that the allocator reserves in advance, a gigabyte, would count against a limit (`limit.rs`).
+const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
+
 fn start_cells() -> Result<Cells> {
     let secret = std::env::var(SECRET_VARIABLE);
     let secret = secret.map_err(|_| Error::Variable(SECRET_VARIABLE))?;
@@ -99,6 +103,9 @@ fn start_cells() -> Result<Cells> {
     }
     if std::env::var_os(SPIN_LIMIT.0).is_none() {
         command.env(SPIN_LIMIT.0, SPIN_LIMIT.1);
+    }
+    if std::env::var_os(limit::VARIABLE).is_some() {
+        command.env(NOT_IN_ADVANCE.0, NOT_IN_ADVANCE.1);
     }
     let child = command.spawn();
     let child = child.map_err(Error::system("start the cells process"))?;

@@ -26,6 +26,9 @@ pub(crate) struct Translator {
     held: Vec<u8>,
     /// The last text of standard error, for an error whose message was released too early.
     last_stderr: String,
+    /// How many bytes the allocation had that the system refused. Rust's library says so as text only, before a
+    /// backtrace.
+    refused: Option<u64>,
     /// Representations of one value, printed one after the other in evcxr's format.
     bundle: MimeBundle,
     /// A panic that may or may not end the cell.
@@ -58,6 +61,7 @@ impl Translator {
             ready: false,
             held: Vec::new(),
             last_stderr: String::new(),
+            refused: None,
             bundle: Map::new(),
             panic: None,
             failure: None,
@@ -111,13 +115,10 @@ impl Translator {
 
     /// Reports how the cells process ended.
     pub(crate) fn ended(&mut self, code: Option<i32>, signal: Option<i32>) {
-        // Rust's library says so as text only.
-        let refused = self.last_stderr.split("memory allocation of ").nth(1);
-        let allocation = refused.and_then(|text| text.split_once(" bytes failed")?.0.parse().ok());
         self.record(&Record::Ended(End {
             code,
             signal,
-            allocation,
+            allocation: self.refused,
         }));
     }
 
@@ -270,6 +271,9 @@ impl Translator {
     fn release_stderr(&mut self) {
         if !self.held.is_empty() {
             let text = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
+            let refused = text.split("memory allocation of ").nth(1);
+            let refused = refused.and_then(|text| text.split_once(" bytes failed")?.0.parse().ok());
+            self.refused = refused.or(self.refused);
             self.last_stderr.clone_from(&text);
             self.text(Stream::Stderr, text);
         }

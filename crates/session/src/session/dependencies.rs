@@ -3,8 +3,10 @@
 use super::interrupt::Interrupter;
 use crate::image;
 use serde_json::{Map, Value};
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use taper_evaluator::CellError;
 use taper_evaluator::event::{Event, MimeBundle};
 use taper_host::progress::{Progress, Step, duration};
 
@@ -14,6 +16,16 @@ pub(crate) enum Network {
     /// Cargo's cache contains all packages.
     NotNeeded,
     Needed,
+}
+
+/// With the value `0`, cells cannot load packages: where the work of others is graded, they bring code of strangers.
+pub(crate) const VARIABLE: &str = "TAPER_DEP";
+
+/// Returns why packages cannot be loaded, if this value of the variable forbids it.
+pub(crate) fn refusal(value: Option<OsString>) -> Option<CellError> {
+    let message = "`:dep` is switched off here (TAPER_DEP=0). Use what `taper` has, or ask for the package to be allowed.";
+    let refused = || super::cell_error("DependencyRefused", message, None);
+    (value? == "0").then(refused)
 }
 
 /// Compiles the packages into the session's own work directory.

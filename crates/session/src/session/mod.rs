@@ -224,6 +224,9 @@ impl Session {
             self.replace_cells_process("", front);
         }
         if !cell.dependencies.is_empty() {
+            if let Some(refused) = dependencies::refusal(std::env::var_os(dependencies::VARIABLE)) {
+                return Err(refused);
+            }
             self.prepare(&cell.dependencies, front);
         }
         let rest = self.run_lines(&cell.rest, front)?;

@@ -225,3 +225,20 @@ fn a_request_for_input_follows_the_text_before_it() {
     let requests = ["EVCXR_INPUT_REQUEST:\"> \"", "EVCXR_INPUT_REQUEST:\"\""];
     assert_eq!(lines, requests);
 }
+
+#[test]
+fn a_refused_allocation_is_found_before_a_backtrace() {
+    let (records, _) = translate(|t| {
+        t.stderr(b"memory allocation of 1073741824 bytes failed\n");
+        t.pause();
+        t.stderr(b"stack backtrace:\n   0: std::alloc::rust_oom\n");
+        t.pause();
+        t.ended(None, Some(libc::SIGABRT));
+    });
+    let ended = Record::Ended(End {
+        code: None,
+        signal: Some(libc::SIGABRT),
+        allocation: Some(1 << 30),
+    });
+    assert_eq!(records.last(), Some(&ended));
+}

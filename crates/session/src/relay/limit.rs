@@ -1,0 +1,49 @@
+//! The limit of the memory that cells can use.
+
+use crate::error::{Error, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Contains the limit: a number with `M` or `G`.
+pub(super) const VARIABLE: &str = "TAPER_MEMORY";
+
+/// Limits this process and those that it starts, if the variable is set.
+pub(super) fn apply() -> Result<()> {
+    let Ok(value) = std::env::var(VARIABLE) else {
+        return Ok(());
+    };
+    let bytes = bytes(&value).ok_or(Error::Memory(value))?;
+    // It cannot be raised again. A lower one of the system stays.
+    let lowest = |limit: Option<u64>| Some(limit.map_or(bytes, |limit| limit.min(bytes)));
+    let Rlimit { current, maximum } = getrlimit(Resource::Data);
+    let limit = Rlimit {
+        current: lowest(current),
+        maximum: lowest(maximum),
+    };
+    let set = setrlimit(Resource::Data, limit).map_err(std::io::Error::from);
+    set.map_err(Error::system("limit the memory of cells"))
+}
+
+fn bytes(value: &str) -> Option<u64> {
+    let value = value.trim();
+    let shift = match value.chars().last()? {
+        'M' => 20,
+        'G' => 30,
+        _ => return None,
+    };
+    let count: u64 = value[..value.len() - 1].trim_end().parse().ok()?;
+    count.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn a_limit_is_a_number_with_its_unit() {
+        assert_eq!(bytes("512M"), Some(512 << 20));
+        assert_eq!(bytes(" 2 G "), Some(2 << 30));
+        for wrong in ["", "2", "G", "-1G", "1.5G", "2T", "0M", "99999999999999G"] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
+    }
+}
