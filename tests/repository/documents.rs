@@ -3,7 +3,7 @@
 use super::{read, root};
 use std::collections::BTreeSet;
 
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
@@ -11,6 +11,7 @@ const DOCUMENTS: [&str; 8] = [
     "book/COVERAGE.md",
     "book/src/from-pytorch.md",
     "book/src/commands.md",
+    "book/src/class.md",
     "book/src/how-taper-works.md",
 ];
 

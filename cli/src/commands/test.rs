@@ -3,6 +3,7 @@
 use super::evaluator;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Execute notebooks and compare with the outputs stored in them.
 ///
@@ -21,6 +22,19 @@ pub(crate) struct Arguments {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: u16,
 
+    /// Grade the notebooks instead, by the tests and points of this notebook, which was made with nbgrader.
+    #[arg(long, value_name = "ASSIGNMENT", conflicts_with = "outputs")]
+    pub(crate) grade: Option<PathBuf>,
+
+    /// With --grade: how many seconds a cell can run.
+    #[arg(
+        long,
+        default_value_t = 300,
+        value_name = "SECONDS",
+        requires = "grade"
+    )]
+    pub(crate) timeout: u64,
+
     /// Do not run the cells: take their outputs from this log of an exported program.
     #[arg(long, value_name = "LOG")]
     pub(crate) outputs: Option<PathBuf>,
@@ -29,6 +43,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let start = evaluator(arguments.outputs.as_deref())?;
     let (jobs, from_log) = (arguments.jobs.into(), arguments.outputs.is_some());
+    if let Some(assignment) = &arguments.grade {
+        let limit = Duration::from_secs(arguments.timeout);
+        let notebooks = &arguments.notebooks;
+        return Ok(taper_notebook::grade(
+            assignment, notebooks, limit, jobs, &*start,
+        )?);
+    }
     Ok(taper_notebook::test(
         &arguments.notebooks,
         from_log,

@@ -51,6 +51,15 @@ pub enum Error {
         /// What to do instead.
         advice: &'static str,
     },
+    /// Submissions cannot be graded by a notebook without tests.
+    #[error(
+        "{} has no cells that nbgrader grades\n\
+         Mark its tests in JupyterLab, with nbgrader's Create Assignment", .assignment.display()
+    )]
+    NoTests {
+        /// The notebook.
+        assignment: PathBuf,
+    },
     /// A file of outputs of another machine cannot be parsed.
     #[error(
         "{}: expected the outputs of another machine: {error}\n\

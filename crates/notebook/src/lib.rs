@@ -26,6 +26,9 @@
 //!    output, `compare/text.rs` line by line, `compare/numbers.rs` number by number within the tolerance.
 //!    `compare/diff.rs` makes the differences readable.
 //!
+//! [`grade()`] is a test of submissions: `document/nbgrader.rs` puts the tests of the assignment in their place, and
+//! `commands/grade.rs` counts the points.
+//!
 //! SIGINT and SIGTERM go to whatever runs at the moment (`signals.rs`): a cell, the worker processes, or
 //! this process. `console.rs` prints.
 //!
@@ -51,6 +54,7 @@ mod signals;
 #[cfg(test)]
 mod testing;
 
+pub use commands::grade::grade;
 pub use commands::run::{Destination, RunOptions, run};
 pub use commands::task::WORKER_ARGUMENT;
 pub use commands::test::test;

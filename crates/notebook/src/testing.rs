@@ -1,6 +1,7 @@
 //! What the runner's tests share: a fake language, notebooks built in code, and this test binary
 //! run as if it were `taper`.
 
+use crate::commands::grade::grade;
 use crate::commands::run::{Destination, RunOptions, run};
 use crate::commands::task::WORKER_ARGUMENT;
 use crate::commands::test::test;
@@ -349,6 +350,7 @@ fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
     }
     let mut options = RunOptions::default();
     let (mut jobs, mut notebooks) = (1, Vec::new());
+    let (mut assignment, mut limit) = (None, 300);
     let mut rest = arguments[1..].iter();
     while let Some(argument) = rest.next() {
         let mut value = || (*rest.next().unwrap()).to_owned();
@@ -357,6 +359,8 @@ fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
             "--output" => options.destination = Destination::File(value().into()),
             "--machine" => options.destination = Destination::Machine(value()),
             "--allow-errors" => options.allow_errors = true,
+            "--grade" => assignment = Some(value()),
+            "--timeout" => limit = value().parse().unwrap(),
             "-j" => jobs = value().parse().unwrap(),
             _ => match argument.strip_prefix("-j") {
                 Some(number) => jobs = number.parse().unwrap(),
@@ -369,6 +373,10 @@ fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
     }
     if notebooks.is_empty() {
         notebooks.push("notebooks".into());
+    }
+    if let Some(assignment) = assignment {
+        let limit = Duration::from_secs(limit);
+        return grade(Path::new(&assignment), &notebooks, limit, jobs, &start_fake);
     }
     test(&notebooks, options.from_log, jobs, &start_fake)
 }

@@ -1,6 +1,7 @@
 //! `taper run` and `taper test`: one notebook in this process, several in a process each.
 
 mod failure;
+pub(crate) mod grade;
 pub(crate) mod run;
 mod summary;
 pub(crate) mod task;
@@ -8,6 +9,8 @@ pub(crate) mod test;
 pub(crate) mod worker;
 mod workers;
 
+#[cfg(test)]
+mod tests_grade;
 #[cfg(test)]
 mod tests_run;
 #[cfg(test)]

@@ -4,15 +4,24 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The first argument of the program that makes it a worker process.
 pub const WORKER_ARGUMENT: &str = "__notebook";
 
 /// The command and its options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Task {
-    Run { inplace: bool, allow_errors: bool },
+    Run {
+        inplace: bool,
+        allow_errors: bool,
+    },
     Test,
+    /// With the tests of this notebook; a cell is interrupted after the limit.
+    Grade {
+        assignment: PathBuf,
+        limit: Duration,
+    },
 }
 
 /// A task for one notebook.
@@ -58,6 +67,10 @@ mod tests {
     fn an_assignment_survives_the_command_line() {
         for task in [
             Task::Test,
+            Task::Grade {
+                assignment: "/an assignment.ipynb".into(),
+                limit: Duration::from_secs(300),
+            },
             Task::Run {
                 inplace: true,
                 allow_errors: false,

@@ -44,7 +44,7 @@ pub fn test(
             advice: "name one notebook",
         });
     } else {
-        summaries.extend(run_all(Task::Test, &notebooks, jobs, &console)?);
+        summaries.extend(run_all(&Task::Test, &notebooks, jobs, &console)?);
     }
     Ok(total(&summaries, &console))
 }
@@ -77,7 +77,7 @@ fn total(summaries: &[Summary], console: &Console) -> ExitCode {
 
 /// Finds the notebooks to test. In a folder, those of other kernels are skipped; a file named on the
 /// command line is always tested.
-fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
+pub(super) fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
     let (mut notebooks, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
         if !path.is_dir() {

@@ -1,5 +1,6 @@
 //! The worker process: runs or tests one notebook and writes its summary to a file.
 
+use super::grade::grade_notebook;
 use super::run::{Destination, RunOptions, run_notebook};
 use super::summary::{Summary, exit_code};
 use super::task::{Assignment, Task};
@@ -38,6 +39,9 @@ pub fn run_worker(arguments: &[OsString], start: &StartEvaluator) -> Result<Exit
             run_notebook(notebook, &options, start, &console)?.into()
         }
         Task::Test => test_notebook(notebook, false, start, &console)?,
+        Task::Grade { assignment, limit } => {
+            grade_notebook(notebook, &assignment, limit, start, &console)?
+        }
     };
     let text = serde_json::to_string(&summary).expect("a summary has only string keys");
     std::fs::write(&assignment.summary, text).map_err(Error::file("write", &assignment.summary))?;

@@ -20,7 +20,7 @@ use taper_evaluator::evaluator::Interrupt;
 
 /// Runs all notebooks, `jobs` at a time, and prints the output of each when it has ended.
 pub(super) fn run_all(
-    task: Task,
+    task: &Task,
     notebooks: &[PathBuf],
     jobs: usize,
     console: &Console,
@@ -90,12 +90,12 @@ fn print_progress(
     Ok(summaries)
 }
 
-fn run_one(task: Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {
+fn run_one(task: &Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {
     // Files, not pipes: a process that the worker leaves behind would keep a pipe open indefinitely.
     let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let summary = tempfile::NamedTempFile::new()?;
     let assignment = Assignment {
-        task,
+        task: task.clone(),
         notebook: notebook.into(),
         summary: summary.path().into(),
     };

@@ -3,6 +3,7 @@
 pub(crate) mod error;
 mod integers;
 pub(crate) mod layout;
+pub(crate) mod nbgrader;
 pub(crate) mod notebook;
 pub(crate) mod tags;
 pub(crate) mod tolerance;

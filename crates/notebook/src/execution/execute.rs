@@ -5,8 +5,10 @@ use crate::document::layout::name_kernel;
 use crate::document::notebook::{CodeCell, Notebook};
 use nbformat::v4::Output;
 use serde_json::{Value, json};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
-use taper_evaluator::evaluator::{Evaluator, Front};
+use taper_evaluator::evaluator::{Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event};
 
 /// What a run is for.
@@ -16,6 +18,8 @@ pub(crate) enum Purpose {
     Run { allow_errors: bool },
     /// `taper test`: the outputs are compared with the stored ones.
     Test,
+    /// `taper test --grade`: all cells run, each for this time at most.
+    Grade { limit: Duration },
 }
 
 /// The result of a run.
@@ -117,6 +121,10 @@ pub(crate) fn execute(
         }
         progress(index);
         outputs.begin_cell(errors.len() + 1);
+        let _deadline = match purpose {
+            Purpose::Grade { limit } => Some(Deadline::new(limit, evaluator.interrupter())),
+            Purpose::Run { .. } | Purpose::Test => None,
+        };
         let error = evaluator
             .execute(&cell.source, &mut Recorder(&mut outputs))
             .err();
@@ -126,7 +134,11 @@ pub(crate) fn execute(
             end = End::Interrupted;
             break;
         }
-        if failed && purpose != (Purpose::Run { allow_errors: true }) {
+        let goes_on = matches!(
+            purpose,
+            Purpose::Run { allow_errors: true } | Purpose::Grade { .. }
+        );
+        if failed && !goes_on {
             end = End::Failed(index);
             break;
         }
@@ -136,6 +148,21 @@ pub(crate) fn execute(
         cells,
         end,
         took: started.elapsed(),
+    }
+}
+
+/// Interrupts a cell that runs too long, until it is dropped.
+struct Deadline(#[expect(dead_code, reason = "dropping it ends the thread")] mpsc::Sender<()>);
+
+impl Deadline {
+    fn new(limit: Duration, interrupter: Arc<dyn Interrupt>) -> Self {
+        let (alive, ended) = mpsc::channel();
+        thread::spawn(move || {
+            if ended.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupter.interrupt();
+            }
+        });
+        Self(alive)
     }
 }
 
@@ -160,7 +187,7 @@ fn gather(
         let unexpected = match purpose {
             Purpose::Test => error.is_some() != raises,
             // As in Jupyter: the tag allows an error but does not require one.
-            Purpose::Run { .. } => error.is_some() && !raises,
+            Purpose::Run { .. } | Purpose::Grade { .. } => error.is_some() && !raises,
         };
         cells[index] = CellRun::Ran(Ran {
             execution_count: number + 1,
