@@ -3,6 +3,7 @@
 use crate::cell::Cell;
 use crate::error::ChapterError;
 use crate::paths::{normalize, shorten};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use taper_notebook::{MachineOutputs, Notebook};
@@ -27,6 +28,8 @@ pub(crate) struct Chapter {
     /// Its number in the sidebar: `9`, `9.1`.
     pub(crate) number: Option<String>,
     pub(crate) cells: Vec<Cell>,
+    /// The controls as JupyterLab saved them, by their ids.
+    widgets: Value,
     anchors: HashSet<String>,
 }
 
@@ -45,12 +48,14 @@ impl Chapter {
             .map_err(|error| ChapterError::Unreadable(error.into()))?;
         let other =
             MachineOutputs::beside(&file).map_err(|e| ChapterError::Unreadable(e.into()))?;
+        let widgets = "/metadata/widgets/application~1vnd.jupyter.widget-state+json/state";
         let cells = notebook.document["cells"].as_array().into_iter().flatten();
         let mut chapter = Chapter {
             page: without_number(&path),
             path,
             number: source.number.clone(),
             cells: cells.map(|cell| Cell::read(cell, other.as_ref())).collect(),
+            widgets: notebook.document.pointer(widgets).cloned().unwrap_or_default(),
             anchors: HashSet::new(),
         };
         chapter.number_figures();
@@ -110,6 +115,19 @@ impl Chapter {
         let wanted = letters(anchor);
         let similar = self.anchors.iter().filter(|a| letters(a) == wanted);
         similar.min().cloned()
+    }
+
+    /// Returns what a slider showed when the notebook was saved: `lr = 0.01`.
+    pub(crate) fn slider(&self, id: &str) -> Option<String> {
+        let (model, state) = (self.widgets.get(id)?, &self.widgets[id]["state"]);
+        // JupyterLab leaves out what is at its default.
+        let default = match model["model_name"].as_str()? {
+            "FloatSliderModel" => 0.0,
+            "FloatLogSliderModel" => 1.0,
+            _ => return None,
+        };
+        let value = state["value"].as_f64().unwrap_or(default);
+        Some(format!("{} = {value}", state["description"].as_str()?))
     }
 
     /// Returns the path from the page to the folder of the book.

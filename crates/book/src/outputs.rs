@@ -156,7 +156,10 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
     if let Some(format) = Format::ALL.into_iter().find(is_there) {
         return image(format, output, caption, builder);
     }
-    let plain = text("text/plain").or_else(|| {
+    // The text is the value at the start; what the user has chosen is in the notebook's metadata.
+    let slider = data["application/vnd.jupyter.widget-view+json"]["model_id"].as_str();
+    let chosen = slider.and_then(|id| builder.chapter.slider(id));
+    let plain = chosen.or_else(|| text("text/plain")).or_else(|| {
         let json = data.get("application/json")?;
         serde_json::to_string_pretty(json).ok()
     })?;
