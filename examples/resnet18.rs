@@ -132,7 +132,17 @@ mod tests {
 
     #[test]
     fn it_learns_as_in_pytorch() -> Result<()> {
-        pytorch::compare("resnet18", |mut trainer| {
+        pytorch::compare("resnet18", |trainer| {
+            let Batch { x, y } = Digits::new().train()?.all()?;
+            let x = Upsample::new(2.0)?.forward(&x)?; // (examples, 1, 16, 16)
+            let data = DataLoader::new(TensorDataset::new(x, y)?).batch_size(16);
+            pytorch::slowly(trainer, 1000.0).fit(&mut classifier()?, &data)
+        })
+    }
+
+    #[test]
+    fn it_learns_as_in_pytorch_with_its_learning_rate() -> Result<()> {
+        pytorch::compare("resnet18_f64", |mut trainer| {
             let data = pytorch::doubles(&Digits::new().batch_size(8))?;
             let mut model = classifier()?;
             model.to_dtype(DType::F64)?;

@@ -160,7 +160,15 @@ mod tests {
 
     #[test]
     fn it_learns_as_in_pytorch() -> Result<()> {
-        pytorch::compare("unet", |mut trainer| {
+        pytorch::compare("unet", |trainer| {
+            let mut model = UNet::new(&[8, 16]);
+            pytorch::slowly(trainer, 10.0).fit(&mut model, &Discs)
+        })
+    }
+
+    #[test]
+    fn it_learns_as_in_pytorch_with_its_learning_rate() -> Result<()> {
+        pytorch::compare("unet_f64", |mut trainer| {
             let data = pytorch::doubles(&Discs)?;
             let mut model = UNet::new(&[8, 16]);
             for batch in &Discs.loader(1)? {

@@ -5,7 +5,8 @@
     python3 examples/pytorch/run.py --store    # also stores PyTorch's losses for the examples' tests
 
 Taper trains from its own weights and writes them with the batches. PyTorch loads them (`strict`, by torch.nn's
-names) and computes in their precision. PyTorch is that of the kernel's
+names) and computes in their precision. Where that is double precision (`_f64`), the difference of PyTorch's own
+losses in single precision is printed, too. PyTorch is that of the kernel's
 measurements; with the variable TAPER_PYTORCH, that of another Python.
 """
 
@@ -40,10 +41,11 @@ def compare() -> int:
     parser.add_argument("--store", action="store_true")
     arguments = parser.parse_args()
     torch.use_deterministic_algorithms(True)
-    names = ["char_gpt", "lstm", "translation", "unet", "resnet18"]
+    names = ["char_gpt", "lstm", "translation", "unet", "unet_f64", "resnet18", "resnet18_f64"]
     with tempfile.TemporaryDirectory() as folder:
         train_in_taper(names, folder)
         results = {name: losses(name, Path(folder)) for name in names}
+        single = {name: losses(name, Path(folder), torch.float32) for name in names if name.endswith("_f64")}
         taper = {name: floats(Path(folder, f"{name}.txt").read_text()) for name in names}
     if arguments.store:
         lines = [" ".join([name, *(f"{loss:.9g}" for loss in results[name])]) for name in names]
@@ -56,17 +58,20 @@ def compare() -> int:
         wrong = not (off <= TOLERANCE and old <= TOLERANCE)
         failed |= wrong
         print(f"{name}: Taper's losses differ by at most {off:.1e}, the stored ones by {old:.1e}{' WRONG' * wrong}")
+        if name in single:
+            print(f"{name}: PyTorch's own in single precision differ by {difference(single[name], ours):.1e}")
     return int(failed)
 
 
 def train_in_taper(names, folder):
-    examples = [part for name in names for part in ("--example", name)]
+    examples = [part for name in names for part in ("--example", name.removesuffix("_f64"))]
     command = ["cargo", "test", "--quiet", "--locked", "-p", "taper", *examples, "it_learns_as_in_pytorch"]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "TAPER_STEPS": folder}, check=True, stdout=sys.stderr)
 
 
-def losses(name, folder):
-    """Returns the losses of the steps, as the example's trainer makes them."""
+def losses(name, folder, dtype=None):
+    """Returns the losses of the steps, as the example's trainer makes them, in the precision of the weights or
+    another."""
     import torch
     from models import Forecaster, Gpt, ResNet18, Translator, UNet
 
@@ -75,17 +80,20 @@ def losses(name, folder):
         "char_gpt": (lambda: Gpt(*(weights[f"{part}.weight"].shape[0] for part in ("tokens", "positions"))), adamw, None),
         "lstm": (Forecaster, adam(0.01), 1.0),
         "translation": (Translator, adam(0.002), None),
-        "unet": (UNet, adam(0.005), None),
-        "resnet18": (ResNet18, adam(0.001), None),
+        "unet": (UNet, adam(0.0005), None),
+        "unet_f64": (UNet, adam(0.005), None),
+        "resnet18": (ResNet18, adam(0.000001), None),
+        "resnet18_f64": (ResNet18, adam(0.001), None),
     }[name]
     model = model()
     model.load_state_dict(weights, strict=True)
-    model.to(weights["fc.weight" if name == "resnet18" else "head.weight"].dtype).train()
+    dtype = dtype or weights["fc.weight" if name.startswith("resnet18") else "head.weight"].dtype
+    model.to(dtype).train()
     optimizer = optimizer(model.parameters())
     result = []
     for step in range(1, STEPS + 1):
         batch = load_file(folder / f"{name}.{step}.safetensors")
-        x, y = (t if t.is_floating_point() else t.long() for t in (batch["x"], batch["y"]))
+        x, y = (t.to(dtype) if t.is_floating_point() else t.long() for t in (batch["x"], batch["y"]))
         loss = model.loss(x, y)
         optimizer.zero_grad()
         loss.backward()
