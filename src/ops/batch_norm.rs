@@ -143,14 +143,14 @@ fn batch_norm_with_candle(
     })
 }
 
-/// Returns the mean of each channel of `(batch, channels, area)`: `(1, channels, 1)`.
 /// Returns how many elements of a channel the statistics are of: those of all ranks, if they are summed.
 fn values_of_channel(x: &Tensor, channels: usize) -> usize {
     let own = x.elem_count() / channels.max(1);
     across().map_or(own, |across| own / across.len.max(1) * across.total)
 }
 
-/// Returns the means of `(batch, channels, area)`; all ranks together have `values` elements of a channel.
+/// Returns the mean of each channel of `(batch, channels, area)`, `(1, channels, 1)`; all ranks together have
+/// `values` elements of a channel.
 fn channel_means(x: &Tensor, values: usize) -> Result<Tensor> {
     let means = x.mean_keepdim(2)?.mean_keepdim(0)?;
     match across() {

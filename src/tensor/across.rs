@@ -43,8 +43,7 @@ pub(crate) fn across() -> Option<Across> {
 impl Across {
     /// Returns the sums of the elements over all processes.
     pub(crate) fn sum(&self, x: &Tensor) -> Result<Tensor> {
-        let counts = f64::from(u8::from(self.own > 0));
-        let own = (x.to_dtype(DType::F32)? * counts)?;
+        let own = x.to_dtype(DType::F32)?;
         let own = own.to_device(&Device::Cpu)?.contiguous()?;
         let sums = own.apply_op1(self.clone())?;
         sums.to_device(x.device())?.to_dtype(x.dtype())
@@ -60,6 +59,11 @@ impl CustomOp1 for Across {
         let start = layout.start_offset();
         let end = start + layout.shape().elem_count();
         let mut values = storage.as_slice::<f32>()?[start..end].to_vec();
+        if self.own == 0 {
+            // Not a product with 0 before the sum: Candle follows no gradient through one, and the backward pass
+            // needs this process too.
+            values.fill(0.0);
+        }
         (self.sum)(&mut values)?;
         Ok((CpuStorage::F32(values), layout.shape().clone()))
     }
@@ -67,7 +71,10 @@ impl CustomOp1 for Across {
     // The loss is the mean over the examples of each process, and their gradients are weighted by these
     // examples later: what the sum changes for others must have their weights here.
     fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let weighted = (gradient * self.own as f64)?.contiguous()?;
+        let weighted = match self.own {
+            0 => gradient.zeros_like()?,
+            own => (gradient * own as f64)?.contiguous()?,
+        };
         let sums = weighted.detach().apply_op1(self.clone())?;
         Ok(Some((sums / self.own.max(1) as f64)?))
     }

@@ -79,8 +79,9 @@ pub(super) fn mlp(dropout: f64) -> Classifier<Sequential> {
 fn values(model: &impl Parameters) -> Vec<Vec<f32>> {
     let tensors = model.state_dict().unwrap().into_iter();
     tensors
-        .map(|(_, tensor)| tensor.flatten_all().unwrap().to_vec1().unwrap())
-        .collect()
+        .map(|(_, tensor)| tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1())
+        .collect::<Result<_>>()
+        .unwrap()
 }
 
 fn losses(history: &History) -> Vec<f64> {

@@ -58,9 +58,7 @@ def hosts(runs):
                 call(*inside, "ip", "link", "set", "lo", "up")
                 call(*inside, "ip", "addr", "add", f"10.77.0.{i}/24", "dev", f"taper{i}")
                 call(*inside, "ip", "link", "set", f"taper{i}", "up")
-                slow = [*inside, "tc", "qdisc", "add", "dev", f"taper{i}", "root", "netem", "delay", "1ms", "rate", "1gbit"]
-                if subprocess.run(slow, capture_output=True).returncode != 0:
-                    print("(this system cannot slow the network down)")
+                slow_down([*inside, "tc", "qdisc", "add", "dev", f"taper{i}", "root"])
             one = [float(loss) for loss in values(runs.run(1, *SETTINGS)[1], "loss")]
             command = ["mpirun", "--prtemca", "plm_ssh_agent", str(agent), "--host", "10.77.0.1:1,10.77.0.2:1"]
             command += ["-x", "LD_LIBRARY_PATH", "-n", "2", str(runs.program), *SETTINGS]
@@ -74,6 +72,15 @@ def hosts(runs):
         finally:
             for name in names:
                 subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+
+def slow_down(add):
+    """Gives the network delay and bandwidth of a cluster with Ethernet, as far as this system's kernel can."""
+    delayed = [*add, "netem", "delay", "1ms", "rate", "1gbit"]
+    limited = [*add, "tbf", "rate", "1gbit", "burst", "64kb", "latency", "10ms"]
+    if subprocess.run(delayed, capture_output=True).returncode != 0:
+        done = subprocess.run(limited, capture_output=True).returncode == 0
+        print("(the network has no delay)" if done else "(the network has neither delay nor a limit)")
 
 
 @contextlib.contextmanager

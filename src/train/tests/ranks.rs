@@ -68,6 +68,23 @@ fn examples_that_ranks_cannot_share_equally_count_once() {
 }
 
 #[test]
+fn batch_normalisation_of_all_ranks_is_that_of_one_process() {
+    let model = || {
+        let net = seq![
+            LazyLinear::new(16),
+            LazyBatchNorm1d::new(),
+            ReLU,
+            LazyLinear::new(4)
+        ];
+        Classifier::new(net, 0.02)
+    };
+    let sync = |trainer: Trainer| trainer.sync_batch_norm(true);
+    assert_same_curve(2, &Quarters::new(50), model, sync);
+    // The last batch has 3 examples: one rank has none, and takes part in all sums.
+    assert_same_curve(4, &Quarters::new(35), model, sync);
+}
+
+#[test]
 fn ranks_clip_accumulate_and_stop_as_one_process() {
     let data = Quarters::new(70);
     assert_same_curve(
