@@ -55,7 +55,11 @@ impl Chapter {
             path,
             number: source.number.clone(),
             cells: cells.map(|cell| Cell::read(cell, other.as_ref())).collect(),
-            widgets: notebook.document.pointer(widgets).cloned().unwrap_or_default(),
+            widgets: notebook
+                .document
+                .pointer(widgets)
+                .cloned()
+                .unwrap_or_default(),
             anchors: HashSet::new(),
         };
         chapter.number_figures();
