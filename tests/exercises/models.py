@@ -117,7 +117,7 @@ exercise("leaf-network.9", [(8, 128), (1, 224), (40, 64)],
     "`batch_size * 3 * side * side * 4`"))
 exercise("leaf-network.10", [([[1.0, 3.0], [2.0, 0.5]],), ([[0.0, 0.0]],)],
          lambda z: [b - a for a, b in z], lambda z: [a - b + 0.1 for a, b in z], (
-    "Column 0 is *healthy*, column 1 *diseased*. How far is the second above the first?",
+    "Column 0 is *diseased*, column 1 *healthy*. How far is the second above the first?",
     "`(logits.i((.., 1))? - logits.i((.., 0))?)`"))
 exercise("ai-on-a-gpu.6", [(0.9, 50.0), (0.5, 2.0), (0.0, 100.0), (1.0, 8.0)],
          lambda p, f: 1 / (1 - p + p / f), lambda p, f: p * f + 0.1, (
