@@ -15,7 +15,8 @@ state = here / "state"
 taper = store / "bin/taper"
 # In seconds. Kernels without a cell for this time are ended, then servers without a kernel.
 idle = int(os.environ.get("TAPER_HUB_IDLE", 3600))
-# For the cells of one student.
+# For one student. A kernel needs about 0.5 GB, and what the tensors of its cells need.
+MEMORY = "2G"
 THREADS = "2"
 
 c = get_config()  # noqa: F821 (JupyterHub defines it)
@@ -40,11 +41,15 @@ c.Spawner.environment = {
     "JUPYTER_PATH": str(store / "share/jupyter"),
     # No spare kernels: each would take as much memory as a kernel.
     "TAPER_STANDBY": "0",
+    "TAPER_MEMORY": MEMORY,
     "RAYON_NUM_THREADS": THREADS,
+    "CARGO_BUILD_JOBS": THREADS,
     # What is freed goes back to the system at once.
     "MIMALLOC_PURGE_DELAY": "0",
 }
 c.Spawner.args = [
+    # Sockets that other users cannot open. Over TCP they could read what a kernel publishes.
+    "--KernelManager.transport=ipc",
     f"--MappingKernelManager.cull_idle_timeout={idle}",
     f"--MappingKernelManager.cull_interval={min(idle, 300)}",
     "--MappingKernelManager.cull_connected=True",

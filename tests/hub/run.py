@@ -1,11 +1,11 @@
-"""A class on one server: JupyterHub with four users of the system, who read one store and cannot change it.
+"""A class on one server: JupyterHub with four users of the system, who read one store and cannot change it; nbgrader.
 
     tests/hub/run.py TAPER [FOLDER]
 
 Installs `packaging/jupyterhub` into FOLDER, which is kept for the next run, and starts it as it stands. The users
 exist in this test's name space only, where there is no network. Needs root on Linux, node with npm, and Python with
 venv; says what is missing otherwise. TAPER carries its sources; with TAPER_HUB_IMAGE, an image that was exported is
-imported, not compiled.
+imported, not compiled. TAPER_HUB_QUICK leaves out the end of idle servers, which takes two minutes.
 """
 
 import os
@@ -32,7 +32,7 @@ def main() -> None:
     taper = Path(sys.argv[1]).resolve()
     if os.environ.get("TAPER_HUB_INSIDE"):
         return inside(taper)
-    missing = [program for program in ("unshare", "useradd", "npm") if not shutil.which(program)]
+    missing = [program for program in ("unshare", "useradd", "npm", "bwrap") if not shutil.which(program)]
     if sys.platform != "linux" or os.geteuid() != 0 or missing:
         print(f"skipped: needs root on Linux and {', '.join(missing) or 'the programs of a server'}")
         return
@@ -69,7 +69,8 @@ def mount(source: Path, target: Path) -> None:
 def install(taper: Path) -> None:
     began = time.monotonic()
     python = next(p for p in ("/usr/bin/python3", shutil.which("python3")) if p and Path(p).exists())
-    kept = ("HOME", "PATH", "PIP_INDEX_URL", "CARGO_HOME", "http_proxy", "https_proxy", "SSL_CERT_FILE")
+    kept = ("HOME", "PATH", "PIP_INDEX_URL", "CARGO_HOME", "http_proxy", "https_proxy")
+    kept += ("NODE_EXTRA_CA_CERTS", "PIP_CERT", "SSL_CERT_FILE")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment |= {"PATH": f"{PREFIX}/rust/bin:{os.environ['PATH']}", "PYTHON": python, "LANG": "C.UTF-8"}
     image = os.environ.get("TAPER_HUB_IMAGE")

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import requests
+from grading import graded
 from run import CHAPTER, DISK, FIRST_TENSOR, HERE, HUB, MEMORY, PASSWORD, PREFIX, STUDENTS
 from student import LIMIT, Student
 
@@ -29,8 +30,10 @@ def main() -> None:
             students = [Student(HUB, name, PASSWORD) for name in STUDENTS]
             in_class(students)
             strangers(students)
-        with hub(TAPER_HUB_IDLE="60"):
-            culled(Student(HUB, STUDENTS[0], PASSWORD))
+            graded("teacher")
+        if not os.environ.get("TAPER_HUB_QUICK"):
+            with hub(TAPER_HUB_IDLE="60"):
+                culled(Student(HUB, STUDENTS[0], PASSWORD))
     finally:
         # Before the folder can be removed, its mount.
         subprocess.run(["umount", "--lazy", "/home"], check=False)
@@ -146,15 +149,18 @@ def disk_of(name: str) -> int:
 
 
 def strangers(students: list[Student]) -> None:
-    """Another student tries to read a session and to change the store."""
+    """Another student tries to read a session, to connect to a kernel, and to change the store."""
     victim, other = students[0], students[1]
     home = Path(pwd.getpwnam(victim.name).pw_dir)
+    sockets = sorted(str(p) for p in home.rglob("kernel-*-ipc-*"))
+    assert len(sockets) == 5, f"the kernel has five sockets: {sockets}"
     sessions = list(home.glob(".cache/taper/sessions/*/work"))
     assert sessions, "the kernel has a session"
     kernel = processes_of(victim.name, "bin/taper")[0]
     # As on servers where homes can be entered: what follows must protect itself.
     os.chmod(home, 0o755)
     task = {
+        "sockets": sockets,
         "read": [str(sessions[0] / "src/lib.rs"), f"{kernel}/environ", f"{kernel}/mem"],
         "list": [str(home / ".cache/taper/sessions"), str(home / ".local/share/jupyter/runtime")],
         "store": str(PREFIX / "store"),

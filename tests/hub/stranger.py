@@ -1,12 +1,18 @@
-"""What one user of a server tries with another's session and with the store. Run as that user; fails if anything works.
+"""What one user of a server tries with another's kernel and with the store. Run as that user; fails if anything works.
 
-    stranger.py '{"read": […], "list": […], "store": …}'
+    stranger.py '{"sockets": […], "read": […], "list": […], "store": …}'
 """
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
+
+
+def connect(path: str) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
 
 
 def change(path: Path) -> None:
@@ -18,7 +24,8 @@ def main() -> None:
     task = json.loads(sys.argv[1])
     store = Path(task["store"])
     library = next(store.glob("images/*/work/target/**/libtaper*.so"))
-    tries = [(f"read {path}", lambda path=path: open(path, "rb").read(1)) for path in task["read"]]
+    tries = [(f"connect to {path}", lambda path=path: connect(path)) for path in task["sockets"]]
+    tries += [(f"read {path}", lambda path=path: open(path, "rb").read(1)) for path in task["read"]]
     tries += [(f"list {path}", lambda path=path: os.listdir(path)) for path in task["list"]]
     tries += [
         (f"write {library}", lambda: change(library)),
