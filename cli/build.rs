@@ -42,7 +42,7 @@ fn export_symbols() {
 
 /// Writes the archive that `main.rs` includes.
 fn carry() -> Result<(), Box<dyn Error>> {
-    let clone = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("..");
+    let clone = clone()?;
     let mut files = Vec::new();
     for name in CARRIED {
         println!("cargo:rerun-if-changed={}", clone.join(name).display());
@@ -64,6 +64,17 @@ fn carry() -> Result<(), Box<dyn Error>> {
     println!("cargo:rustc-env=TAPER_CARRIED_ID={:016x}", id.finish());
     let archive = Path::new(&std::env::var("OUT_DIR")?).join("carried.tar.gz");
     pack(&contents, &archive)
+}
+
+/// Returns the folder of the clone. The package that `packaging/crates` makes has it in an archive.
+fn clone() -> Result<PathBuf, Box<dyn Error>> {
+    let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
+    let Ok(archive) = fs::File::open(here.join("clone.tar")) else {
+        return Ok(here.join(".."));
+    };
+    let unpacked = Path::new(&std::env::var("OUT_DIR")?).join("clone");
+    tar::Archive::new(archive).unpack(&unpacked)?;
+    Ok(unpacked)
 }
 
 /// Lists the files of a file or folder. Hidden ones are leftovers of editors and of Jupyter; `output` is what

@@ -14,7 +14,7 @@ pub(crate) const NAME: &str = "taper";
 macro_rules! of_wheel {
     ($name:literal) => {
         include_bytes!(concat!(
-            "../../../packaging/wheel.data/data/share/jupyter/kernels/taper/",
+            "../../wheel.data/data/share/jupyter/kernels/taper/",
             $name
         ))
     };
