@@ -10,10 +10,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use taper_kernel::spare;
 
-/// rust-analyzer allocates all the time; this allocator makes every cell faster.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Learn deep learning by running it, in Rust.
 #[derive(Debug, Parser)]
 #[command(name = "taper", bin_name = "taper", version)]

@@ -45,6 +45,7 @@
 //! | `start.rs` | starts a session from the checkout in which this build of Taper lives |
 //! | `deferred.rs` | builds the image within the first cell, when a kernel starts without one |
 //! | `hook.rs`, `first_cell.rs` | what this program does as one of a session's processes |
+//! | `heap.rs` | returns freed memory to the system |
 //! | `workspace.rs` | a session's folder, its environment variables, cargo's configuration |
 //! | `image/` | builds, verifies and copies the compiled dependencies |
 //! | `compile/` | replaces cargo, rustup and the source of the standard library for evcxr |
@@ -56,6 +57,7 @@ mod compile;
 mod deferred;
 mod error;
 mod first_cell;
+mod heap;
 mod hook;
 pub mod image;
 mod relay;

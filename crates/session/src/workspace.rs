@@ -2,6 +2,7 @@
 
 use crate::compile;
 use crate::error::Result;
+use crate::heap;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,7 @@ impl Workspace {
         }
     }
 
-    /// Sets the environment variables that lead evcxr to the folder.
+    /// Sets the environment variables that lead evcxr to the folder, and the allocator for its analysis.
     ///
     /// # Errors
     ///
@@ -146,6 +147,7 @@ impl Workspace {
 ///
 /// No other thread may read or write the environment.
 pub(crate) unsafe fn enter(work: &Path) -> Result<()> {
+    heap::share();
     // SAFETY: guaranteed by the caller.
     unsafe {
         std::env::set_var("EVCXR_TMPDIR", work);

@@ -9,8 +9,8 @@ use super::diagnostics::{Diagnostic, EngineError};
 use super::documentation;
 use super::source_map::SourceMap;
 use crate::error::{Error, Result};
-use crate::relay;
-use crossbeam_channel::{Receiver, bounded, never, select, unbounded};
+use crate::{heap, relay};
+use crossbeam_channel::{Receiver, Sender, bounded, never, select, unbounded};
 use error::to_engine_error;
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 pub(crate) use input::InputRequest;
@@ -61,6 +61,8 @@ pub(crate) struct Engine {
     source: PathBuf,
     /// Whether to return before the thread that evaluates: nothing can stop rust-analyzer.
     given_up: Arc<AtomicBool>,
+    /// Told when a cell has been evaluated.
+    trim: Sender<()>,
 }
 
 /// What a thread returns: the context, and the outcome of the cell or a panic.
@@ -110,6 +112,7 @@ impl Engine {
             messages: work.join(crate::compile::MESSAGES),
             source: work.join("src/lib.rs"),
             given_up: Arc::default(),
+            trim: heap::trimmer(),
         })
     }
 
@@ -196,6 +199,7 @@ impl Engine {
         let (done_sender, done) = bounded(1);
         let (request_sender, requests) = unbounded();
         let code = code.to_owned();
+        let trim = self.trim.clone();
         let evaluate = move || {
             let mut callbacks = EvalCallbacks {
                 input_reader: &|request| ask(&request_sender, request.prompt, request.is_password),
@@ -203,6 +207,7 @@ impl Engine {
             let run = || context.execute_with_callbacks(&code, &mut callbacks);
             let outcome = catch_unwind(AssertUnwindSafe(run));
             let _ = done_sender.send((context, outcome));
+            let _ = trim.send(());
         };
         std::thread::Builder::new()
             .stack_size(STACK)
