@@ -44,8 +44,6 @@ c.Spawner.environment = {
     "TAPER_MEMORY": MEMORY,
     "RAYON_NUM_THREADS": THREADS,
     "CARGO_BUILD_JOBS": THREADS,
-    # What is freed goes back to the system at once.
-    "MIMALLOC_PURGE_DELAY": "0",
 }
 c.Spawner.args = [
     # Sockets that other users cannot open. Over TCP they could read what a kernel publishes.

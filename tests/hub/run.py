@@ -25,7 +25,7 @@ PASSWORD = "a password of the class"
 CHAPTER = "course/01-welcome.ipynb"
 FIRST_TENSOR = ":dep taper\nuse taper::prelude::*;\nzeros(2, &cpu())?"
 # What a student may need, in MB.
-MEMORY, DISK = 400, 50
+MEMORY, DISK = 300, 50
 
 
 def main() -> None:

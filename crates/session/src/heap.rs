@@ -1,8 +1,8 @@
 //! Keeps a session's memory small: a kernel whose student only reads holds little more than it uses.
 //!
-//! The analysis of a cell frees most of what it allocates, and what it keeps lies in between. glibc's allocator
-//! fills such gaps and returns whole pages of them to the system; mimalloc, with which a start takes 0.1 s less,
-//! held twice as much. Other systems' allocators are left as they are.
+//! The analysis of a cell frees most of what it allocates, and gaps remain between the blocks that it keeps.
+//! glibc's allocator fills such gaps and returns the whole pages in them to the system. mimalloc, which takes 0.1 s
+//! less of a start, held twice as much. Other systems' allocators are left as they are.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::thread;

@@ -61,7 +61,7 @@ pub(crate) struct Engine {
     source: PathBuf,
     /// Whether to return before the thread that evaluates: nothing can stop rust-analyzer.
     given_up: Arc<AtomicBool>,
-    /// Told when a cell has been evaluated.
+    /// Told when there was an analysis.
     trim: Sender<()>,
 }
 
@@ -250,6 +250,7 @@ impl Engine {
 
     /// Returns the completions at the byte `cursor`.
     pub(crate) fn complete(&mut self, code: &str, cursor: usize) -> Completions {
+        let _ = self.trim.send(());
         let context = self.context.as_mut();
         let Some(Ok(found)) = context.map(|context| context.completions(code, cursor)) else {
             return Completions {
