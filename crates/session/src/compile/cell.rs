@@ -8,7 +8,7 @@
 use super::kept::Kept;
 use super::linker::Linker;
 use super::recorder::{self, Call};
-use super::replay::{Ended, Recipe};
+use super::replay::{Ended, Recipe, Task};
 use super::{basis, lighten, memory, source, tools, variables};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ impl<'a> Build<'a> {
     /// name.
     fn replay(&self, recipe: &Recipe, basis: &str) -> Result<Option<Kept>> {
         if self.is_check {
-            return Ok(recipe.make(true, self.session)?.made());
+            return Ok(recipe.make(Task::Check, self.session)?.made());
         }
         let file = Path::new(SOURCE);
         let whole = std::fs::read_to_string(file).on_file("read", file)?;
@@ -108,7 +108,11 @@ impl<'a> Build<'a> {
         if let Some(kept) = Kept::find(&cell, self.session) {
             return Ok(Ended::Done(kept));
         }
-        let ended = recipe.make(false, self.session)?;
+        let task = Task::Build {
+            source,
+            recipe: basis,
+        };
+        let ended = recipe.make(task, self.session)?;
         if let Ended::Done(made) = &ended {
             made.keep(&cell, self.session)?;
         }
@@ -143,7 +147,7 @@ impl<'a> Build<'a> {
         // if cargo found nothing to do, or stopped at another package.
         if let (Some(name), Some(call)) = (name, recorded(&record)) {
             let linker = Linker::of(&call.arguments, self.target).filter(|_| directly);
-            if let Some(recipe) = Recipe::new(call, &given, linker) {
+            if let Some(recipe) = Recipe::new(call, &given, linker, self.session) {
                 let recipe = serde_json::to_vec(&recipe).map_err(Error::json("a call of rustc"))?;
                 memory::keep(&name, &recipe, self.session);
             }

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process_group, setpgid};
 use std::fs::File;
 use std::io::{Read, Result, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use taper_host::process::when_parent_ends;
 
@@ -68,6 +69,14 @@ impl Compilation {
 /// This process as the leader of a compilation, until it is dropped.
 pub(crate) struct Leader(#[expect(dead_code, reason = "it holds the lock")] File);
 
+/// A process group that ends with this process's parent, or 0.
+static INCLUDED: AtomicI32 = AtomicI32::new(0);
+
+/// Ends another process group too once the parent of this process has ended.
+pub(crate) fn include(group: i32) {
+    INCLUDED.store(group, Ordering::Relaxed);
+}
+
 /// Makes this process and those that it starts the compilation of the session in `folder`. `None`: it was
 /// stopped.
 pub(crate) fn lead(folder: &Path) -> Result<Option<Leader>> {
@@ -77,6 +86,9 @@ pub(crate) fn lead(folder: &Path) -> Result<Option<Leader>> {
     }
     setpgid(None, None)?;
     when_parent_ends(|| {
+        if let Some(included) = Pid::from_raw(INCLUDED.load(Ordering::Relaxed)) {
+            let _ = kill_process_group(included, Signal::KILL);
+        }
         let _ = kill_process_group(getpid(), Signal::KILL);
     });
     let mut file = File::options()

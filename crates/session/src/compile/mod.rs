@@ -16,10 +16,10 @@
 //!
 //! The path of a cell: the first time cargo compiles it, and calls the [`recorder`] in place of rustc.
 //! From then on the recorded call is made again ([`replay`]), without what the cell does not need
-//! ([`lighten`]) and with the [`linker`] named directly, and what rustc says is passed on as cargo would
-//! ([`messages`]). What evcxr writes around a cell is improved before ([`source`]). Before each call of cargo,
-//! the versions that the
-//! image has are kept ([`versions`]).
+//! ([`lighten`]), with the [`linker`] named directly and with an [`outline`] of `taper` for it to read, and what rustc
+//! says is passed on as cargo would ([`messages`]). rustc was started when the cell was received ([`early`]). What
+//! evcxr writes around a cell is improved before ([`source`]). Before each call of cargo, the versions that the image
+//! has are kept ([`versions`]).
 //!
 //! In a spare kernel that was adopted, all of these have the environment of the kernel ([`adopted`]).
 //!
@@ -31,6 +31,7 @@ mod adopted;
 mod basis;
 mod cell;
 mod children;
+mod early;
 mod environment;
 mod group;
 mod kept;
@@ -40,6 +41,7 @@ mod linker;
 mod memory;
 mod messages;
 mod metadata;
+mod outline;
 mod question;
 mod recorder;
 mod replay;
@@ -48,10 +50,12 @@ mod stand_in;
 mod tools;
 mod variables;
 mod versions;
+mod waiting;
 
 pub(crate) use adopted::Changes;
 pub(crate) use cell::MESSAGES;
 pub(crate) use children::{leave, leave_builds, leave_with_toolchain};
+pub(crate) use early::Early;
 pub(crate) use environment::{enter, prepare};
 pub(crate) use group::Compilation;
 pub(crate) use kept::KEEP_VARIABLE as KEEP_CELLS;

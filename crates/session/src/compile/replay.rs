@@ -2,16 +2,17 @@
 
 use super::kept::{Kept, library};
 use super::linker::Linker;
+use super::outline::{Outline, is_static_form, shared_libraries};
 use super::recorder::Call;
-use super::{children, messages};
+use super::{children, messages, waiting};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use taper_host::error::Context as _;
 
 /// What a replay is made of.
@@ -23,6 +24,18 @@ pub(crate) struct Recipe {
     variables: Vec<(String, String)>,
     /// `None`: as cargo called it.
     linker: Option<Linker>,
+    /// `None`: the linker reads the whole library.
+    #[serde(default)]
+    outline: Option<Outline>,
+}
+
+/// What is asked of a replay.
+#[derive(Clone, Copy)]
+pub(crate) enum Task<'a> {
+    /// To look for what is wrong with the cell.
+    Check,
+    /// To compile the cell with this source, by the recipe of this name.
+    Build { source: &'a str, recipe: &'a str },
 }
 
 /// How a replay ended.
@@ -51,7 +64,13 @@ impl Recipe {
         call: Call,
         given: &BTreeMap<OsString, OsString>,
         linker: Option<Linker>,
+        session: &Path,
     ) -> Option<Recipe> {
+        let shared = shared_libraries(call.arguments.iter().filter_map(|a| a.to_str()));
+        let outline = match (&linker, &shared[..]) {
+            (Some(_), [(_, library)]) => Outline::of(Path::new(library), session),
+            _ => None,
+        };
         let set_by_cargo = |(name, value): &(OsString, OsString)| {
             !is_of_make(name) && (is_cargos(name) || given.get(name) != Some(value))
         };
@@ -67,6 +86,7 @@ impl Recipe {
                 .collect::<Option<_>>()?,
             folder: call.folder,
             linker,
+            outline,
         })
     }
 
@@ -75,19 +95,22 @@ impl Recipe {
         self.linker.is_some()
     }
 
+    /// Whether rustc is called, and not a wrapper of the user's, such as a cache.
+    pub(crate) fn calls_rustc(&self) -> bool {
+        let program = self.arguments.first().map(Path::new);
+        program.is_some_and(|program| program.ends_with("rustc"))
+    }
+
     /// Compiles the cell, or only looks for what is wrong with it.
-    pub(crate) fn make(&self, is_check: bool, session: &Path) -> Result<Ended> {
+    pub(crate) fn make(&self, task: Task, session: &Path) -> Result<Ended> {
         // Another folder contains the source of another cell.
         if std::env::current_dir().ok().as_ref() != Some(&self.folder) {
             return Ok(Ended::Unclear);
         }
         let library = library(session);
-        let output = library.parent().unwrap_or(session);
-        std::fs::create_dir_all(output).on_file("create", output)?;
-        let mut rustc = self.command(is_check, output)?;
-        let mut child = rustc.spawn().starting(rustc.get_program())?;
-        let (diagnostics, status) = read(&mut child)?;
-        let is_done = match status.code() {
+        let is_check = matches!(task, Task::Check);
+        let (diagnostics, code) = self.run(task, session)?;
+        let is_done = match code {
             Some(0) => is_check || library.is_file(),
             Some(1) => are_about_the_cell(&diagnostics),
             _ => false,
@@ -95,12 +118,13 @@ impl Recipe {
         if !is_done {
             return Ok(Ended::Unclear);
         }
+        let success = code == Some(0);
         let mut said: String = diagnostics.iter().map(messages::diagnostic).collect();
-        if status.success() && !is_check {
+        if success && !is_check {
             said += &messages::artifact(&library);
         }
         let made = Kept {
-            success: status.success(),
+            success,
             messages: said,
         };
         let lacks_name = diagnostics.iter().any(messages::lacks_a_name);
@@ -110,7 +134,30 @@ impl Recipe {
         })
     }
 
-    fn command(&self, is_check: bool, output: &Path) -> Result<Command> {
+    /// Runs rustc, or lets the one run that waits; returns its diagnostics and its exit code.
+    fn run(&self, task: Task, session: &Path) -> Result<(Vec<Value>, Option<i32>)> {
+        let mut rustc = match task {
+            Task::Check => self.command(true, session)?,
+            Task::Build { source, recipe } => {
+                if let Some((code, said)) = waiting::compile(recipe, source, session) {
+                    return Ok((read(&said[..])?, Some(code)));
+                }
+                waiting::expect(recipe, session);
+                self.command(false, session)?
+            }
+        };
+        let mut child = rustc.spawn().starting(rustc.get_program())?;
+        let diagnostics = read(child.stderr.take().expect("it is piped"))?;
+        let status = child.wait().map_err(Error::system("wait for rustc"))?;
+        Ok((diagnostics, status.code()))
+    }
+
+    /// The call of rustc; its standard input is empty.
+    pub(crate) fn command(&self, is_check: bool, session: &Path) -> Result<Command> {
+        let library = library(session);
+        let output = library.parent().unwrap_or(session);
+        std::fs::create_dir_all(output).on_file("create", output)?;
+        let outline = self.outline.as_ref().and_then(Outline::current);
         let call_of_rustc = Error::Arguments("a call of rustc");
         let program = self.arguments.first().ok_or(call_of_rustc)?;
         let mut rustc = Command::new(program);
@@ -122,7 +169,7 @@ impl Recipe {
             }
         }
         rustc
-            .args(self.changed_arguments(is_check, output))
+            .args(self.changed_arguments(is_check, outline, output))
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.folder)
             .stdin(Stdio::null())
@@ -130,17 +177,34 @@ impl Recipe {
         Ok(rustc)
     }
 
-    fn changed_arguments(&self, is_check: bool, output: &Path) -> Vec<OsString> {
+    fn changed_arguments(
+        &self,
+        is_check: bool,
+        outline: Option<&Path>,
+        output: &Path,
+    ) -> Vec<OsString> {
         let mut changed = Vec::with_capacity(self.arguments.len() + 8);
-        let shared = self.shared_libraries();
+        let shared = shared_libraries(self.arguments.iter().map(String::as_str));
         let mut rest = self.arguments.iter().skip(1).peekable();
         while let Some(argument) = rest.next() {
             let value = rest.peek().map_or("", |next| next.as_str());
             if argument == "--out-dir"
-                || (argument == "--extern" && is_second(value, &shared))
+                || (argument == "--extern" && is_static_form(value, &shared))
                 || (argument == "-C" && value.starts_with("incremental="))
+                // The path in which the loader would look leads to the outline.
+                || (argument == "-C" && value == "rpath" && outline.is_some())
             {
                 rest.next();
+            } else if argument == "--extern"
+                && let Some(outline) = outline
+                && let Some((name, _)) = shared
+                    .iter()
+                    .find(|shared| value.split_once('=') == Some(**shared))
+            {
+                rest.next();
+                let mut dependency = OsString::from(format!("{name}="));
+                dependency.push(outline);
+                changed.extend([argument.into(), dependency]);
             } else if argument.starts_with("--emit=") {
                 changed.push(
                     if is_check {
@@ -159,23 +223,13 @@ impl Recipe {
         // parts than they take to be optimised together.
         changed.extend(["-Ccodegen-units=2".into(), "-Clto=off".into()]);
         changed.extend(self.linker.iter().flat_map(Linker::arguments));
-        changed
-    }
-
-    /// The names of the dependencies that rustc is given as shared libraries, which it is told to prefer.
-    fn shared_libraries(&self) -> Vec<&str> {
-        if !self
-            .arguments
-            .iter()
-            .any(|argument| argument == "-Cprefer-dynamic")
-        {
-            return Vec::new();
+        if let Some(outline) = outline {
+            // It has no name that the cell would need it for.
+            let mut argument = OsString::from("-Clink-arg=");
+            argument.push(outline);
+            changed.extend(["-Clink-arg=--no-as-needed".into(), argument]);
         }
-        let names = self.arguments.iter().filter_map(|argument| {
-            let (name, file) = argument.split_once('=')?;
-            file.ends_with(std::env::consts::DLL_SUFFIX).then_some(name)
-        });
-        names.collect()
+        changed
     }
 
     fn is_left_out(&self, argument: &str) -> bool {
@@ -186,10 +240,9 @@ impl Recipe {
     }
 }
 
-fn read(rustc: &mut Child) -> Result<(Vec<Value>, ExitStatus)> {
-    let said = BufReader::new(rustc.stderr.take().expect("it is piped"));
+fn read(said: impl Read) -> Result<Vec<Value>> {
     let mut diagnostics = Vec::new();
-    for line in said.split(b'\n') {
+    for line in BufReader::new(said).split(b'\n') {
         let line = line.map_err(Error::system("read the compiler's messages"))?;
         let line = String::from_utf8_lossy(&line).into_owned();
         match messages::read(&line) {
@@ -198,8 +251,7 @@ fn read(rustc: &mut Child) -> Result<(Vec<Value>, ExitStatus)> {
             messages::Line::Text => eprintln!("{line}"),
         }
     }
-    let status = rustc.wait().map_err(Error::system("wait for rustc"))?;
-    Ok((diagnostics, status))
+    Ok(diagnostics)
 }
 
 /// Whether every error points into a source, and there is one.
@@ -209,14 +261,6 @@ fn are_about_the_cell(diagnostics: &[Value]) -> bool {
         .filter(|d| messages::is_error(d))
         .peekable();
     errors.peek().is_some() && errors.all(messages::points_into_a_source)
-}
-
-/// Whether this names the static form of a dependency that is there as a shared library too. rustc would read
-/// the metadata of both.
-fn is_second(dependency: &str, shared: &[&str]) -> bool {
-    dependency
-        .split_once('=')
-        .is_some_and(|(name, file)| file.ends_with(".rlib") && shared.contains(&name))
 }
 
 /// Returns whether this is a variable in which cargo describes a crate to its compiler.
@@ -255,7 +299,8 @@ mod tests {
             variable("HOME", "/home/ada"),
             variable("LD_LIBRARY_PATH", "/old"),
         ];
-        Recipe::new(call, &given.into_iter().collect(), None).expect("all is UTF-8")
+        Recipe::new(call, &given.into_iter().collect(), None, Path::new("/w"))
+            .expect("all is UTF-8")
     }
 
     #[test]
@@ -281,7 +326,7 @@ mod tests {
             "incremental=/w/i",
             "--force-warn=unused_crate_dependencies",
         ]);
-        let build = recipe.changed_arguments(false, Path::new("/w/cells"));
+        let build = recipe.changed_arguments(false, None, Path::new("/w/cells"));
         let expected = [
             "--crate-name",
             "ctx",
@@ -292,7 +337,7 @@ mod tests {
             "-Clto=off",
         ];
         assert_eq!(build, texts(&expected));
-        let check = recipe.changed_arguments(true, Path::new("/w/cells"));
+        let check = recipe.changed_arguments(true, None, Path::new("/w/cells"));
         assert!(check.contains(&"--emit=metadata".into()));
     }
 
@@ -309,10 +354,28 @@ mod tests {
             "-Cprefer-dynamic",
         ];
         let given = [&["/bin/rustc"][..], &more].concat();
-        let build = recipe(&given).changed_arguments(false, Path::new("/w/cells"));
+        let build = recipe(&given).changed_arguments(false, None, Path::new("/w/cells"));
         let expected = [&more[..2], &more[4..]].concat();
         assert_eq!(build[..5], texts(&expected));
-        let without = recipe(&given[..7]).changed_arguments(false, Path::new("/w/cells"));
+        let without = recipe(&given[..7]).changed_arguments(false, None, Path::new("/w/cells"));
         assert_eq!(without[..6], texts(&more[..6]));
+    }
+
+    #[test]
+    fn an_outline_takes_the_place_of_the_library() {
+        let shared = format!("taper=/w/libtaper{}", std::env::consts::DLL_SUFFIX);
+        let given = [
+            "rustc",
+            "-C",
+            "rpath",
+            "--extern",
+            &shared,
+            "-Cprefer-dynamic",
+        ];
+        let outline = Some(Path::new("/w/a/libtaper.so"));
+        let build = recipe(&given).changed_arguments(false, outline, Path::new("/w/cells"));
+        assert_eq!(build[..2], texts(&["--extern", "taper=/w/a/libtaper.so"]));
+        let end = ["-Clink-arg=--no-as-needed", "-Clink-arg=/w/a/libtaper.so"];
+        assert!(build.ends_with(&texts(&end)));
     }
 }

@@ -33,7 +33,7 @@ mod tokens;
 mod variables;
 mod warm_up;
 
-use crate::compile::Compilation;
+use crate::compile::{Compilation, Early};
 use crate::error::{Error, Result};
 use crate::relay::Answer;
 use crate::workspace::Workspace;
@@ -129,6 +129,7 @@ impl Session {
         if let Some(error) = diagnostics::dropped(code, &self.names) {
             return Err(error);
         }
+        let _compiler = Early::start(code, &self.folder);
         let (mut failure, mut end, mut times) = (None, None, None);
         let interrupter = self.interrupter.clone();
         interrupter.set_begun(false);
