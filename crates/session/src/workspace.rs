@@ -26,7 +26,8 @@ overflow-checks = false
 
 # What computes.
 [profile.dev.package]
-taper = { opt-level = 3 }
+# An image is built once: what is kept for the next build takes time.
+taper = { opt-level = 3, incremental = false }
 candle-core = { opt-level = 2 }
 gemm-common = { opt-level = 3 }
 gemm-f32 = { opt-level = 3 }

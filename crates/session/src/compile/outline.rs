@@ -212,4 +212,45 @@ mod tests {
         file.set_modified(later).expect("it is ours");
         assert_eq!(outline.current(), None);
     }
+
+    /// The compiler of this test, wherever it is.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_compiled_with_an_outline_runs_with_the_library() {
+        use std::process::Command;
+        let folder = tempfile::tempdir().expect("a folder");
+        let found = taper_host::toolchain::get().expect("there is a compiler");
+        let compile = |name: &str, source: &str, arguments: &[std::ffi::OsString]| {
+            let file = folder.path().join(name).with_extension("rs");
+            std::fs::write(&file, source).expect("a file");
+            let mut rustc = Command::new(&found.rustc);
+            rustc.args(["--edition=2024", "-Cprefer-dynamic", "-Crpath", "--out-dir"]);
+            let made = rustc.arg(folder.path()).arg(file).args(arguments).output();
+            let made = made.expect("rustc starts");
+            assert!(made.status.success(), "{made:?}");
+            folder.path().join(format!("lib{name}.so"))
+        };
+        let source = "pub fn own(n: u32) -> u32 { COUNT.set(COUNT.get() + n); COUNT.get() }\n\
+            thread_local! { pub static COUNT: std::cell::Cell<u32> = const { std::cell::Cell::new(1) }; }";
+        let library = compile("own", source, &["--crate-type=dylib".into()]);
+        let outline = Outline::of(&library, folder.path()).expect("it is a library");
+        let outline = outline.current().expect("it is new").to_string_lossy();
+        let calls = [found.rustc.clone().into_os_string()];
+        let host = taper_host::toolchain::host().expect("rustc says it");
+        let linker = super::super::linker::Linker::of(&calls, host);
+        let mut arguments = ["--crate-type=cdylib", "-Clink-arg=--no-as-needed"]
+            .map(Into::into)
+            .to_vec();
+        arguments.push(format!("--extern=own={outline}").into());
+        arguments.push(format!("-Clink-arg={outline}").into());
+        arguments.extend(linker.iter().flat_map(|linker| linker.arguments()));
+        let source = "#[unsafe(no_mangle)] pub extern \"C\" fn run() -> u32 { own::own(40) + own::COUNT.get() }";
+        let cell = compile("cell", source, &arguments);
+        // SAFETY: neither library runs code when it is loaded.
+        let loaded = [library, cell].map(|file| unsafe { libloading::Library::new(file) });
+        let [_library, cell] = loaded.map(|library| library.expect("it is loaded"));
+        // SAFETY: the function has this type.
+        let run = unsafe { cell.get::<extern "C" fn() -> u32>(b"run") };
+        assert_eq!(run.expect("it is there")(), 82);
+    }
 }
