@@ -1,8 +1,8 @@
 //! Keeps a session's memory small: a kernel whose student only reads holds little more than it uses.
 //!
 //! The analysis of a cell frees most of what it allocates, and gaps remain between the blocks that it keeps.
-//! glibc's allocator fills such gaps and returns the whole pages in them to the system. mimalloc, which takes 0.1 s
-//! less of a start, held twice as much. Other systems' allocators are left as they are.
+//! glibc's allocator fills such gaps and returns the whole pages in them to the system. mimalloc, which is a little
+//! quicker, held twice as much. Other systems' allocators are left as they are.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::thread;
@@ -21,17 +21,44 @@ pub(crate) fn share() {
     }
 }
 
-/// Starts a thread that returns freed memory to the system after each message, unless another one follows
-/// soon. It ends with the sender.
-pub(crate) fn trimmer() -> Sender<()> {
-    let (sender, cells) = unbounded();
-    thread::spawn(move || trim_after(&cells, trim));
-    sender
+/// A thread that returns freed memory to the system when there was no analysis for a while. It ends with this.
+pub(crate) struct Heap(Sender<bool>);
+
+/// An analysis that goes on; dropped at its end.
+pub(crate) struct Busy(Sender<bool>);
+
+impl Heap {
+    pub(crate) fn start() -> Heap {
+        let (sender, changes) = unbounded();
+        thread::spawn(move || trim_after(&changes, trim));
+        Heap(sender)
+    }
+
+    pub(crate) fn busy(&self) -> Busy {
+        let _ = self.0.send(true);
+        Busy(self.0.clone())
+    }
 }
 
-fn trim_after(cells: &Receiver<()>, mut trim: impl FnMut()) {
-    while cells.recv().is_ok() {
-        while cells.recv_timeout(IDLE).is_ok() {}
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.send(false);
+    }
+}
+
+/// Calls `trim` when an analysis has ended (`false`) and none begins soon (`true`).
+fn trim_after(changes: &Receiver<bool>, mut trim: impl FnMut()) {
+    while let Ok(mut is_busy) = changes.recv() {
+        loop {
+            let next = match is_busy {
+                true => changes.recv().ok(),
+                false => changes.recv_timeout(IDLE).ok(),
+            };
+            match next {
+                Some(change) => is_busy = change,
+                None => break,
+            }
+        }
         trim();
     }
 }
@@ -49,15 +76,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_in_a_row_are_one_reason_to_trim() {
-        let (sender, cells) = unbounded();
-        for _ in 0..3 {
-            sender.send(()).expect("the receiver is there");
-        }
-        drop(sender);
-        let mut trimmed = 0;
-        trim_after(&cells, || trimmed += 1);
-        assert_eq!(trimmed, 1);
+    fn memory_is_returned_after_a_cell_and_not_within() {
+        let (sender, changes) = unbounded();
+        let heap = Heap(sender);
+        let (trimmed, times) = unbounded();
+        let returned = move || {
+            let _ = trimmed.send(());
+        };
+        thread::spawn(move || trim_after(&changes, returned));
+        drop(heap.busy());
+        times.recv().expect("it is returned");
+        let _running = heap.busy();
+        assert!(times.recv_timeout(3 * IDLE).is_err());
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

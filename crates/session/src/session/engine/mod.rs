@@ -9,8 +9,8 @@ use super::diagnostics::{Diagnostic, EngineError};
 use super::documentation;
 use super::source_map::SourceMap;
 use crate::error::{Error, Result};
-use crate::{heap, relay};
-use crossbeam_channel::{Receiver, Sender, bounded, never, select, unbounded};
+use crate::{heap::Heap, relay};
+use crossbeam_channel::{Receiver, bounded, never, select, unbounded};
 use error::to_engine_error;
 use evcxr::{CommandContext, EvalCallbacks, EvalContext, EvalContextOutputs, EvalOutputs};
 pub(crate) use input::InputRequest;
@@ -61,8 +61,8 @@ pub(crate) struct Engine {
     source: PathBuf,
     /// Whether to return before the thread that evaluates: nothing can stop rust-analyzer.
     given_up: Arc<AtomicBool>,
-    /// Told when there was an analysis.
-    trim: Sender<()>,
+    /// Told when there is an analysis.
+    heap: Heap,
 }
 
 /// What a thread returns: the context, and the outcome of the cell or a panic.
@@ -112,7 +112,7 @@ impl Engine {
             messages: work.join(crate::compile::MESSAGES),
             source: work.join("src/lib.rs"),
             given_up: Arc::default(),
-            trim: heap::trimmer(),
+            heap: Heap::start(),
         })
     }
 
@@ -199,7 +199,7 @@ impl Engine {
         let (done_sender, done) = bounded(1);
         let (request_sender, requests) = unbounded();
         let code = code.to_owned();
-        let trim = self.trim.clone();
+        let busy = self.heap.busy();
         let evaluate = move || {
             let mut callbacks = EvalCallbacks {
                 input_reader: &|request| ask(&request_sender, request.prompt, request.is_password),
@@ -207,7 +207,7 @@ impl Engine {
             let run = || context.execute_with_callbacks(&code, &mut callbacks);
             let outcome = catch_unwind(AssertUnwindSafe(run));
             let _ = done_sender.send((context, outcome));
-            let _ = trim.send(());
+            drop(busy);
         };
         std::thread::Builder::new()
             .stack_size(STACK)
@@ -250,7 +250,7 @@ impl Engine {
 
     /// Returns the completions at the byte `cursor`.
     pub(crate) fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let _ = self.trim.send(());
+        let _busy = self.heap.busy();
         let context = self.context.as_mut();
         let Some(Ok(found)) = context.map(|context| context.completions(code, cursor)) else {
             return Completions {
