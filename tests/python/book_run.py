@@ -49,7 +49,7 @@ class Book:
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
-        self.page.on("console", lambda m: self.note(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("console", lambda m: self.note(f"{m.text} {m.location}") if m.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.note(f"error: {error}"))
         self.page.on("request", lambda r: None if r.url.startswith((self.root, "data:")) else self.note(f"asks {r.url}"))
 

@@ -175,14 +175,16 @@ const HTML: &str = "text/html; charset=utf-8";
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// Leads on to the book. A redirection would be a request of the site or file from which the reader came, which
-/// does not carry the cookie.
+/// does not carry the cookie. Without an icon, a browser may ask for one that is not there.
 const ENTER: &[u8] = b"<!DOCTYPE html>\n<html lang=\"en\"><head><title>Taper</title>\n\
+    <link rel=\"icon\" href=\"data:,\">\n\
     <meta http-equiv=\"refresh\" content=\"0; url=/\"></head>\n\
     <body><a href=\"/\">Open the book</a></body></html>\n";
 
 fn refusal(reason: &str) -> String {
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Taper</title></head>\n<body><h1>Not open</h1>\n\
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Taper</title>\n<link rel=\"icon\" href=\"data:,\"></head>\n\
+         <body><h1>Not open</h1>\n\
          <p>{reason}</p>\n<p>Press Enter in the terminal where <code>taper book serve</code> runs: it prints \
          an address that this browser can open once.</p></body></html>\n"
     )
