@@ -175,7 +175,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// Leads on to the book. A redirection would be a request of the site or file from which the reader came, which
-/// does not carry the cookie. Without an icon, a browser may ask for one that is not there.
+/// does not carry the cookie. A browser asks for an icon where a page names none.
 const ENTER: &[u8] = b"<!DOCTYPE html>\n<html lang=\"en\"><head><title>Taper</title>\n\
     <link rel=\"icon\" href=\"data:,\">\n\
     <meta http-equiv=\"refresh\" content=\"0; url=/\"></head>\n\
