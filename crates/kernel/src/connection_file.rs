@@ -41,10 +41,11 @@ fn check(info: &ConnectionInfo) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn info() -> ConnectionInfo {
+    /// Returns a connection that is accepted.
+    pub(crate) fn info() -> ConnectionInfo {
         ConnectionInfo {
             ip: "127.0.0.1".to_owned(),
             transport: Transport::TCP,

@@ -1,6 +1,7 @@
 //! A fake front end. It fails a test that leaves a message unread or the kernel running.
 
 use super::evaluator::fake;
+use crate::connection_file;
 use crate::error::StartResult;
 use crate::serve::run;
 use crate::shared::Shared;
@@ -237,14 +238,7 @@ pub(super) fn in_folder(folder: &Path) -> ConnectionInfo {
     ConnectionInfo {
         ip: folder.join("kernel-ipc").to_string_lossy().into_owned(),
         transport: Transport::IPC,
-        shell_port: 1,
-        iopub_port: 2,
-        stdin_port: 3,
-        control_port: 4,
-        hb_port: 5,
-        key: "a key".to_owned(),
-        signature_scheme: "hmac-sha256".to_owned(),
-        kernel_name: None,
+        ..connection_file::tests::info()
     }
 }
 
