@@ -2,6 +2,7 @@
 //!
 //! - [`convolve`] computes the sums from rows in scratch memory, which have the [`layout`] in which each
 //!   element of the convolution's kernel is one fixed offset.
+//! - Narrow images are a product of matrices instead, whose columns are [`patches`].
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
 //!   same code with another [`geometry`].
 //! - [`weight_gradient`] correlates the input with the output's gradient.
@@ -13,6 +14,7 @@ mod cpu;
 mod geometry;
 mod gradient;
 mod layout;
+mod patches;
 mod transpose;
 mod weight_gradient;
 

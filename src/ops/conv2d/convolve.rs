@@ -5,6 +5,7 @@
 
 use super::geometry::Geometry;
 use super::layout::{RowLayout, Run};
+use super::patches::Patches;
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::Element;
@@ -20,6 +21,9 @@ pub(super) fn convolve<T: Element>(
     weight: &[T],
     bias: Option<&[T]>,
 ) -> Vec<T> {
+    if Patches::<T>::suit(geometry) {
+        return Patches::convolve(geometry, x, weight, bias);
+    }
     let layout = RowLayout::new(geometry);
     let weights = PackedWeights::new(geometry, weight);
     let planes = geometry.batch * geometry.groups;

@@ -3,6 +3,7 @@
 use crate::error;
 use crate::ops::check;
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::vec_by_chunks;
 use crate::ops::pair::Pair;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
@@ -256,15 +257,18 @@ impl Geometry {
     pub(super) fn rotated<T: Element>(&self, weights: &[T]) -> Vec<T> {
         let kernel = self.kernel[0] * self.kernel[1];
         let (ins, outs) = (self.from.channels, self.to.channels);
-        let mut rotated = Vec::with_capacity(weights.len());
-        for group in weights.chunks_exact(outs * ins * kernel) {
-            for i in 0..ins {
-                for o in 0..outs {
-                    let weights = &group[(o * ins + i) * kernel..][..kernel];
-                    rotated.extend(weights.iter().rev());
+        // SAFETY: each chunk, an input channel of a group, consists of the kernels of all outputs.
+        unsafe {
+            vec_by_chunks(weights.len(), outs * kernel, |first, rotated| {
+                let channel = first / (outs * kernel);
+                let (group, i) = (channel / ins, channel % ins);
+                for (o, rotated) in rotated.chunks_exact_mut(kernel).enumerate() {
+                    let weights = &weights[((group * outs + o) * ins + i) * kernel..][..kernel];
+                    for (to, from) in rotated.iter_mut().zip(weights.iter().rev()) {
+                        to.write(*from);
+                    }
                 }
-            }
+            })
         }
-        rotated
     }
 }

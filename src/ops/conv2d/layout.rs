@@ -187,7 +187,7 @@ impl RowLayout {
 }
 
 /// Returns the row or column of the image at a position of the dilated image; `None` where that is 0.
-fn source(position: isize, dilation: usize, size: usize) -> Option<usize> {
+pub(super) fn source(position: isize, dilation: usize, size: usize) -> Option<usize> {
     let position = usize::try_from(position).ok()?;
     let index = position / dilation;
     (position.is_multiple_of(dilation) && index < size).then_some(index)

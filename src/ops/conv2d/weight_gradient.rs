@@ -1,6 +1,6 @@
 //! The gradients of the weights and the bias of a convolution.
 //!
-//! Two methods compute the sums over all positions of all images: [`matrix_product`] has its vectors along
+//! For narrow images this is a product of matrices with [`patches`](super::patches). Otherwise two methods compute the sums over all positions of all images: [`matrix_product`] has its vectors along
 //! the output's channels, [`correlation`] along the positions. The first is faster where there are
 //! channels enough.
 
@@ -9,6 +9,7 @@ mod matrix_product;
 mod method;
 
 use super::geometry::Geometry;
+use super::patches::Patches;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
 use crate::ops::engine::threads::map_tasks;
@@ -29,6 +30,9 @@ pub(super) fn weight_gradient<T: Element>(
 ) -> (Vec<T>, Vec<T>) {
     if !(all_finite(x) && all_finite(gradient)) {
         return direct(geometry, x, gradient);
+    }
+    if Patches::<T>::suit(geometry) {
+        return Patches::weight_gradient(geometry, x, gradient);
     }
     match MatrixProduct::suits::<T>(geometry) {
         true => sum_parts(&MatrixProduct::new::<T>(geometry), geometry, x, gradient),

@@ -4,51 +4,28 @@
 //! the left matrix is read where it is. Tasks compute blocks of the product: a panel's columns, and the
 //! rows of some tiles.
 
+mod block;
+mod few_rows;
+mod matrix;
+mod pack;
+
+pub(in crate::ops) use matrix::Matrix;
+pub(in crate::ops) use pack::pack_transposed;
+
 use super::scratch::with_scratch;
 use super::shared_slice::{SharedSlice, vec_filled_by};
-use super::simd::{Element, multiversion};
+use super::simd::Element;
 use super::threads::for_each_task;
 use super::{microkernel, split_evenly};
+use block::Block;
+use few_rows::{FEW_ROWS, multiply_few};
+use matrix::{Rows, Tasks};
+use pack::pack;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
-/// The largest depth of one pass over a panel, so that this part of it stays in the L2 cache.
-const DEPTH: usize = 512;
 /// The least number of parts into which work is split, if there are enough tiles.
 const PARTS: usize = 8;
-
-/// A strided matrix: its elements are `values[row * row_step + column * column_step]`.
-#[derive(Clone, Copy)]
-pub(in crate::ops) struct Matrix<'a, T> {
-    pub(in crate::ops) values: &'a [T],
-    pub(in crate::ops) row_step: usize,
-    pub(in crate::ops) column_step: usize,
-}
-
-impl<'a, T: Element> Matrix<'a, T> {
-    /// Returns the matrix whose rows of `columns` elements follow each other.
-    pub(in crate::ops) fn of_rows(values: &'a [T], columns: usize) -> Self {
-        Matrix {
-            values,
-            row_step: columns,
-            column_step: 1,
-        }
-    }
-
-    pub(in crate::ops) fn transposed(self) -> Self {
-        Matrix {
-            row_step: self.column_step,
-            column_step: self.row_step,
-            ..self
-        }
-    }
-
-    fn check(&self, rows: usize, columns: usize) {
-        if rows > 0 && columns > 0 {
-            let last = (rows - 1) * self.row_step + (columns - 1) * self.column_step;
-            assert!(last < self.values.len(), "a matrix ends outside its values");
-        }
-    }
-}
 
 /// Returns the rows of `a · b`, where `a` is `rows × depth` and `b` is `depth × columns`, with `bias`
 /// added to each row.
@@ -56,264 +33,315 @@ impl<'a, T: Element> Matrix<'a, T> {
 /// # Panics
 /// If the matrices do not have these sizes.
 pub(in crate::ops) fn product<T: Element>(
-    [rows, depth, columns]: [usize; 3],
+    sizes: [usize; 3],
     a: Matrix<T>,
     b: Matrix<T>,
     bias: Option<&[T]>,
 ) -> Vec<T> {
-    if rows == 0 || columns == 0 {
-        return Vec::new();
-    }
-    a.check(rows, depth);
-    b.check(depth, columns);
-    let (most, tile_columns) = microkernel::tile_shape::<T>();
-    let tiles = split_evenly(rows, most);
-    let panels = columns.div_ceil(tile_columns);
-    let blocks = PARTS.div_ceil(panels).min(tiles.len());
-    with_scratch(panels * depth * tile_columns, |packed: &mut [T]| {
-        let shared = SharedSlice::new(packed);
-        for_each_task(panels, |panel| {
-            let width = tile_columns.min(columns - panel * tile_columns);
-            // SAFETY: each task packs its own panel, and the panels do not overlap.
-            let packed = unsafe { shared.part(panel * depth * tile_columns, depth * tile_columns) };
-            pack(b, panel * tile_columns, width, tile_columns, packed);
-        });
-        let packed = &*packed;
-        let work = |panel: usize, block: usize, out: SharedSlice<MaybeUninit<T>>| {
-            let (first, end) = (
-                block * tiles.len() / blocks,
-                (block + 1) * tiles.len() / blocks,
+    let [rows, _, columns] = sizes;
+    // SAFETY: `multiply` initialises all rows.
+    unsafe {
+        vec_filled_by(rows * columns, |out| {
+            multiply(
+                sizes,
+                a,
+                b,
+                bias,
+                Rows {
+                    out,
+                    pitch: columns,
+                    add: false,
+                },
+                &|count, work| {
+                    for_each_task(count, work);
+                },
             );
-            let block = Block {
-                row: tiles[..first].iter().sum(),
-                tiles: &tiles[first..end],
-                depth,
-                column: panel * tile_columns,
-                columns,
-            };
-            let packed = &packed[panel * depth * tile_columns..][..depth * tile_columns];
-            // SAFETY: `out` has `rows * columns` elements. Each task has another panel or block, so
-            // other columns or rows, than all other tasks.
-            unsafe { block.run(a, packed, bias, out) };
-        };
-        // SAFETY: the panels cover all columns and the blocks all rows, and `run` initialises its part.
-        unsafe {
-            vec_filled_by(rows * columns, |out| {
-                for_each_task(panels * blocks, |task| {
-                    work(task / blocks, task % blocks, out);
-                });
-            })
-        }
-    })
+        })
+    }
 }
 
-/// A part of the product: the rows of some tiles and the columns of one panel.
-struct Block<'a> {
-    row: usize,
-    tiles: &'a [usize],
+/// Returns `a · b`, where `b` is not in memory as such: `pack(column, width, panel)` sets a panel of columns,
+/// whose lines are as long as a tile's columns, with zeros behind `width`.
+///
+/// # Panics
+/// If `a` does not have this size.
+pub(in crate::ops) fn product_with<T: Element>(
+    sizes: [usize; 3],
+    a: Matrix<T>,
+    pack: &(dyn Fn(usize, usize, &mut [T]) + Sync),
+) -> Vec<T> {
+    let [rows, depth, columns] = sizes;
+    a.check(rows, depth);
+    // SAFETY: `multiply_packed` initialises all rows.
+    unsafe {
+        vec_filled_by(rows * columns, |out| {
+            let to = Rows {
+                out,
+                pitch: columns,
+                add: false,
+            };
+            multiply_packed(sizes, a, pack, None, to, &on_all_cores);
+        })
+    }
+}
+
+/// Returns the products of `count` pairs of matrices of the same sizes, one after the other. `pair` returns
+/// the matrices of an index.
+///
+/// # Panics
+/// If the matrices do not have these sizes.
+pub(in crate::ops) fn products<'a, T: Element>(
+    count: usize,
+    sizes: [usize; 3],
+    pair: impl Fn(usize) -> [Matrix<'a, T>; 2] + Sync,
+) -> Vec<T> {
+    let [rows, depth, columns] = sizes;
+    if count == 1 || rows * depth * columns >= LARGE {
+        let of = |i| {
+            let [a, b] = pair(i);
+            product(sizes, a, b, None)
+        };
+        return match count {
+            1 => of(0),
+            _ => (0..count).flat_map(of).collect(),
+        };
+    }
+    let each = rows * columns;
+    // SAFETY: each task initialises the product of its index.
+    unsafe {
+        vec_filled_by(count * each, |out| {
+            for_each_task(count, |i| {
+                let [a, b] = pair(i);
+                let out = SharedSlice::new(out.part(i * each, each));
+                multiply(
+                    sizes,
+                    a,
+                    b,
+                    None,
+                    Rows {
+                        out,
+                        pitch: columns,
+                        add: false,
+                    },
+                    &in_turn,
+                );
+            });
+        })
+    }
+}
+
+/// The multiplications from which on each product is computed on all cores.
+const LARGE: usize = 1 << 24;
+
+/// Sets the rows of `out` to those of `a · b`, or adds them, within a task.
+///
+/// # Panics
+/// If the matrices do not have these sizes.
+pub(in crate::ops) fn product_to<T: Element>(
+    sizes: [usize; 3],
+    a: Matrix<T>,
+    b: Matrix<T>,
+    out: &mut [T],
+    add: bool,
+) {
+    let pitch = sizes[2];
+    // SAFETY: `MaybeUninit<T>` has the layout of `T`, and `multiply` writes only values.
+    let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
+    let out = SharedSlice::new(out);
+    // SAFETY: `out` is borrowed for this call alone.
+    unsafe { multiply(sizes, a, b, None, Rows { out, pitch, add }, &in_turn) };
+}
+
+fn on_all_cores(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    for_each_task(count, work);
+}
+
+fn in_turn(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).for_each(work);
+}
+
+/// Initialises the rows of the product, or adds to them.
+///
+/// # Safety
+/// No one else accesses these rows meanwhile. They are initialised if they are added to.
+unsafe fn multiply<T: Element>(
+    sizes: [usize; 3],
+    a: Matrix<T>,
+    b: Matrix<T>,
+    bias: Option<&[T]>,
+    to: Rows<T>,
+    tasks: Tasks,
+) {
+    let [rows, depth, columns] = sizes;
+    a.check(rows, depth);
+    b.check(depth, columns);
+    let contiguous = a.column_step == 1 && (b.row_step == 1 || b.column_step == 1);
+    if rows <= FEW_ROWS && contiguous && !to.add && depth > 0 {
+        // SAFETY: the caller's promise is that of `multiply_few`.
+        return unsafe { multiply_few(sizes, a, b, bias, to, tasks) };
+    }
+    let pack = |column: usize, width: usize, panel: &mut [T]| {
+        let (_, tile_columns) = microkernel::tile_shape::<T>();
+        pack(b, column, width, tile_columns, panel);
+    };
+    // SAFETY: the caller's promise is that of `multiply_packed`.
+    unsafe { multiply_packed(sizes, a, &pack, bias, to, tasks) }
+}
+
+/// The most elements of panels that are packed before they are multiplied, if that is enough for all cores.
+const PACKED: usize = 1 << 20;
+
+/// See [`multiply`] and [`product_with`].
+///
+/// # Safety
+/// As for [`multiply`]; and `a` has the size.
+unsafe fn multiply_packed<T: Element>(
+    [rows, depth, columns]: [usize; 3],
+    a: Matrix<T>,
+    pack: &(dyn Fn(usize, usize, &mut [T]) + Sync),
+    bias: Option<&[T]>,
+    to: Rows<T>,
+    tasks: Tasks,
+) {
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    let sizes = [rows, depth, columns];
+    let (most, tile_columns) = microkernel::tile_shape::<T>();
+    if a.row_step == 1 && a.column_step > 1 && rows >= 2 * most && columns > tile_columns {
+        // The rows are read once for each panel. Their elements follow each other in a copy; its pitch is
+        // odd in cache lines, because rows at a power of two would share the same few of them.
+        let pitch = ((depth / LINE + 1) | 1) * LINE;
+        return with_scratch(rows * pitch, |copy: &mut [T]| {
+            let shared = SharedSlice::new(copy);
+            tasks(rows.div_ceil(LINE), &|i| {
+                let (first, count) = (i * LINE, LINE.min(rows - i * LINE));
+                // SAFETY: each task copies rows of its own.
+                let copy = unsafe { shared.part(first * pitch, count * pitch) };
+                pack_transposed(&a.values[first..], a.column_step, depth, pitch, copy);
+            });
+            let a = Matrix::of_rows(&*copy, pitch);
+            // SAFETY: the caller's promise.
+            unsafe { multiply_packed(sizes, a, pack, bias, to, tasks) }
+        });
+    }
+    let all = columns.div_ceil(tile_columns);
+    let size = depth * tile_columns;
+    let together = (PACKED / size.max(1)).max(PARTS).min(all);
+    with_scratch(together * size, |packed: &mut [T]| {
+        for start in (0..all).step_by(together) {
+            let panels = start..(start + together).min(all);
+            let shared = SharedSlice::new(packed);
+            tasks(panels.len(), &|panel| {
+                let column = (start + panel) * tile_columns;
+                // SAFETY: each task packs its own panel, and the panels do not overlap.
+                let packed = unsafe { shared.part(panel * size, size) };
+                pack(column, tile_columns.min(columns - column), packed);
+            });
+            // SAFETY: the caller's promise.
+            unsafe { multiply_panels(sizes, a, panels, packed, bias, &to, tasks) };
+        }
+    });
+}
+
+/// The elements of a cache line, or of two.
+const LINE: usize = 16;
+
+/// Initialises the columns of some packed panels, or adds to them.
+///
+/// # Safety
+/// As for [`multiply`]; and `a` has the size.
+unsafe fn multiply_panels<T: Element>(
+    [rows, depth, columns]: [usize; 3],
+    a: Matrix<T>,
+    panels: Range<usize>,
+    packed: &[T],
+    bias: Option<&[T]>,
+    to: &Rows<T>,
+    tasks: Tasks,
+) {
+    let (most, tile_columns) = microkernel::tile_shape::<T>();
+    let (tiles, size) = (split_evenly(rows, most), depth * tile_columns);
+    let blocks = PARTS.div_ceil(panels.len()).min(tiles.len());
+    tasks(panels.len() * blocks, &|task| {
+        let (panel, block) = (task / blocks, task % blocks);
+        let (first, end) = (
+            block * tiles.len() / blocks,
+            (block + 1) * tiles.len() / blocks,
+        );
+        let block = Block {
+            row: tiles[..first].iter().sum(),
+            tiles: &tiles[first..end],
+            depth,
+            column: (panels.start + panel) * tile_columns,
+            columns,
+            pitch: to.pitch,
+            add: to.add,
+        };
+        let packed = &packed[panel * size..][..size];
+        // SAFETY: each task has another panel or block, so other columns or rows, than all others.
+        unsafe { block.run(a, packed, bias, to.out) };
+    });
+}
+
+/// The right matrix of several products, packed once.
+pub(in crate::ops) struct Packed<T> {
+    panels: Vec<T>,
     depth: usize,
-    column: usize,
     columns: usize,
 }
 
-impl Block<'_> {
-    /// Initialises this part of the product.
-    ///
-    /// # Safety
-    /// `out` is the whole product, and no other thread accesses this part of it.
-    unsafe fn run<T: Element>(
-        &self,
-        a: Matrix<T>,
-        packed: &[T],
-        bias: Option<&[T]>,
-        out: SharedSlice<MaybeUninit<T>>,
-    ) {
-        let (most, tile_columns) = microkernel::tile_shape::<T>();
-        let width = tile_columns.min(self.columns - self.column);
-        let bias = bias.map(|bias| &bias[self.column..][..width]);
-        let offsets: Vec<usize> = (0..self.depth.min(DEPTH))
-            .map(|k| k * tile_columns)
-            .collect();
-        with_scratch(most * tile_columns, |sums: &mut [T]| {
-            let mut done = 0;
-            while done < self.depth || done == 0 {
-                let depth = (self.depth - done).min(DEPTH);
-                let mut row = self.row;
-                for &rows in self.tiles {
-                    let start = row * a.row_step + done * a.column_step;
-                    // SAFETY: `product` has checked that all rows and columns of `a` are within its
-                    // values; `packed` has a tile's columns for each of the `depth` steps, and
-                    // `sums` is a full tile.
-                    unsafe {
-                        microkernel::weighted_sums(
-                            microkernel::TileSize::of::<T>(rows, width),
-                            microkernel::Weights {
-                                start: a.values.as_ptr().wrapping_add(start),
-                                row_step: a.row_step,
-                                step: a.column_step,
-                            },
-                            &offsets[..depth],
-                            packed.as_ptr().add(done * tile_columns),
-                            sums.as_mut_ptr(),
-                        );
-                    }
-                    for (i, sums) in sums.chunks_exact(tile_columns).take(rows).enumerate() {
-                        // SAFETY: this is a row of this part, which only this task accesses.
-                        let out =
-                            unsafe { out.part((row + i) * self.columns + self.column, width) };
-                        match done {
-                            0 => store(sums, bias, out),
-                            // SAFETY: the pass with `done == 0` has initialised it.
-                            _ => add(sums, unsafe { out.assume_init_mut() }),
-                        }
-                    }
-                    row += rows;
-                }
-                done += depth.max(1);
-            }
+impl<T: Element> Packed<T> {
+    pub(in crate::ops) fn new(b: Matrix<T>, depth: usize, columns: usize) -> Self {
+        b.check(depth, columns);
+        let (_, tile_columns) = microkernel::tile_shape::<T>();
+        let (count, size) = (columns.div_ceil(tile_columns), depth * tile_columns);
+        let mut panels = vec![T::ZERO; count * size];
+        let shared = SharedSlice::new(&mut panels);
+        for_each_task(count, |panel| {
+            let column = panel * tile_columns;
+            // SAFETY: each task packs its own panel, and the panels do not overlap.
+            let panel = unsafe { shared.part(panel * size, size) };
+            pack(
+                b,
+                column,
+                tile_columns.min(columns - column),
+                tile_columns,
+                panel,
+            );
         });
-    }
-}
-
-multiversion! {
-    fn store<T: Element>(sums: &[T], bias: Option<&[T]>, out: &mut [MaybeUninit<T>]) {
-        match bias {
-            None => {
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    out.write(*sum);
-                }
-            }
-            Some(bias) => {
-                for ((out, sum), bias) in out.iter_mut().zip(sums).zip(bias) {
-                    out.write(*sum + *bias);
-                }
-            }
+        Packed {
+            panels,
+            depth,
+            columns,
         }
     }
-}
 
-multiversion! {
-    fn add<T: Element>(sums: &[T], out: &mut [T]) {
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out += *sum;
+    /// Returns the product of some rows with this matrix, with `bias` added to each row.
+    ///
+    /// # Panics
+    /// If `a` does not have the size.
+    pub(in crate::ops) fn product(&self, rows: usize, a: Matrix<T>, bias: Option<&[T]>) -> Vec<T> {
+        let sizes = [rows, self.depth, self.columns];
+        a.check(rows, self.depth);
+        if rows == 0 || self.columns == 0 {
+            return vec![];
         }
-    }
-}
-
-/// Packs `width` columns of `b` into a panel, with zeros up to the tile's columns.
-fn pack<T: Element>(
-    b: Matrix<T>,
-    column: usize,
-    width: usize,
-    tile_columns: usize,
-    packed: &mut [T],
-) {
-    if b.row_step == 1 {
-        return pack_transposed(
-            &b.values[column * b.column_step..],
-            b.column_step,
-            width,
-            tile_columns,
-            packed,
-        );
-    }
-    for (k, line) in packed.chunks_exact_mut(tile_columns).enumerate() {
-        let start = k * b.row_step + column * b.column_step;
-        match b.column_step {
-            1 => line[..width].copy_from_slice(&b.values[start..start + width]),
-            step => {
-                for (value, from) in line[..width].iter_mut().zip((start..).step_by(step)) {
-                    *value = b.values[from];
-                }
-            }
-        }
-        line[width..].fill(T::ZERO);
-    }
-}
-
-/// The side of the squares that are transposed at once.
-const SQUARE: usize = 8;
-
-multiversion! {
-    /// Packs columns whose elements are contiguous, which transposes them. `pitch` is the distance from
-    /// one column to the next, `tile_columns` the length of a packed line.
-    pub(in crate::ops) fn pack_transposed<T: Element>(columns: &[T], pitch: usize, width: usize, tile_columns: usize, packed: &mut [T]) {
-        let depth = packed.len() / tile_columns;
-        let (squares, even) = (width / SQUARE * SQUARE, depth / SQUARE * SQUARE);
-        for k in (0..even).step_by(SQUARE) {
-            let lines = &mut packed[k * tile_columns..][..SQUARE * tile_columns];
-            for column in (0..squares).step_by(SQUARE) {
-                let mut square = [[T::ZERO; SQUARE]; SQUARE];
-                for (i, column_part) in square.iter_mut().enumerate() {
-                    column_part.copy_from_slice(&columns[(column + i) * pitch + k..][..SQUARE]);
-                }
-                for (i, line) in lines.chunks_exact_mut(tile_columns).enumerate() {
-                    let mut transposed = [T::ZERO; SQUARE];
-                    for j in 0..SQUARE {
-                        transposed[j] = square[j][i];
-                    }
-                    line[column..column + SQUARE].copy_from_slice(&transposed);
-                }
-            }
-        }
-        for (k, line) in packed.chunks_exact_mut(tile_columns).enumerate() {
-            let first = if k < even { squares } else { 0 };
-            for column in first..width {
-                line[column] = columns[column * pitch + k];
-            }
-            line[width..].fill(T::ZERO);
+        let (_, tile_columns) = microkernel::tile_shape::<T>();
+        let panels = 0..self.columns.div_ceil(tile_columns);
+        // SAFETY: `multiply_panels` initialises all columns.
+        unsafe {
+            vec_filled_by(rows * self.columns, |out| {
+                let to = Rows {
+                    out,
+                    pitch: self.columns,
+                    add: false,
+                };
+                multiply_panels(sizes, a, panels, &self.panels, bias, &to, &on_all_cores);
+            })
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn products_follow_the_definition() {
-        let values = |count: usize, by: usize| -> Vec<f64> {
-            (0..count)
-                .map(|i| ((i * by + 3) % 11) as f64 - 5.0)
-                .collect()
-        };
-        for (i, &[rows, depth, columns]) in [
-            [1, 1, 1],
-            [3, 0, 5],
-            [9, 17, 25],
-            [8, 16, 48],
-            [9, 520, 13],
-            [2, 40, 131],
-        ]
-        .iter()
-        .enumerate()
-        {
-            let (a, b) = (values(rows * depth, 7), values(depth * columns, 5));
-            let bias = values(columns, 3);
-            let bias = (i % 2 == 0).then_some(bias.as_slice());
-            for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-                let matrix = |values, rows, columns, transposed| match transposed {
-                    false => Matrix::of_rows(values, columns),
-                    true => Matrix::of_rows(values, rows).transposed(),
-                };
-                let a = matrix(&a, rows, depth, transposed[0]);
-                let b = matrix(&b, depth, columns, transposed[1]);
-                let got = product([rows, depth, columns], a, b, bias);
-                let at = |m: Matrix<f64>, row, column| {
-                    m.values[row * m.row_step + column * m.column_step]
-                };
-                for row in 0..rows {
-                    for column in 0..columns {
-                        let sum: f64 = (0..depth).map(|k| at(a, row, k) * at(b, k, column)).sum();
-                        let want = sum + bias.map_or(0.0, |bias| bias[column]);
-                        assert_eq!(
-                            got[row * columns + column],
-                            want,
-                            "{transposed:?} {row} {column}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-}
+mod tests;

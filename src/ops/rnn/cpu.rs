@@ -4,7 +4,7 @@ use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
-use crate::ops::engine::gemm::{Matrix, product};
+use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::simd::Element;
 use candle_core::{Result, Tensor};
 
@@ -110,13 +110,13 @@ impl<T: Element> Run<T> {
                 .collect()
         });
         let mut outputs = vec![T::ZERO; self.sizes.steps * size];
+        let weight = Packed::new(self.weight().transposed(), hidden, width);
         for t in self.order.clone() {
             for (i, values) in state.chunks_exact(size).enumerate() {
                 self.before[(i * self.sizes.steps + t) * size..][..size].copy_from_slice(values);
             }
             let h = Matrix::of_rows(&state[..size], hidden);
-            let weight = self.weight().transposed();
-            let products = product([batch, hidden, width], h, weight, bias.as_deref());
+            let products = weight.product(batch, h, bias.as_deref());
             let mut saved = std::mem::take(&mut self.saved);
             for i in (0..batch).filter(|&i| self.is_valid(t, i)) {
                 let (h_before, c_before) = self.before(t);
@@ -158,6 +158,7 @@ impl<T: Element> Run<T> {
         let mut state = state.to_vec();
         let mut of_x = vec![T::ZERO; steps * batch * width];
         let mut of_products = (cell == Cell::Gru).then(|| of_x.clone());
+        let weight = Packed::new(self.weight(), width, hidden);
         for &t in self.order.iter().rev() {
             let (h_before, c_before) = self.before(t);
             for i in (0..batch).filter(|&i| self.is_valid(t, i)) {
@@ -182,7 +183,7 @@ impl<T: Element> Run<T> {
             }
             let products = of_products.as_ref().unwrap_or(&of_x);
             let products = Matrix::of_rows(&products[t * batch * width..][..batch * width], width);
-            let through = product([batch, width, hidden], products, self.weight(), None);
+            let through = weight.product(batch, products, None);
             state.iter_mut().zip(through).for_each(|(h, g)| *h += g);
         }
         (of_x, of_products, state)

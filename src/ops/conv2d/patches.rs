@@ -1,0 +1,220 @@
+//! The convolution of small images as a product of matrices: one column for each position of all images.
+//!
+//! Where images are narrow, the sums of [`convolve`](super::convolve) would fill their vectors badly, and
+//! read all weights for each image. Here the patches that the weights meet are packed into the panels of
+//! the product; there is no matrix of them in memory.
+
+use super::geometry::Geometry;
+use super::layout::source;
+use crate::ops::engine::gemm::{Matrix, pack_transposed, product_with};
+use crate::ops::engine::microkernel::{lanes, tile_shape};
+use crate::ops::engine::scratch::with_scratch;
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::sums::sum;
+use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::vec_by_chunks;
+use std::ops::Range;
+
+/// The widest image; wider ones fill the vectors.
+const WIDEST: usize = 8;
+/// The least number of output channels, for which the patches are worth packing.
+const CHANNELS: usize = 32;
+
+pub(super) struct Patches<'a, T> {
+    geometry: &'a Geometry,
+    /// The input of all groups.
+    x: &'a [T],
+    group: usize,
+}
+
+/// Elements that follow each other in the input and in a line of the product's columns.
+struct Segment {
+    to: usize,
+    from: usize,
+    count: usize,
+}
+
+impl<'a, T: Element> Patches<'a, T> {
+    /// Returns whether the images are narrow, and there are channels enough.
+    pub(super) fn suit(geometry: &Geometry) -> bool {
+        let (depth, positions) = sizes(geometry);
+        geometry.to.width <= WIDEST
+            && geometry.to.channels >= CHANNELS
+            && depth >= 4 * lanes::<T>()
+            && positions >= lanes::<T>()
+    }
+
+    /// Returns the convolution.
+    pub(super) fn convolve(
+        geometry: &Geometry,
+        x: &[T],
+        weight: &[T],
+        bias: Option<&[T]>,
+    ) -> Vec<T> {
+        let (depth, positions) = sizes(geometry);
+        let (outs, plane) = (geometry.to.channels, geometry.to.height * geometry.to.width);
+        let groups: Vec<Vec<T>> = (0..geometry.groups)
+            .map(|group| {
+                let patches = Patches { geometry, x, group };
+                let weight = &weight[group * outs * depth..][..outs * depth];
+                product_with(
+                    [outs, depth, positions],
+                    Matrix::of_rows(weight, depth),
+                    &|position, width, panel| patches.pack_positions(position, width, panel),
+                )
+            })
+            .collect();
+        // SAFETY: each chunk is a plane of an image and channel, which the copy initialises.
+        unsafe {
+            vec_by_chunks(groups.len() * outs * positions, plane, |first, y| {
+                let (image, channel) = (
+                    first / plane / (groups.len() * outs),
+                    first / plane % (groups.len() * outs),
+                );
+                let sums =
+                    &groups[channel / outs][channel % outs * positions + image * plane..][..plane];
+                let bias = bias.map_or(T::ZERO, |bias| bias[channel]);
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    y.write(*sum + bias);
+                }
+            })
+        }
+    }
+
+    /// Returns the gradients of the weights and of the bias.
+    pub(super) fn weight_gradient(
+        geometry: &Geometry,
+        x: &[T],
+        gradient: &[T],
+    ) -> (Vec<T>, Vec<T>) {
+        let (depth, positions) = sizes(geometry);
+        let (outs, plane) = (geometry.to.channels, geometry.to.height * geometry.to.width);
+        let (mut weights, mut bias) = (vec![], vec![]);
+        for group in 0..geometry.groups {
+            // The gradients of a channel, image after image.
+            // SAFETY: each chunk is a plane of a channel and image, which the copy initialises.
+            let of_channels = unsafe {
+                vec_by_chunks(outs * positions, plane, |first, to| {
+                    let (channel, image) = (first / positions, first % positions / plane);
+                    let from = (image * geometry.groups + group) * outs + channel;
+                    to.write_copy_of_slice(&gradient[from * plane..][..plane]);
+                })
+            };
+            bias.extend(map_tasks(outs, |channel| {
+                sum(&of_channels[channel * positions..][..positions])
+            }));
+            let patches = Patches { geometry, x, group };
+            weights.push(product_with(
+                [outs, positions, depth],
+                Matrix::of_rows(&of_channels, positions),
+                &|element, width, panel| patches.pack_elements(element..element + width, panel),
+            ));
+        }
+        let weights = match weights.len() {
+            1 => weights.remove(0),
+            _ => weights.concat(),
+        };
+        (weights, bias)
+    }
+
+    /// Packs a panel whose columns are positions: a line for each element of the kernel.
+    fn pack_positions(&self, position: usize, width: usize, panel: &mut [T]) {
+        let (_, columns) = tile_shape::<T>();
+        let taps = self.geometry.kernel[0] * self.geometry.kernel[1];
+        let plane = self.geometry.from.height * self.geometry.from.width;
+        let mut segments = vec![];
+        for tap in 0..taps {
+            self.segments(position..position + width, tap, &mut segments);
+            let lines = panel.chunks_exact_mut(columns).skip(tap).step_by(taps);
+            for (channel, line) in lines.enumerate() {
+                line.fill(T::ZERO);
+                let x = &self.x[channel * plane..];
+                for Segment { to, from, count } in &segments {
+                    line[*to..to + count].copy_from_slice(&x[*from..from + count]);
+                }
+            }
+        }
+    }
+
+    /// Packs a panel whose columns are elements of the kernel: a line for each position.
+    fn pack_elements(&self, elements: Range<usize>, panel: &mut [T]) {
+        let (_, columns) = tile_shape::<T>();
+        let taps = self.geometry.kernel[0] * self.geometry.kernel[1];
+        let plane = self.geometry.from.height * self.geometry.from.width;
+        let (_, positions) = sizes(self.geometry);
+        with_scratch(elements.len() * positions, |rows: &mut [T]| {
+            let mut segments = vec![];
+            for tap in 0..taps {
+                self.segments(0..positions, tap, &mut segments);
+                for (element, row) in elements.clone().zip(rows.chunks_exact_mut(positions)) {
+                    if element % taps != tap {
+                        continue;
+                    }
+                    row.fill(T::ZERO);
+                    let x = &self.x[element / taps * plane..];
+                    for Segment { to, from, count } in &segments {
+                        row[*to..to + count].copy_from_slice(&x[*from..from + count]);
+                    }
+                }
+            }
+            pack_transposed(rows, positions, elements.len(), columns, panel);
+        });
+    }
+
+    /// Lists the pixels that an element of the kernel meets in the first channel, at a range of positions.
+    fn segments(&self, positions: Range<usize>, tap: usize, segments: &mut Vec<Segment>) {
+        segments.clear();
+        let Geometry {
+            from,
+            to,
+            kernel,
+            stride,
+            dilation,
+            input_dilation,
+            padding,
+            ..
+        } = self.geometry;
+        let (row, column) = (tap / kernel[1] * dilation[0], tap % kernel[1] * dilation[1]);
+        let mut position = positions.start;
+        while position < positions.end {
+            let (line, start) = (position / to.width, position % to.width);
+            let count = (to.width - start).min(positions.end - position);
+            let (image, y) = (line / to.height, line % to.height);
+            let y = (y * stride[0] + row) as isize - padding[0];
+            if let Some(y) = source(y, input_dilation[0], from.height) {
+                let first =
+                    (image * self.geometry.groups + self.group) * from.elements() + y * from.width;
+                let offset = position - positions.start;
+                for i in 0..count {
+                    let x = ((start + i) * stride[1] + column) as isize - padding[1];
+                    let Some(x) = source(x, input_dilation[1], from.width) else {
+                        continue;
+                    };
+                    match segments.last_mut() {
+                        Some(last)
+                            if last.to + last.count == offset + i
+                                && last.from + last.count == first + x =>
+                        {
+                            last.count += 1;
+                        }
+                        _ => segments.push(Segment {
+                            to: offset + i,
+                            from: first + x,
+                            count: 1,
+                        }),
+                    }
+                }
+            }
+            position += count;
+        }
+    }
+}
+
+/// Returns the elements of the kernel in all channels, and the positions of all images.
+fn sizes(geometry: &Geometry) -> (usize, usize) {
+    let to = geometry.to;
+    (
+        geometry.from.channels * geometry.kernel[0] * geometry.kernel[1],
+        geometry.batch * to.height * to.width,
+    )
+}

@@ -1,0 +1,68 @@
+//! The matrices of a product, and where its rows go.
+
+use crate::ops::engine::shared_slice::SharedSlice;
+use crate::ops::engine::simd::{Element, multiversion};
+use std::mem::MaybeUninit;
+
+/// A strided matrix: its elements are `values[row * row_step + column * column_step]`.
+#[derive(Clone, Copy)]
+pub(in crate::ops) struct Matrix<'a, T> {
+    pub(in crate::ops) values: &'a [T],
+    pub(in crate::ops) row_step: usize,
+    pub(in crate::ops) column_step: usize,
+}
+
+impl<'a, T: Element> Matrix<'a, T> {
+    /// Returns the matrix whose rows of `columns` elements follow each other.
+    pub(in crate::ops) fn of_rows(values: &'a [T], columns: usize) -> Self {
+        Matrix {
+            values,
+            row_step: columns,
+            column_step: 1,
+        }
+    }
+
+    pub(in crate::ops) fn transposed(self) -> Self {
+        Matrix {
+            row_step: self.column_step,
+            column_step: self.row_step,
+            ..self
+        }
+    }
+
+    pub(super) fn check(&self, rows: usize, columns: usize) {
+        if rows > 0 && columns > 0 {
+            let last = (rows - 1) * self.row_step + (columns - 1) * self.column_step;
+            assert!(last < self.values.len(), "a matrix ends outside its values");
+        }
+    }
+}
+
+/// Where the rows of a product go.
+pub(super) struct Rows<'a, T> {
+    pub(super) out: SharedSlice<'a, MaybeUninit<T>>,
+    /// The distance from one row to the next.
+    pub(super) pitch: usize,
+    /// Whether the rows are added to what is there.
+    pub(super) add: bool,
+}
+
+/// Calls the work of each index below the count: on all cores, or in turn within a task.
+pub(super) type Tasks<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
+
+multiversion! {
+    pub(super) fn store<T: Element>(sums: &[T], bias: Option<&[T]>, out: &mut [MaybeUninit<T>]) {
+        match bias {
+            None => {
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    out.write(*sum);
+                }
+            }
+            Some(bias) => {
+                for ((out, sum), bias) in out.iter_mut().zip(sums).zip(bias) {
+                    out.write(*sum + *bias);
+                }
+            }
+        }
+    }
+}
