@@ -41,20 +41,22 @@ mod layer_norm;
 mod linear;
 mod lookup;
 pub(crate) mod loss;
+mod matmul;
 mod one_hot;
 mod optimizer_step;
 mod pad;
 mod pair;
 mod pool;
+mod reduce;
 mod rnn;
 mod softmax;
 #[cfg(test)]
 mod testing;
 mod upsample;
 
-pub use activation::{elu, gelu, leaky_relu, relu, sigmoid, silu, tanh};
+pub use activation::{elu, exp, gelu, leaky_relu, log, relu, sigmoid, silu, tanh};
 pub use attention::{AttentionMask, scaled_dot_product_attention};
-pub(crate) use attention::{attention, valid_steps};
+pub(crate) use attention::{attention, attention_of_heads, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
 pub use conv1d::conv1d;
 pub(crate) use conv1d::{conv_transpose1d, conv1d_as};
@@ -74,6 +76,7 @@ pub use loss::{
     SmoothL1Loss, bce_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss, nll_loss,
     smooth_l1_loss,
 };
+pub use matmul::matmul;
 pub use one_hot::one_hot;
 pub(crate) use optimizer_step::{
     AdadeltaStep, AdagradStep, AdamStep, RMSpropStep, SgdStep, StepRule, has_step_kernel,
@@ -84,6 +87,7 @@ pub(crate) use pad::padded;
 pub use pair::Pair;
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
+pub use reduce::{mean, sum};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub(crate) use softmax::softmax_as;
 pub use softmax::{log_softmax, softmax};

@@ -1,10 +1,13 @@
 //! Activation functions: applied to each element.
 
+mod functions;
+
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::{Result, Tensor};
+use functions::{Differentiable, Elu, Exp, Gelu, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -57,6 +60,43 @@ pub fn sigmoid(x: &Tensor) -> Result<Tensor> {
 /// ```
 pub fn tanh(x: &Tensor) -> Result<Tensor> {
     apply("tanh", x, Tanh, Tensor::tanh)
+}
+
+/// Returns `eˣ`, on all cores and with vectors: several times as fast as Candle's `x.exp()`.
+///
+/// In `f32` the result is exact to 2 units in the last place; below 1.2e-38 it is 0.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = exp(&tensor(&[0.0, 1.0], &cpu())?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [1.0, std::f32::consts::E]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn exp(x: &Tensor) -> Result<Tensor> {
+    apply("exp", x, Exp, Tensor::exp)
+}
+
+/// Returns the natural logarithm, on all cores and with vectors: several times as fast as Candle's
+/// `x.log()`.
+///
+/// In `f32` the result is exact to 2 units in the last place.
+///
+/// # Errors
+/// If `x` are integers.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let y = log(&tensor(&[1.0, 0.0, -1.0], &cpu())?)?.to_vec1::<f32>()?;
+/// assert!(y[0] == 0.0 && y[1] == f32::NEG_INFINITY && y[2].is_nan());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn log(x: &Tensor) -> Result<Tensor> {
+    apply("log", x, Log, Tensor::log)
 }
 
 /// Returns `x` times the probability that a standard normal variable is less than `x`. From Hendrycks
@@ -158,138 +198,6 @@ fn relu_with_candle(x: &Tensor) -> Result<Tensor> {
 fn gelu_with_candle(x: &Tensor) -> Result<Tensor> {
     let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
     x * (cdf * 0.5)?
-}
-
-/// A function with its derivative.
-trait Differentiable: Copy + Send + Sync + 'static {
-    /// Whether the derivative is computed from the input; otherwise, from the output.
-    const FROM_INPUT: bool = false;
-    fn value<T: Element>(self, x: T) -> T;
-    fn derivative<T: Element>(self, saved: T) -> T;
-}
-
-#[derive(Clone, Copy)]
-struct Relu;
-
-impl Differentiable for Relu {
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        if x <= T::ZERO { T::ZERO } else { x }
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
-        if y <= T::ZERO { T::ZERO } else { T::ONE }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Sigmoid;
-
-impl Differentiable for Sigmoid {
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        T::ONE / (T::ONE + (-x).exp())
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
-        y * (T::ONE - y)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Tanh;
-
-impl Differentiable for Tanh {
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        Element::tanh(x)
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
-        T::ONE - y * y
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Gelu;
-
-impl Differentiable for Gelu {
-    const FROM_INPUT: bool = true;
-
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        x * x.normal_cdf()
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
-        // The density of the normal distribution: 1/√2π at 0.
-        let density = T::of(0.398_942_280_401_432_7) * (x * x * T::of(-0.5)).exp();
-        x.normal_cdf() + x * density
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Silu;
-
-impl Differentiable for Silu {
-    const FROM_INPUT: bool = true;
-
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        x * Sigmoid.value(x)
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
-        let s = Sigmoid.value(x);
-        s * (T::ONE + x * (T::ONE - s))
-    }
-}
-
-#[derive(Clone, Copy)]
-struct LeakyRelu(f64);
-
-impl Differentiable for LeakyRelu {
-    const FROM_INPUT: bool = true;
-
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        if x > T::ZERO { x } else { x * T::of(self.0) }
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
-        if x > T::ZERO { T::ONE } else { T::of(self.0) }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Elu(f64);
-
-impl Differentiable for Elu {
-    const FROM_INPUT: bool = true;
-
-    #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        if x > T::ZERO {
-            x
-        } else {
-            x.exp_m1() * T::of(self.0)
-        }
-    }
-
-    #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
-        if x > T::ZERO {
-            T::ONE
-        } else {
-            x.exp() * T::of(self.0)
-        }
-    }
 }
 
 fn forward<T: Element>(x: &Tensor, function: impl Differentiable) -> Result<Tensor> {

@@ -1,242 +1,18 @@
 //! Scaled dot-product attention, and which keys each query may attend to.
 
-use super::{check, dropout, softmax_as};
+mod fused;
+mod mask;
+
+use super::engine::autograd::has_kernel;
+use super::{check, dropout, matmul, softmax_as};
 use crate::error::explain;
-use candle_core::{D, DType, Device, Result, Shape, Tensor};
+use candle_core::{D, Result, Tensor};
+pub use mask::AttentionMask;
+pub(crate) use mask::valid_steps;
+
+use fused::{Inputs, Place, Sizes, fused};
+use mask::hidden;
 use std::fmt::Display;
-
-/// Says which keys each query may attend to; [`scaled_dot_product_attention`] and the layers with
-/// attention take one.
-///
-/// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)?` hides the future and the padding.
-/// Unlike in PyTorch, where it depends on the function, 1 always means that the query may attend. A query
-/// that may attend to nothing gets zeros.
-///
-/// ```
-/// use taper::prelude::*;
-///
-/// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-/// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::causal())?; // (1, 2, 1)
-/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 2.0]); // the first query sees the first key only
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct AttentionMask {
-    causal: bool,
-    /// Summands of the scores: `(…, queries, keys)`.
-    scores: Option<Tensor>,
-    /// Summands of the scores, the same for all queries: `(batch, keys)`.
-    keys: Option<Tensor>,
-}
-
-impl AttentionMask {
-    /// Lets each query attend to all keys.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::none())?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.0, 2.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Lets query `i` attend to the keys from 0 to `i`.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let x = randn((1, 5, 8), &cpu())?;
-    /// let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal())?; // (1, 5, 8)
-    /// let first = |t: &Tensor| t.i((0, 0))?.to_vec1::<f32>();
-    /// assert_eq!(first(&y)?, first(&x)?);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn causal() -> Self {
-        Self {
-            causal: true,
-            ..Self::default()
-        }
-    }
-
-    /// Adds a mask for pairs of queries and keys: 1 where the query may attend to the key, 0 where it may
-    /// not. Floating-point values are added to the scores instead.
-    ///
-    /// # Shapes
-    /// Any that broadcasts to the scores, `(…, queries, keys)`; in a layer with heads
-    /// `(batch, heads, queries, keys)`.
-    ///
-    /// # Errors
-    /// If there is a mask for pairs already, with another shape.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mask = AttentionMask::none().pairs(&tensor(&[[0, 1], [0, 0]], &cpu())?)?; // (queries, keys)
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 0.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn pairs(mut self, mask: &Tensor) -> Result<Self> {
-        self.scores = Some(joined(self.scores, summands(mask)?)?);
-        Ok(self)
-    }
-
-    /// Adds a mask of keys: 1 for each key that may be attended to, 0 for padding.
-    ///
-    /// # Shapes
-    /// `(batch, keys)`.
-    ///
-    /// # Errors
-    /// If the mask has another number of dimensions.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mask = AttentionMask::none().keys(&tensor(&[[1, 0]], &cpu())?)?;
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 1.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn keys(mut self, mask: &Tensor) -> Result<Self> {
-        if mask.rank() != 2 {
-            let expected = "Expected a mask of keys: (batch, keys)";
-            return Err(check::wrong_shape(&"AttentionMask", mask, expected));
-        }
-        self.keys = Some(joined(self.keys, summands(mask)?)?);
-        Ok(self)
-    }
-
-    /// Adds a mask of keys from the number of keys that are valid in each example; those that follow are
-    /// padding.
-    ///
-    /// # Shapes
-    /// Integers `(batch,)`; `keys` is the length with the padding.
-    ///
-    /// # Errors
-    /// If `lengths` is not a vector.
-    ///
-    /// ```
-    /// use taper::prelude::*;
-    ///
-    /// let mask = AttentionMask::none().lengths(&tensor(&[1], &cpu())?, 2)?;
-    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
-    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 1.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn lengths(self, lengths: &Tensor, keys: usize) -> Result<Self> {
-        self.keys(&valid_steps(&"AttentionMask", lengths, keys)?)
-    }
-
-    /// Returns what is added to scores of this shape, `(batch, …, queries, keys)`.
-    fn added_to(
-        &self,
-        caller: &dyn Display,
-        scores: &Shape,
-        like: &Tensor,
-    ) -> Result<Option<Tensor>> {
-        let dims = scores.dims();
-        let (queries, keys) = (dims[dims.len() - 2], dims[dims.len() - 1]);
-        // The large value of a hidden key needs more than 16 bits.
-        let dtype = match like.dtype() {
-            DType::F64 => DType::F64,
-            _ => DType::F32,
-        };
-        let mut parts = vec![];
-        if self.causal {
-            parts.push(future(queries, keys, like.device())?.to_dtype(dtype)?);
-        }
-        if let Some(mask) = &self.scores {
-            parts.push(mask.to_dtype(dtype)?);
-        }
-        if let Some(mask) = &self.keys {
-            let mut shape = vec![1; dims.len()];
-            (shape[0], shape[dims.len() - 1]) = mask.dims2()?;
-            parts.push(mask.reshape(shape)?.to_dtype(dtype)?);
-        }
-        let Some(sum) = parts
-            .into_iter()
-            .map(Ok)
-            .reduce(|a, b| joined(Some(a?), b?))
-        else {
-            return Ok(None);
-        };
-        let sum = sum?;
-        let fits = (1..=dims.len()).contains(&sum.rank()) && { sum.dims().iter().rev() }
-            .zip(dims.iter().rev())
-            .all(|(size, wanted)| *size == 1 || size == wanted);
-        if !fits {
-            let found = sum.dims();
-            return Err(explain(
-                format!(
-                    "{caller}: a mask of shape {found:?} does not fit scores of shape {dims:?}"
-                ),
-                "Give it the shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
-            ));
-        }
-        sum.clamp(hidden(like.dtype()), f64::INFINITY)?
-            .to_dtype(like.dtype())
-            .map(Some)
-    }
-}
-
-/// What is added to the score of a key that must not be attended to. It is finite, because `-inf`
-/// leads to NaN where a query may attend to nothing.
-fn hidden(dtype: DType) -> f64 {
-    if dtype == DType::F16 { -3e4 } else { -1e30 }
-}
-
-/// Returns what a mask adds to the scores: floating-point values themselves; for integers 0 for 1, and
-/// a large negative value for 0.
-fn summands(mask: &Tensor) -> Result<Tensor> {
-    match mask.dtype().is_float() {
-        true => Ok(mask.clone()),
-        false => (mask.ne(0u32)?.to_dtype(DType::F32)? - 1.0)? * -hidden(DType::F32),
-    }
-}
-
-fn joined(mask: Option<Tensor>, other: Tensor) -> Result<Tensor> {
-    match mask {
-        Some(mask) => mask.broadcast_add(&other.to_dtype(mask.dtype())?),
-        None => Ok(other),
-    }
-}
-
-fn future(queries: usize, keys: usize, device: &Device) -> Result<Tensor> {
-    let value = |(i, j)| {
-        if j > i {
-            hidden(DType::F32) as f32
-        } else {
-            0.0
-        }
-    };
-    let pairs = (0..queries).flat_map(|i| (0..keys).map(move |j| (i, j)));
-    Tensor::from_vec(pairs.map(value).collect(), (queries, keys), device)
-}
-
-/// Returns 1 for each step before the end of its sequence, 0 for padding: `(batch, steps)`, from lengths
-/// `(batch,)`.
-pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Tensor, steps: usize) -> Result<Tensor> {
-    if lengths.rank() != 1 || lengths.dtype().is_float() {
-        return Err(explain(
-            format!(
-                "{caller} takes lengths as integers of shape (batch,), not {} of shape {:?}",
-                lengths.dtype().as_str(),
-                lengths.dims()
-            ),
-            "Give the number of valid steps of each example: tensor(&[5, 3], &cpu())?",
-        ));
-    }
-    let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)
-    let steps = Tensor::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)
-    steps.broadcast_lt(&lengths)
-}
 
 /// Returns the mean of `value` `(…, keys, size)` with the weights `softmax(query · keyᵀ / √features)`,
 /// for queries `(…, queries, features)` and keys `(…, keys, features)`: `(…, queries, size)`.
@@ -263,13 +39,111 @@ pub fn scaled_dot_product_attention(
     value: &Tensor,
     mask: &AttentionMask,
 ) -> Result<Tensor> {
-    Ok(attention(
-        &"scaled_dot_product_attention",
-        [query, key, value],
-        mask,
-        0.0,
-    )?
-    .0)
+    let (caller, inputs) = (&"scaled_dot_product_attention", [query, key, value]);
+    check_inputs(caller, query, key, value)?;
+    let same = query.dims().last() == value.dims().last();
+    if !(same && can_fuse(inputs, mask)) {
+        return Ok(attention(caller, inputs, mask, 0.0)?.0);
+    }
+    let [q, k, v] = inputs.map(Tensor::contiguous);
+    let (q, k, v) = (q?, k?, v?);
+    let (queries, keys) = (q.dim(D::Minus2)?, k.dim(D::Minus2)?);
+    let features = q.dim(D::Minus1)?;
+    let place = |steps: usize| Place {
+        start: 0,
+        batch: steps * features,
+        head: 0,
+        step: features,
+    };
+    let sizes = Sizes {
+        batch: q.elem_count() / (queries * features),
+        heads: 1,
+        queries,
+        keys,
+        features,
+        causal: mask.causal,
+    };
+    let places = [place(queries), place(keys), place(keys)];
+    let tensors = &[&q, &k, &v];
+    fused(
+        Inputs { tensors, places },
+        sizes,
+        q.shape().clone(),
+        place(queries),
+    )
+}
+
+/// Returns whether the kernel without the weights of all pairs can compute with these tensors: there is
+/// one, and no mask but the causal one.
+fn can_fuse(inputs: [&Tensor; 3], mask: &AttentionMask) -> bool {
+    let empty = inputs.iter().any(|x| x.elem_count() == 0);
+    has_kernel(&inputs) && !empty && mask.scores.is_none() && mask.keys.is_none()
+}
+
+/// Returns the attention of several heads: `inputs` are the projections of query, key and value, or one
+/// tensor with all three, `(batch, steps, …)` or `(steps, batch, …)`. `None` if the kernel cannot compute it.
+pub(crate) fn attention_of_heads(
+    inputs: &[&Tensor],
+    heads: usize,
+    batch_first: bool,
+    mask: &AttentionMask,
+) -> Result<Option<Tensor>> {
+    let (first, last) = (inputs[0], inputs[inputs.len() - 1]);
+    let (batch, steps) = if batch_first { (0, 1) } else { (1, 0) };
+    let width = first.dim(2)? / if inputs.len() == 1 { 3 } else { 1 };
+    let key = inputs[inputs.len() / 2];
+    let fits = inputs.iter().all(|x| x.is_contiguous())
+        && first.dim(batch)? == last.dim(batch)?
+        && key.dims() == last.dims();
+    if !(fits && can_fuse([first, key, last], mask)) {
+        return Ok(None);
+    }
+    // One example, or one step, follows the other, in rows of this many features.
+    let place = |x: &Tensor, start: usize, row: usize| -> Result<Place> {
+        let (of_batch, of_step) = match batch_first {
+            true => (x.dim(steps)? * row, row),
+            false => (row, x.dim(batch)? * row),
+        };
+        Ok(Place {
+            start,
+            batch: of_batch,
+            head: width / heads,
+            step: of_step,
+        })
+    };
+    let places = match inputs {
+        [all] => [
+            place(all, 0, 3 * width)?,
+            place(all, width, 3 * width)?,
+            place(all, 2 * width, 3 * width)?,
+        ],
+        _ => [
+            place(first, 0, width)?,
+            place(last, 0, width)?,
+            place(last, 0, width)?,
+        ],
+    };
+    let sizes = Sizes {
+        batch: first.dim(batch)?,
+        heads,
+        queries: first.dim(steps)?,
+        keys: last.dim(steps)?,
+        features: width / heads,
+        causal: mask.causal,
+    };
+    let mut shape = first.dims().to_vec();
+    shape[2] = width;
+    let output = place(first, 0, width)?;
+    fused(
+        Inputs {
+            tensors: inputs,
+            places,
+        },
+        sizes,
+        shape.into(),
+        output,
+    )
+    .map(Some)
 }
 
 /// Returns the mean of the values and its weights, of which each is dropped with probability `p`.
@@ -287,8 +161,8 @@ pub(crate) fn attention(
     }
     let (query, key, value) = (query.contiguous()?, key.contiguous()?, value.contiguous()?);
     let features = query.dim(D::Minus1)?;
-    let scores =
-        (query / (features as f64).sqrt())?.matmul(&key.transpose(D::Minus2, D::Minus1)?)?;
+    let query = (query / (features as f64).sqrt())?;
+    let scores = matmul(&query, &key.transpose(D::Minus2, D::Minus1)?)?;
     let added = mask.added_to(caller, scores.shape(), &scores)?;
     let scores = match &added {
         Some(added) => scores.broadcast_add(added)?,
@@ -303,7 +177,7 @@ pub(crate) fn attention(
         weights = weights.broadcast_mul(&alive.to_dtype(weights.dtype())?)?;
     }
     let kept = dropout(&weights, p)?;
-    Ok((kept.matmul(&value)?, weights))
+    Ok((matmul(&kept, &value)?, weights))
 }
 
 fn check_inputs(caller: &dyn Display, query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
@@ -330,6 +204,7 @@ fn check_inputs(caller: &dyn Display, query: &Tensor, key: &Tensor, value: &Tens
 mod tests {
     use super::*;
     use crate::tensor::{randn, tensor, zeros};
+    use candle_core::Device;
 
     const CPU: Device = Device::Cpu;
 

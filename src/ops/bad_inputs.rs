@@ -10,6 +10,11 @@ pub(crate) type Operation = fn(&Tensor, &Tensor, usize) -> Result<Tensor>;
 const OPERATIONS: &[(&str, Operation)] = &[
     ("relu", |x, _, _| relu(x)),
     ("gelu", |x, _, _| gelu(x)),
+    ("exp", |x, _, _| exp(x)),
+    ("log", |x, _, _| log(x)),
+    ("sum", |x, _, size| sum(x, size)),
+    ("mean", |x, _, size| mean(x, size)),
+    ("matmul", |x, y, _| matmul(x, y)),
     ("elu", |x, _, _| elu(x, 1.0)),
     ("softmax", |x, _, size| softmax(x, size)),
     ("log_softmax", |x, _, size| log_softmax(x, size)),

@@ -1,9 +1,11 @@
 //! Softmax and its logarithm.
 
+mod columns;
+
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
-use super::engine::sums::{dot, sum};
+use super::engine::sums::{dot, largest, sum};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::shape::Dim;
 use candle_core::{D, Result, Tensor};
@@ -80,6 +82,10 @@ fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<T
         return check::in_single([x], |[x]| along(caller, &x, dim, log));
     }
     let last = x.rank() - 1;
+    let side_by_side: usize = x.dims()[dim + 1..].iter().product();
+    if dim != last && side_by_side >= 8 && has_kernel(&[x]) {
+        return columns::softmax(x, dim, log);
+    }
     if dim != last {
         return along(caller, &x.transpose(dim, last)?, last, log)?.transpose(dim, last);
     }
@@ -145,10 +151,7 @@ multiversion! {
 /// Replaces logits by probabilities; returns the largest logit, and the sum of `exp(logit - largest)`.
 #[inline(always)]
 pub(super) fn softmax_in_place<T: Element>(row: &mut [T]) -> (T, T) {
-    let mut largest = row[0];
-    for x in row.iter() {
-        largest = if *x > largest { *x } else { largest };
-    }
+    let largest = largest(row);
     for x in row.iter_mut() {
         *x = (*x - largest).exp();
     }
@@ -277,6 +280,26 @@ mod tests {
                     false => softmax_with_candle(&x[0]),
                 };
                 Some((inputs, Box::new(kernel), Box::new(candle)))
+            });
+        }
+    }
+
+    #[test]
+    fn the_kernels_of_other_dimensions_agree_with_the_last() {
+        for log in [false, true] {
+            compare("softmax along columns", 20, |case| {
+                let shape = (
+                    case.between(1, 3),
+                    case.between(1, 600),
+                    case.between(8, 70),
+                );
+                let inputs = vec![case.input(randn(shape, &Device::Cpu))];
+                let kernel = move |x: &[Tensor]| along(&"softmax", &x[0], 1, log);
+                let last = move |x: &[Tensor]| match log {
+                    true => log_softmax_with_candle(&x[0].transpose(1, 2)?)?.transpose(1, 2),
+                    false => softmax_with_candle(&x[0].transpose(1, 2)?)?.transpose(1, 2),
+                };
+                Some((inputs, Box::new(kernel), Box::new(last)))
             });
         }
     }

@@ -178,7 +178,16 @@ impl MultiheadAttention {
         value: &Tensor,
         mask: &AttentionMask,
     ) -> Result<Tensor> {
-        Ok(self.forward_with_weights(query, key, value, mask)?.0)
+        let projections = self.projections([query, key, value])?;
+        if self.probability() == 0.0 {
+            // Without the weights, which are not needed here.
+            let inputs: Vec<&Tensor> = projections.iter().collect();
+            let y = ops::attention_of_heads(&inputs, self.num_heads, self.batch_first, mask)?;
+            if let Some(y) = y {
+                return seen(self, self.out_proj.forward(&y)?);
+            }
+        }
+        Ok(self.attend(&projections, mask)?.0)
     }
 
     /// Returns the same, and the weights of each head: `(batch, heads, queries, keys)`.
@@ -203,12 +212,20 @@ impl MultiheadAttention {
         value: &Tensor,
         mask: &AttentionMask,
     ) -> Result<(Tensor, Tensor)> {
-        let [q, k, v] = self.projected([query, key, value])?; // (batch, heads, steps, features)
-        let p = if self.mode.is_training() {
-            self.dropout
-        } else {
-            0.0
-        };
+        self.attend(&self.projections([query, key, value])?, mask)
+    }
+
+    /// Returns the probability with which weights are dropped now.
+    fn probability(&self) -> f64 {
+        match self.mode.is_training() {
+            true => self.dropout,
+            false => 0.0,
+        }
+    }
+
+    fn attend(&self, projections: &[Tensor], mask: &AttentionMask) -> Result<(Tensor, Tensor)> {
+        let [q, k, v] = self.heads(projections)?; // (batch, heads, steps, features)
+        let p = self.probability();
         let (y, weights) = ops::attention(&self.name(), [&q, &k, &v], mask, p)?;
         let y = match self.batch_first {
             true => y.transpose(1, 2)?,        // (batch, steps, heads, features)
@@ -218,9 +235,30 @@ impl MultiheadAttention {
         Ok((seen(self, y)?, weights))
     }
 
-    /// Returns the projections of query, key and value, split into heads. Inputs that are the same tensor
-    /// are projected together.
-    fn projected(&self, inputs: [&Tensor; 3]) -> Result<[Tensor; 3]> {
+    /// Splits the projections of query, key and value into heads.
+    fn heads(&self, projections: &[Tensor]) -> Result<[Tensor; 3]> {
+        let features = self.embed_dim().unwrap_or_default() / self.num_heads;
+        let heads = |y: &Tensor| {
+            let (a, b, all) = y.dims3()?;
+            let y = y.reshape((a, b, all / features, features))?;
+            // (batch, heads, steps, features)
+            match self.batch_first {
+                true => y.transpose(1, 2),
+                false => y.permute([1, 2, 0, 3]),
+            }
+        };
+        if let [all] = projections {
+            let all = heads(all)?;
+            let part = |i: usize| all.narrow(1, i * self.num_heads, self.num_heads);
+            return Ok([part(0)?, part(1)?, part(2)?]);
+        }
+        let [q, k, v] = [0, 1, 2].map(|i| heads(&projections[i]));
+        Ok([q?, k?, v?])
+    }
+
+    /// Returns the projections of query, key and value. Inputs that are the same tensor are projected
+    /// together, to one tensor.
+    fn projections(&self, inputs: [&Tensor; 3]) -> Result<Vec<Tensor>> {
         let weight = self.in_proj_weight.tensor()?;
         let bias = self
             .in_proj_bias
@@ -236,29 +274,14 @@ impl MultiheadAttention {
             let bias = { bias.as_ref() }
                 .map(|bias| bias.narrow(0, first * features, count * features))
                 .transpose()?;
-            let y = ops::linear_as(&self.name(), x, &weight, bias.as_ref())?;
-            let shape = [
-                x.dims()[0],
-                x.dims()[1],
-                count * self.num_heads,
-                features / self.num_heads,
-            ];
-            let y = y.reshape(&shape[..])?;
-            // (batch, count · heads, steps, features)
-            if self.batch_first {
-                y.transpose(1, 2)
-            } else {
-                y.permute([1, 2, 0, 3])
-            }
+            ops::linear_as(&self.name(), x, &weight, bias.as_ref())
         };
         let [query, key, value] = inputs;
         let same = |a: &Tensor, b: &Tensor| a.id() == b.id();
         if same(query, key) && same(key, value) {
-            let all = project(query, 0, 3)?;
-            let part = |i: usize| all.narrow(1, i * self.num_heads, self.num_heads);
-            return Ok([part(0)?, part(1)?, part(2)?]);
+            return Ok(vec![project(query, 0, 3)?]);
         }
-        Ok([
+        Ok(vec![
             project(query, 0, 1)?,
             project(key, 1, 1)?,
             project(value, 2, 1)?,

@@ -32,6 +32,7 @@ fn values_and_gradients_are_right() {
     });
     check("sigmoid", sigmoid, &s, &|x| s(x) * (1.0 - s(x)));
     check("tanh", tanh, &f64::tanh, &|x| 1.0 - x.tanh().powi(2));
+    check("exp", exp, &f64::exp, &f64::exp);
     check("silu", silu, &|x| x * s(x), &|x| {
         s(x) * (1.0 + x * (1.0 - s(x)))
     });
@@ -39,7 +40,9 @@ fn values_and_gradients_are_right() {
 
 #[test]
 fn the_kernels_agree_with_candle() {
-    let functions: [(&str, Function, Function); 5] = [
+    let functions: [(&str, Function, Function); 7] = [
+        ("exp", exp, Tensor::exp),
+        ("log", |x| log(&(x * x)?), |x| (x * x)?.log()),
         ("relu", relu, relu_with_candle),
         ("sigmoid", sigmoid, candle_nn::ops::sigmoid),
         ("tanh", tanh, Tensor::tanh),

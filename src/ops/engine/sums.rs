@@ -116,16 +116,22 @@ fn sum_block<T: Element, const N: usize>(
             }
         }
     }
+    std::array::from_fn(|i| add_lanes(&lanes[i]) + rest[i])
+}
+
+/// Adds the upper half to the lower half until one value is left. Not inlined: otherwise the compiler
+/// fits the vectors of the loop above to the last halves, of two elements.
+#[inline(never)]
+fn add_lanes<T: Element>(lanes: &[T; LANES]) -> T {
+    let mut lanes = *lanes;
     let mut half = LANES / 2;
     while half > 0 {
-        for lanes in &mut lanes {
-            for lane in 0..half {
-                lanes[lane] += lanes[lane + half];
-            }
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
         }
         half /= 2;
     }
-    std::array::from_fn(|i| lanes[i][0] + rest[i])
+    lanes[0]
 }
 
 /// Returns the sum, within a task.
@@ -140,6 +146,21 @@ pub(in crate::ops) fn sum<T: Element>(values: &[T]) -> T {
 pub(in crate::ops) fn dot<T: Element>(a: &[T], b: &[T]) -> T {
     let [sum] = sum_pairs(a, b, |a, b| [a * b]);
     sum
+}
+
+/// Returns the largest value, within a task; NaN counts only if it comes first.
+#[inline(always)]
+pub(in crate::ops) fn largest<T: Element>(values: &[T]) -> T {
+    let larger = |a: T, b: T| if b > a { b } else { a };
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    // In lanes: the compiler does not vectorise a single maximum, because of NaN.
+    let mut lanes = [values[0]; LANES];
+    for block in blocks {
+        for lane in 0..LANES {
+            lanes[lane] = larger(lanes[lane], block[lane]);
+        }
+    }
+    { lanes.into_iter().chain(rest.iter().copied()) }.fold(values[0], larger)
 }
 
 /// Returns the sum, computed on all cores.
@@ -162,18 +183,25 @@ pub(in crate::ops) fn column_sums<T: Element>(values: &[T], columns: usize) -> V
     if columns == 0 {
         return Vec::new();
     }
-    let blocks: Vec<&[T]> = values.chunks(ROWS * columns).collect();
     // Blocks are combined in fixed groups, so that the result does not depend on the number of threads.
-    let group = (TASK / (ROWS * columns)).max(1);
-    let sums = map_tasks(blocks.len().div_ceil(group), |i| {
-        let blocks = &blocks[i * group..((i + 1) * group).min(blocks.len())];
-        add_pairwise(blocks.iter().map(|block| {
-            let mut sums = vec![T::ZERO; columns];
-            add_rows(block, &mut sums);
-            sums
-        }))
+    let group = (TASK / (ROWS * columns)).max(1) * ROWS * columns;
+    let sums = map_tasks(values.len().div_ceil(group), |i| {
+        column_sums_in_task(
+            &values[i * group..((i + 1) * group).min(values.len())],
+            columns,
+        )
     });
     add_pairwise(sums.into_iter()).unwrap_or_else(|| vec![T::ZERO; columns])
+}
+
+/// Returns the sum of each column, within a task.
+pub(in crate::ops) fn column_sums_in_task<T: Element>(values: &[T], columns: usize) -> Vec<T> {
+    let sums = add_pairwise(values.chunks(ROWS * columns).map(|block| {
+        let mut sums = vec![T::ZERO; columns];
+        add_rows(block, &mut sums);
+        sums
+    }));
+    sums.unwrap_or_else(|| vec![T::ZERO; columns])
 }
 
 /// Returns the sum of vectors of equal length, added in pairs; `None` if there are none.

@@ -1,0 +1,367 @@
+//! Attention in one pass on the CPU, without the weights of all pairs of queries and keys in memory.
+//!
+//! A task takes some queries of a head, multiplies them with all keys, and the weights with all values. The
+//! backward pass computes the weights again from the logarithm of their sum. Heads are read and written
+//! where they are: no projection is split or transposed in memory.
+
+use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::gemm::{Matrix, product_to};
+use crate::ops::engine::scratch::with_scratch;
+use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::dot;
+use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{CpuView, dispatch_dtype};
+use crate::ops::softmax::softmax_in_place;
+use candle_core::{Result, Shape, Tensor};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// The queries of a task.
+const QUERIES: usize = 64;
+
+/// The sizes of an attention. Values have as many features as queries and keys.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) batch: usize,
+    pub(super) heads: usize,
+    pub(super) queries: usize,
+    pub(super) keys: usize,
+    pub(super) features: usize,
+    /// Whether query `i` attends to the keys from 0 to `i` only.
+    pub(super) causal: bool,
+}
+
+/// Where a feature is: at `start + example · batch + head · features + step · steps`, unless a head has a
+/// distance of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) start: usize,
+    pub(super) batch: usize,
+    pub(super) head: usize,
+    pub(super) step: usize,
+}
+
+impl Place {
+    fn of(&self, example: usize, head: usize, step: usize) -> usize {
+        self.start + example * self.batch + head * self.head + step * self.step
+    }
+
+    /// Returns some steps of a head as a matrix of rows.
+    fn rows<'a, T>(
+        &self,
+        values: &'a [T],
+        [example, head]: [usize; 2],
+        first: usize,
+    ) -> Matrix<'a, T> {
+        Matrix {
+            values: &values[self.of(example, head, first)..],
+            row_step: self.step,
+            column_step: 1,
+        }
+    }
+}
+
+/// Queries, keys and values: in three contiguous tensors, or in one.
+pub(super) struct Inputs<'a> {
+    pub(super) tensors: &'a [&'a Tensor],
+    pub(super) places: [Place; 3],
+}
+
+/// Returns the attention, of this shape and with its heads at these places.
+pub(super) fn fused(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Tensor> {
+    let first = inputs.tensors[0];
+    dispatch_dtype!(first, forward(inputs, sizes, shape, output))
+}
+
+fn forward<T: Element>(
+    inputs: Inputs,
+    sizes: Sizes,
+    shape: Shape,
+    output: Place,
+) -> Result<Tensor> {
+    let tensors: Vec<Tensor> = inputs.tensors.iter().map(|x| x.detach()).collect();
+    let views = tensors
+        .iter()
+        .map(CpuView::of)
+        .collect::<Result<Vec<_>>>()?;
+    let last = views.len() - 1;
+    let [q, k, v] = [0, 1.min(last), last].map(|i| views[i].as_slice::<T>());
+    let (q, k, v) = (q?, k?, v?);
+    let blocks = sizes.queries.div_ceil(QUERIES);
+    let mut logarithms = vec![T::ZERO; sizes.batch * sizes.heads * sizes.queries];
+    let of_sums = SharedSlice::new(&mut logarithms);
+    let attend = |task: usize, y: SharedSlice<MaybeUninit<T>>| {
+        let (index, block) = (task / blocks, task % blocks);
+        let head = [index / sizes.heads, index % sizes.heads];
+        let rows = block * QUERIES..((block + 1) * QUERIES).min(sizes.queries);
+        let count = sizes.visible(rows.end - 1);
+        let (features, scale) = (sizes.features, sizes.scale::<T>());
+        with_scratch(rows.len() * (count + features), |scratch: &mut [T]| {
+            let (weights, means) = scratch.split_at_mut(rows.len() * count);
+            sizes.scores(&inputs.places, [q, k], head, rows.clone(), weights);
+            // SAFETY: each task has queries of its own.
+            let of_sums = unsafe { of_sums.part(index * sizes.queries + rows.start, rows.len()) };
+            for (i, (weights, sum)) in weights.chunks_exact_mut(count).zip(of_sums).enumerate() {
+                *sum = softmax_of(weights, sizes.visible(rows.start + i), scale);
+            }
+            let values = inputs.places[2].rows(v, head, 0);
+            let weights = Matrix::of_rows(weights, count);
+            product_to([rows.len(), count, features], weights, values, means, false);
+            for (i, means) in rows.zip(means.chunks_exact(features)) {
+                let start = output.of(head[0], head[1], i);
+                // SAFETY: each query and head has an output of its own.
+                let y = unsafe { y.part(start, features) };
+                y.write_copy_of_slice(means);
+            }
+        });
+    };
+    let count = sizes.batch * sizes.heads * sizes.queries * sizes.features;
+    // SAFETY: the blocks cover all queries of all heads, whose outputs are all elements.
+    let y = unsafe {
+        vec_filled_by(count, |y| {
+            for_each_task(sizes.batch * sizes.heads * blocks, |task| attend(task, y));
+        })
+    };
+    drop(views);
+    let places = inputs.places;
+    record(inputs.tensors, y, shape, || Back::<T> {
+        tensors,
+        places,
+        output,
+        sizes,
+        logarithms,
+    })
+}
+
+impl Sizes {
+    /// Returns the number of keys to which a query attends.
+    fn visible(&self, query: usize) -> usize {
+        match self.causal {
+            true => self.keys.min(query + 1),
+            false => self.keys,
+        }
+    }
+
+    fn scale<T: Element>(&self) -> T {
+        T::of(1.0 / (self.features as f64).sqrt())
+    }
+
+    /// Computes the products of some queries with the keys that the last of them attends to.
+    fn scores<T: Element>(
+        &self,
+        places: &[Place; 3],
+        [q, k]: [&[T]; 2],
+        head: [usize; 2],
+        rows: Range<usize>,
+        scores: &mut [T],
+    ) {
+        let keys = places[1].rows(k, head, 0).transposed();
+        let queries = places[0].rows(q, head, rows.start);
+        let count = scores.len() / rows.len();
+        product_to(
+            [rows.len(), self.features, count],
+            queries,
+            keys,
+            scores,
+            false,
+        );
+    }
+}
+
+multiversion! {
+    /// Replaces the first scores by weights, the others by 0; returns the logarithm of the sum of their
+    /// exponentials.
+    fn softmax_of<T: Element>(scores: &mut [T], count: usize, scale: T) -> T {
+        let (scores, hidden) = scores.split_at_mut(count);
+        for score in scores.iter_mut() {
+            *score *= scale;
+        }
+        let (largest, sum) = softmax_in_place(scores);
+        hidden.fill(T::ZERO);
+        largest + sum.ln()
+    }
+}
+
+multiversion! {
+    /// The same from the logarithm of the sum.
+    fn weights_of<T: Element>(scores: &mut [T], count: usize, scale: T, logarithm: T) {
+        let (scores, hidden) = scores.split_at_mut(count);
+        for score in scores.iter_mut() {
+            *score = (*score * scale - logarithm).exp();
+        }
+        hidden.fill(T::ZERO);
+    }
+}
+
+multiversion! {
+    /// Replaces the gradients of weights by those of the products of queries and keys.
+    fn gradients_of_scores<T: Element>(weights: &[T], gradients: &mut [T], scale: T) {
+        let common = dot(weights, gradients);
+        for (gradient, weight) in gradients.iter_mut().zip(weights) {
+            *gradient = *weight * (*gradient - common) * scale;
+        }
+    }
+}
+
+struct Back<T> {
+    tensors: Vec<Tensor>,
+    places: [Place; 3],
+    output: Place,
+    sizes: Sizes,
+    /// Of the sums of the exponentials, for each head and query.
+    logarithms: Vec<T>,
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        _: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let view = CpuView::of(gradient)?;
+        let g = view.as_slice::<T>()?;
+        let views = { self.tensors.iter().map(CpuView::of) }.collect::<Result<Vec<_>>>()?;
+        let last = views.len() - 1;
+        let [q, k, v] = [0, 1.min(last), last].map(|i| views[i].as_slice::<T>());
+        let inputs = [q?, k?, v?];
+        let mut of_inputs: Vec<Vec<T>> = self
+            .tensors
+            .iter()
+            .map(|x| vec![T::ZERO; x.elem_count()])
+            .collect();
+        let shared: Vec<SharedSlice<T>> = of_inputs
+            .iter_mut()
+            .map(|values| SharedSlice::new(values))
+            .collect();
+        let to = [0, 1.min(last), last].map(|i| shared[i]);
+        for_each_task(self.sizes.batch * self.sizes.heads, |index| {
+            // SAFETY: each task has a head of its own.
+            unsafe { self.of_head(index, g, inputs, to) };
+        });
+        let mut gradients = [None, None, None];
+        for ((to, values), x) in gradients.iter_mut().zip(of_inputs).zip(&self.tensors) {
+            *to = Some(Tensor::from_vec(values, x.shape(), x.device())?);
+        }
+        Ok(gradients)
+    }
+}
+
+impl<T: Element> Back<T> {
+    /// Computes the gradients of the queries, keys and values of a head.
+    ///
+    /// # Safety
+    /// No other task accesses those.
+    unsafe fn of_head(&self, index: usize, g: &[T], [q, k, v]: [&[T]; 3], to: [SharedSlice<T>; 3]) {
+        let Sizes {
+            heads,
+            queries,
+            keys,
+            features,
+            ..
+        } = self.sizes;
+        let (head, scale) = ([index / heads, index % heads], self.sizes.scale::<T>());
+        let most = QUERIES.min(queries);
+        let size = 2 * most * keys + most * features + 2 * keys * features;
+        // Copies the gradients of some steps to their place.
+        let put = |input: usize, first: usize, rows: &[T]| {
+            for (i, row) in rows.chunks_exact(features).enumerate() {
+                let start = self.places[input].of(head[0], head[1], first + i);
+                // SAFETY: this step of the head belongs to this task.
+                let to = unsafe { to[input].part(start, features) };
+                to.copy_from_slice(row);
+            }
+        };
+        with_scratch(size, |scratch: &mut [T]| {
+            let (of_keys, scratch) = scratch.split_at_mut(keys * features);
+            let (of_values, scratch) = scratch.split_at_mut(keys * features);
+            of_keys.fill(T::ZERO);
+            of_values.fill(T::ZERO);
+            for first in (0..queries).step_by(QUERIES) {
+                let rows = first..(first + QUERIES).min(queries);
+                let (length, count) = (rows.len(), self.sizes.visible(rows.end - 1));
+                let (weights, scratch) = scratch.split_at_mut(length * count);
+                let (of_scores, scratch) = scratch.split_at_mut(length * count);
+                let of_queries = &mut scratch[..length * features];
+                self.sizes
+                    .scores(&self.places, [q, k], head, rows.clone(), weights);
+                let g = self.output.rows(g, head, first);
+                let values = self.places[2].rows(v, head, 0).transposed();
+                product_to([length, features, count], g, values, of_scores, false);
+                let logarithms = &self.logarithms[index * queries + first..];
+                let lines = weights
+                    .chunks_exact_mut(count)
+                    .zip(of_scores.chunks_exact_mut(count));
+                for ((i, (weights, of_scores)), logarithm) in lines.enumerate().zip(logarithms) {
+                    weights_of(weights, self.sizes.visible(first + i), scale, *logarithm);
+                    gradients_of_scores(weights, of_scores, scale);
+                }
+                let weights = Matrix::of_rows(weights, count);
+                let of_scores = Matrix::of_rows(of_scores, count);
+                let of_values = &mut of_values[..count * features];
+                product_to(
+                    [count, length, features],
+                    weights.transposed(),
+                    g,
+                    of_values,
+                    true,
+                );
+                let keys = self.places[1].rows(k, head, 0);
+                product_to(
+                    [length, count, features],
+                    of_scores,
+                    keys,
+                    of_queries,
+                    false,
+                );
+                let queries = self.places[0].rows(q, head, first);
+                let of_keys = &mut of_keys[..count * features];
+                product_to(
+                    [count, length, features],
+                    of_scores.transposed(),
+                    queries,
+                    of_keys,
+                    true,
+                );
+                put(0, first, of_queries);
+            }
+            put(1, 0, of_keys);
+            put(2, 0, of_values);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ops::attention::{AttentionMask, attention, scaled_dot_product_attention};
+    use crate::ops::testing::compare;
+    use crate::tensor::randn;
+    use candle_core::{Device, Tensor};
+
+    #[test]
+    fn the_kernel_agrees_with_the_weights_of_all_pairs() {
+        compare("attention", 30, |case| {
+            let features = case.one_of(&[1, 4, 9, 32]);
+            let steps = [(); 2].map(|()| case.one_of(&[1, 5, 64, 130]));
+            let leading = [case.between(1, 3), case.between(1, 2)];
+            let mut input = |steps: usize| {
+                case.input(randn(
+                    [&leading[..], &[steps, features]].concat(),
+                    &Device::Cpu,
+                ))
+            };
+            let inputs = vec![input(steps[0]), input(steps[1]), input(steps[1])];
+            let mask = match case.one_of(&[true, false]) {
+                true => AttentionMask::causal(),
+                false => AttentionMask::none(),
+            };
+            let same = mask.clone();
+            let kernel =
+                move |x: &[Tensor]| scaled_dot_product_attention(&x[0], &x[1], &x[2], &same);
+            let pairs =
+                move |x: &[Tensor]| Ok(attention(&"", [&x[0], &x[1], &x[2]], &mask, 0.0)?.0);
+            Some((inputs, Box::new(kernel), Box::new(pairs)))
+        });
+    }
+}

@@ -1,0 +1,239 @@
+//! Which keys each query may attend to.
+
+use crate::error::explain;
+use crate::ops::check;
+use candle_core::{DType, Device, Result, Shape, Tensor};
+use std::fmt::Display;
+
+/// Says which keys each query may attend to; [`scaled_dot_product_attention`] and the layers with
+/// attention take one.
+///
+/// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)?` hides the future and the padding.
+/// Unlike in PyTorch, where it depends on the function, 1 always means that the query may attend. A query
+/// that may attend to nothing gets zeros.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
+/// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::causal())?; // (1, 2, 1)
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 2.0]); // the first query sees the first key only
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct AttentionMask {
+    pub(super) causal: bool,
+    /// Summands of the scores: `(…, queries, keys)`.
+    pub(super) scores: Option<Tensor>,
+    /// Summands of the scores, the same for all queries: `(batch, keys)`.
+    pub(super) keys: Option<Tensor>,
+}
+
+impl AttentionMask {
+    /// Lets each query attend to all keys.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &AttentionMask::none())?; // (1, 2, 1)
+    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Lets query `i` attend to the keys from 0 to `i`.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let x = randn((1, 5, 8), &cpu())?;
+    /// let y = scaled_dot_product_attention(&x, &x, &x, &AttentionMask::causal())?; // (1, 5, 8)
+    /// let first = |t: &Tensor| t.i((0, 0))?.to_vec1::<f32>();
+    /// assert_eq!(first(&y)?, first(&x)?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn causal() -> Self {
+        Self {
+            causal: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a mask for pairs of queries and keys: 1 where the query may attend to the key, 0 where it may
+    /// not. Floating-point values are added to the scores instead.
+    ///
+    /// # Shapes
+    /// Any that broadcasts to the scores, `(…, queries, keys)`; in a layer with heads
+    /// `(batch, heads, queries, keys)`.
+    ///
+    /// # Errors
+    /// If there is a mask for pairs already, with another shape.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mask = AttentionMask::none().pairs(&tensor(&[[0, 1], [0, 0]], &cpu())?)?; // (queries, keys)
+    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
+    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [3.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn pairs(mut self, mask: &Tensor) -> Result<Self> {
+        self.scores = Some(joined(self.scores, summands(mask)?)?);
+        Ok(self)
+    }
+
+    /// Adds a mask of keys: 1 for each key that may be attended to, 0 for padding.
+    ///
+    /// # Shapes
+    /// `(batch, keys)`.
+    ///
+    /// # Errors
+    /// If the mask has another number of dimensions.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mask = AttentionMask::none().keys(&tensor(&[[1, 0]], &cpu())?)?;
+    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
+    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn keys(mut self, mask: &Tensor) -> Result<Self> {
+        if mask.rank() != 2 {
+            let expected = "Expected a mask of keys: (batch, keys)";
+            return Err(check::wrong_shape(&"AttentionMask", mask, expected));
+        }
+        self.keys = Some(joined(self.keys, summands(mask)?)?);
+        Ok(self)
+    }
+
+    /// Adds a mask of keys from the number of keys that are valid in each example; those that follow are
+    /// padding.
+    ///
+    /// # Shapes
+    /// Integers `(batch,)`; `keys` is the length with the padding.
+    ///
+    /// # Errors
+    /// If `lengths` is not a vector.
+    ///
+    /// ```
+    /// use taper::prelude::*;
+    ///
+    /// let mask = AttentionMask::none().lengths(&tensor(&[1], &cpu())?, 2)?;
+    /// let (q, v) = (zeros((1, 2, 4), &cpu())?, tensor(&[[[1.0], [3.0]]], &cpu())?);
+    /// let y = scaled_dot_product_attention(&q, &q, &v, &mask)?; // (1, 2, 1)
+    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn lengths(self, lengths: &Tensor, keys: usize) -> Result<Self> {
+        self.keys(&valid_steps(&"AttentionMask", lengths, keys)?)
+    }
+
+    /// Returns what is added to scores of this shape, `(batch, …, queries, keys)`.
+    pub(super) fn added_to(
+        &self,
+        caller: &dyn Display,
+        scores: &Shape,
+        like: &Tensor,
+    ) -> Result<Option<Tensor>> {
+        let dims = scores.dims();
+        let (queries, keys) = (dims[dims.len() - 2], dims[dims.len() - 1]);
+        // The large value of a hidden key needs more than 16 bits.
+        let dtype = match like.dtype() {
+            DType::F64 => DType::F64,
+            _ => DType::F32,
+        };
+        let mut parts = vec![];
+        if self.causal {
+            parts.push(future(queries, keys, like.device())?.to_dtype(dtype)?);
+        }
+        if let Some(mask) = &self.scores {
+            parts.push(mask.to_dtype(dtype)?);
+        }
+        if let Some(mask) = &self.keys {
+            let mut shape = vec![1; dims.len()];
+            (shape[0], shape[dims.len() - 1]) = mask.dims2()?;
+            parts.push(mask.reshape(shape)?.to_dtype(dtype)?);
+        }
+        let Some(sum) = parts
+            .into_iter()
+            .map(Ok)
+            .reduce(|a, b| joined(Some(a?), b?))
+        else {
+            return Ok(None);
+        };
+        let sum = sum?;
+        let fits = (1..=dims.len()).contains(&sum.rank()) && { sum.dims().iter().rev() }
+            .zip(dims.iter().rev())
+            .all(|(size, wanted)| *size == 1 || size == wanted);
+        if !fits {
+            let found = sum.dims();
+            return Err(explain(
+                format!(
+                    "{caller}: a mask of shape {found:?} does not fit scores of shape {dims:?}"
+                ),
+                "Give it the shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
+            ));
+        }
+        sum.clamp(hidden(like.dtype()), f64::INFINITY)?
+            .to_dtype(like.dtype())
+            .map(Some)
+    }
+}
+
+/// What is added to the score of a key that must not be attended to. It is finite, because `-inf`
+/// leads to NaN where a query may attend to nothing.
+pub(super) fn hidden(dtype: DType) -> f64 {
+    if dtype == DType::F16 { -3e4 } else { -1e30 }
+}
+
+/// Returns what a mask adds to the scores: floating-point values themselves; for integers 0 for 1, and
+/// a large negative value for 0.
+fn summands(mask: &Tensor) -> Result<Tensor> {
+    match mask.dtype().is_float() {
+        true => Ok(mask.clone()),
+        false => (mask.ne(0u32)?.to_dtype(DType::F32)? - 1.0)? * -hidden(DType::F32),
+    }
+}
+
+fn joined(mask: Option<Tensor>, other: Tensor) -> Result<Tensor> {
+    match mask {
+        Some(mask) => mask.broadcast_add(&other.to_dtype(mask.dtype())?),
+        None => Ok(other),
+    }
+}
+
+fn future(queries: usize, keys: usize, device: &Device) -> Result<Tensor> {
+    let value = |(i, j)| {
+        if j > i {
+            hidden(DType::F32) as f32
+        } else {
+            0.0
+        }
+    };
+    let pairs = (0..queries).flat_map(|i| (0..keys).map(move |j| (i, j)));
+    Tensor::from_vec(pairs.map(value).collect(), (queries, keys), device)
+}
+
+/// Returns 1 for each step before the end of its sequence, 0 for padding: `(batch, steps)`, from lengths
+/// `(batch,)`.
+pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Tensor, steps: usize) -> Result<Tensor> {
+    if lengths.rank() != 1 || lengths.dtype().is_float() {
+        return Err(explain(
+            format!(
+                "{caller} takes lengths as integers of shape (batch,), not {} of shape {:?}",
+                lengths.dtype().as_str(),
+                lengths.dims()
+            ),
+            "Give the number of valid steps of each example: tensor(&[5, 3], &cpu())?",
+        ));
+    }
+    let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)
+    let steps = Tensor::arange(0, steps as i64, lengths.device())?.unsqueeze(0)?; // (1, steps)
+    steps.broadcast_lt(&lengths)
+}

@@ -1,0 +1,260 @@
+//! The product of matrices, also of many at once.
+
+use super::check;
+use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::gemm::{Matrix, products};
+use super::engine::simd::Element;
+use super::engine::{CpuView, dispatch_dtype};
+use crate::error::explain;
+use candle_core::{D, Result, Tensor};
+use std::marker::PhantomData;
+
+/// Returns the product of two matrices, or of each matrix in `a` with the one in `b`.
+///
+/// Many small products are computed on all cores, unlike by Candle's `a.matmul(&b)`.
+///
+/// # Shapes
+/// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The dimensions before are broadcast:
+/// `b` can be a single matrix.
+///
+/// # Errors
+/// If the shapes, types or devices do not fit.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let (a, b) = (ones((6, 2, 3), &cpu())?, ones((6, 3, 4), &cpu())?);
+/// let y = matmul(&a, &b)?; // (6, 2, 4)
+/// assert_eq!(y.sum_all()?.to_scalar::<f32>()?, 6.0 * 2.0 * 4.0 * 3.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (shape, before) = output_shape(a, b)?;
+    check::same_place(&"matmul", b, a)?;
+    check::floating(&"matmul", a)?;
+    check::output(&"matmul", &shape, a)?;
+    if shape.contains(&0) || a.elem_count() == 0 {
+        return Tensor::zeros(shape, a.dtype(), a.device());
+    }
+    if check::is_half(a) {
+        return check::in_single([a, b], |[a, b]| matmul(&a, &b));
+    }
+    let whole =
+        |x: &Tensor| match x.rank() == before.len() + 2 && x.dims()[..before.len()] == before {
+            true => Ok(x.clone()),
+            false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
+        };
+    // A single matrix on the right multiplies all rows at once.
+    if b.rank() == 2 && a.rank() > 2 {
+        let rows = a.flatten_to(a.rank() - 2)?;
+        return matmul(&rows, b)?.reshape(shape);
+    }
+    let (a, b) = (whole(a)?, whole(b)?);
+    match has_kernel(&[&a, &b]) {
+        true => dispatch_dtype!(a, forward(&a, &b, shape)),
+        false => plain(&a)?.matmul(&plain(&b)?),
+    }
+}
+
+/// Returns the tensor, or a copy if its strides are none that Candle multiplies.
+fn plain(x: &Tensor) -> Result<Tensor> {
+    let exchanged = x.transpose(D::Minus2, D::Minus1)?;
+    match x.is_contiguous() || exchanged.is_contiguous() {
+        true => Ok(x.clone()),
+        false => x.contiguous(),
+    }
+}
+
+/// Returns the shape of the product, and its dimensions before the last two.
+fn output_shape(a: &Tensor, b: &Tensor) -> Result<(Vec<usize>, Vec<usize>)> {
+    let (left, right) = (a.dims(), b.dims());
+    let refuse = || {
+        explain(
+            format!("matmul cannot multiply shapes {left:?} and {right:?}"),
+            "Expected (…, rows, depth) and (…, depth, columns), with the same dimensions before, or 1",
+        )
+    };
+    let (&[.., rows, depth], &[.., of_b, columns]) = (left, right) else {
+        return Err(refuse());
+    };
+    if depth != of_b {
+        return Err(refuse());
+    }
+    let (a, b) = (&left[..left.len() - 2], &right[..right.len() - 2]);
+    let count = a.len().max(b.len());
+    let size = |dims: &[usize], i: usize| match (i + dims.len()).checked_sub(count) {
+        Some(i) => dims[i],
+        None => 1,
+    };
+    let mut before = Vec::with_capacity(count + 2);
+    for i in 0..count {
+        before.push(match (size(a, i), size(b, i)) {
+            (a, b) if a == b => a,
+            (1, size) | (size, 1) => size,
+            _ => return Err(refuse()),
+        });
+    }
+    Ok(([before.as_slice(), &[rows, columns]].concat(), before))
+}
+
+/// Matrices in memory, one after the other, each by rows or by columns.
+struct Matrices {
+    tensor: Tensor,
+    transposed: bool,
+    rows: usize,
+    columns: usize,
+}
+
+impl Matrices {
+    /// Returns the tensor itself if it is contiguous, also with its last dimensions exchanged, or a copy.
+    fn of(x: &Tensor) -> Result<Self> {
+        let (rows, columns) = (x.dim(D::Minus2)?, x.dim(D::Minus1)?);
+        let exchanged = x.transpose(D::Minus2, D::Minus1)?;
+        let transposed = !x.is_contiguous() && exchanged.is_contiguous();
+        Ok(Matrices {
+            tensor: if transposed {
+                exchanged.detach()
+            } else {
+                x.detach().contiguous()?
+            },
+            transposed,
+            rows,
+            columns,
+        })
+    }
+
+    /// Returns the matrix of an index.
+    fn get<'a, T: Element>(&self, values: &'a [T], index: usize) -> Matrix<'a, T> {
+        let size = self.rows * self.columns;
+        let values = &values[index * size..][..size];
+        match self.transposed {
+            false => Matrix::of_rows(values, self.columns),
+            true => Matrix::of_rows(values, self.rows).transposed(),
+        }
+    }
+}
+
+fn forward<T: Element>(a: &Tensor, b: &Tensor, shape: Vec<usize>) -> Result<Tensor> {
+    let back = Back {
+        a: Matrices::of(a)?,
+        b: Matrices::of(b)?,
+        element: PhantomData::<T>,
+    };
+    let y = {
+        let views = (CpuView::of(&back.a.tensor)?, CpuView::of(&back.b.tensor)?);
+        let (of_a, of_b) = (views.0.as_slice::<T>()?, views.1.as_slice::<T>()?);
+        products(back.count(), back.sizes(), |i| {
+            [back.a.get(of_a, i), back.b.get(of_b, i)]
+        })
+    };
+    record(&[a, b], y, shape, || back)
+}
+
+struct Back<T> {
+    a: Matrices,
+    b: Matrices,
+    element: PhantomData<T>,
+}
+
+impl<T> Back<T> {
+    fn sizes(&self) -> [usize; 3] {
+        [self.a.rows, self.a.columns, self.b.columns]
+    }
+
+    fn count(&self) -> usize {
+        self.a.tensor.elem_count() / (self.a.rows * self.a.columns)
+    }
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        [a_wanted, b_wanted, _]: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let views = (
+            CpuView::of(&self.a.tensor)?,
+            CpuView::of(&self.b.tensor)?,
+            CpuView::of(gradient)?,
+        );
+        let (a, b, g) = (
+            views.0.as_slice::<T>()?,
+            views.1.as_slice::<T>()?,
+            views.2.as_slice::<T>()?,
+        );
+        let [rows, depth, columns] = self.sizes();
+        let g = |i: usize| Matrix::of_rows(&g[i * rows * columns..][..rows * columns], columns);
+        let shape = |last: [usize; 2]| {
+            let dims = gradient.dims();
+            [&dims[..dims.len() - 2], &last].concat()
+        };
+        let mut gradients = [None, None, None];
+        if a_wanted {
+            let sizes = [rows, columns, depth];
+            let of_a = products(self.count(), sizes, |i| {
+                [g(i), self.b.get(b, i).transposed()]
+            });
+            gradients[0] = Some(Tensor::from_vec(
+                of_a,
+                shape([rows, depth]),
+                gradient.device(),
+            )?);
+        }
+        if b_wanted {
+            let sizes = [depth, rows, columns];
+            let of_b = products(self.count(), sizes, |i| {
+                [self.a.get(a, i).transposed(), g(i)]
+            });
+            gradients[1] = Some(Tensor::from_vec(
+                of_b,
+                shape([depth, columns]),
+                gradient.device(),
+            )?);
+        }
+        Ok(gradients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::{randn, zeros};
+    use candle_core::Device;
+
+    const CPU: Device = Device::Cpu;
+    const LEADING: [(&[usize], &[usize]); 3] = [(&[], &[]), (&[5], &[5]), (&[2, 3], &[2, 3])];
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("matmul", 60, |case| {
+            let [rows, depth, columns] = [(); 3].map(|()| case.one_of(&[1, 3, 8, 17, 49, 130]));
+            let (left, right) = case.one_of(&LEADING);
+            let a = randn([left, &[rows, depth]].concat(), &CPU);
+            let b = randn([right, &[depth, columns]].concat(), &CPU);
+            let inputs = vec![case.input(a), case.input(b)];
+            let kernel = |x: &[Tensor]| matmul(&x[0], &x[1]);
+            let candle = |x: &[Tensor]| x[0].contiguous()?.broadcast_matmul(&x[1].contiguous()?);
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
+    }
+
+    #[test]
+    fn dimensions_before_the_matrices_are_broadcast() {
+        let shape = |a: &[usize], b: &[usize]| {
+            let y = matmul(&zeros(a, &CPU).unwrap(), &zeros(b, &CPU).unwrap());
+            y.map(|y| y.dims().to_vec())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(shape(&[2, 1, 3, 4], &[5, 4, 6]).unwrap(), [2, 5, 3, 6]);
+        assert_eq!(shape(&[3, 4], &[5, 4, 6]).unwrap(), [5, 3, 6]);
+        assert_eq!(shape(&[0, 3, 4], &[4, 6]).unwrap(), [0, 3, 6]);
+        assert_eq!(shape(&[3, 0], &[0, 6]).unwrap(), [3, 6]);
+        assert_eq!(
+            shape(&[2, 3, 4], &[5, 4, 6]).unwrap_err(),
+            "matmul cannot multiply shapes [2, 3, 4] and [5, 4, 6]\n\
+             Expected (…, rows, depth) and (…, depth, columns), with the same dimensions before, or 1"
+        );
+    }
+}
