@@ -1,4 +1,5 @@
-"""Trains each model in Taper, in PyTorch and with Candle's own layers, in turn, and prints a table."""
+"""Trains each model, or computes its output, in Taper, in PyTorch (eager and compiled) and with Candle's own layers, in
+turn, and prints a table."""
 
 import argparse
 import json
@@ -8,27 +9,32 @@ import subprocess
 import sys
 from pathlib import Path
 
+from common import PROGRAM, library_path
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/training"
 CASES = [
     ("mlp", 256), ("mlp-norm", 256), ("lenet", 128), ("lenet-relu", 128), ("leaf", 4), ("leaf", 32),
     ("cifar", 16), ("cifar", 256), ("resnet", 32), ("epoch", 256),
+    ("mlp-wide", 64), ("mlp-wide", 1), ("vgg", 64), ("resnet18-16", 32), ("resnet18-64", 8), ("depthwise", 32),
+    ("dense", 32), ("unet", 16), ("lstm", 32), ("gpt-128", 12), ("gpt-256", 8),
 ]  # fmt: skip
+OF_CANDLE = {"mlp", "mlp-norm", "lenet", "lenet-relu", "cifar", "resnet"}
 CASES_ON_GPU = [(model, batch) for model in ("lenet", "leaf", "cifar") for batch in (32, 256)]
 
 
 class Peer:
     """A process that trains one model, and waits between its turns."""
 
-    def __init__(self, name: str, model: str, batch: int, threads: int, device: str) -> None:
+    def __init__(self, name: str, model: str, batch: int, threads: int, device: str, mode: str) -> None:
         peer, _, workers = name.partition("-")
-        command = [sys.executable, HERE / "torch_models.py"] if peer == "torch" else [PROGRAM, name]
+        command = [PROGRAM, name]
+        if peer in ("torch", "compiled"):
+            command = [sys.executable, HERE / "torch_models.py", "eager" if peer == "torch" else peer]
         environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
         environment |= {"RAYON_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
         self.name, self.times = name, []
         self.process = subprocess.Popen(
-            [*command, model, str(batch), device, *workers], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [*command, model, str(batch), device, mode, *([workers] if workers else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             text=True, env=environment,
         )  # fmt: skip
 
@@ -47,18 +53,14 @@ class Peer:
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
-def library_path() -> str:
-    """Returns the folder with Rust's standard library, for the dynamic linker."""
-    found = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
-    return found.stdout.strip() + ":" + str(PROGRAM.parent.parent / "deps")
-
-
 def measure(model: str, batch: int, names: list[str], arguments: argparse.Namespace) -> dict:
     turns, processors = arguments.turns, arguments.processor_time
     if model == "epoch":
         names = ["taper", "torch-0", "torch-1", "torch-2"]
         turns = min(turns, 3)
-    peers = [Peer(name, model, batch, arguments.threads, arguments.device) for name in names if (name, model) != ("candle", "leaf")]
+    mode = "infer" if arguments.inference else "train"
+    names = [name for name in names if name != "candle" or (model in OF_CANDLE and mode == "train")]
+    peers = [Peer(name, model, batch, arguments.threads, arguments.device, mode) for name in names]
     for peer in peers:
         if model == "epoch":
             peer.count = 1
@@ -73,38 +75,56 @@ def measure(model: str, batch: int, names: list[str], arguments: argparse.Namesp
         for peer in peers:
             peer.times += [times[processors] for times in peer.steps(peer.count)]
     return {
-        peer.name: {"ms": statistics.median(peer.times), "best": min(peer.times), "memory": peer.end()} for peer in peers
+        peer.name: {"ms": statistics.median(peer.times), "best": min(peer.times), "times": peer.times, "memory": peer.end()}
+        for peer in peers
     }
+
+
+def cases(arguments: argparse.Namespace) -> list[tuple[str, int]]:
+    """Returns the models and their batches."""
+    found = CASES if arguments.device == "cpu" else CASES_ON_GPU
+    if arguments.inference:
+        models = dict.fromkeys(model for model, _ in found if model != "epoch")
+        found = [(model, batch) for model in models for batch in ([arguments.batch] if arguments.batch else [1, 64])]
+    elif arguments.batch:
+        found = [case for case in found if case[1] == arguments.batch]
+    only = arguments.only.split(",")
+    return [case for case in found if any(part in case[0] for part in only)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20, help="at least so many steps of each")
     parser.add_argument("--turns", type=int, default=5, help="in so many turns")
-    parser.add_argument("--only", default="", help="models whose name contains this")
+    parser.add_argument("--only", default="", help="models whose name contains this, or one of these: a,b")
+    parser.add_argument("--batch", type=int, help="only cases with this batch, or all models with it for --inference")
+    parser.add_argument("--inference", action="store_true", help="the output in evaluation mode instead of a training step")
+    parser.add_argument("--compiled", action="store_true", help="torch.compile as well, whose first run takes minutes")
     parser.add_argument("--no-candle", action="store_true", help="leave out Candle's own layers")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each peer; all cores")
     parser.add_argument("--processor-time", action="store_true", help="count what the processors did: for a busy machine")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where the models are trained")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    names = ["taper", "torch"] + ([] if arguments.no_candle else ["candle"])
+    names = ["taper", "torch"] + ["compiled"] * arguments.compiled + ([] if arguments.no_candle else ["candle"])
     results = {}
     print("| model | batch | peer | step (ms) | samples/s | × PyTorch | peak memory (MB) |")
     print("|---|--:|---|--:|--:|--:|--:|")
-    for model, batch in CASES if arguments.device == "cpu" else CASES_ON_GPU:
-        if arguments.only not in model:
-            continue
+    ratios = []
+    for model, batch in cases(arguments):
         found = measure(model, batch, names, arguments)
         results[f"{model}-{batch}"] = found
+        best = min(row["ms"] for name, row in found.items() if name.startswith(("torch", "compiled")))
+        ratios.append(found["taper"]["ms"] / best)
         for name, row in found.items():
-            ratio = row["ms"] / min(row["ms"] for name, row in found.items() if name.startswith("torch"))
+            ratio = row["ms"] / best
             examples = 60_000 if model == "epoch" else batch
             print(
                 f"| {model} | {batch} | {name} | {row['ms']:.2f} | {examples / row['ms'] * 1e3:,.0f} | {ratio:.2f} "
                 f"| {row['memory']:.0f} |",
                 flush=True,
             )
+    print(f"\nGeometric mean of Taper ÷ the best of PyTorch: {statistics.geometric_mean(ratios):.2f}")
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1))
 

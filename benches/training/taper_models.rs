@@ -1,10 +1,11 @@
 //! The models in Taper.
 
 use crate::Step;
+use crate::larger::{Gpt, Lstm, UNet, dense, depthwise, resnet18, vgg, wide_mlp};
 use crate::nets::{cifar, lenet, lenet_relu};
 use taper::prelude::*;
 
-pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
+pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Result<Step> {
     let mut net = match model {
         "mlp" => seq![Flatten, LazyLinear::new(256), ReLU, LazyLinear::new(10)],
         "mlp-norm" => seq![
@@ -18,21 +19,41 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
         "lenet-relu" => lenet_relu(),
         "leaf" => leaf()?,
         "cifar" => cifar(),
-        _ => seq![
+        "resnet" => seq![
             Residual::new(64)?,
             AdaptiveAvgPool2d::new(1),
             Flatten,
             LazyLinear::new(10)
         ],
+        "mlp-wide" => wide_mlp(),
+        "vgg" => vgg(),
+        "depthwise" => depthwise()?,
+        "resnet18-16" => resnet18(16),
+        "resnet18-64" => resnet18(64),
+        "dense" => dense(),
+        "unet" => seq![UNet::new()],
+        "lstm" => seq![Lstm::new()?],
+        "gpt-128" => seq![Gpt::new(128)?],
+        _ => seq![Gpt::new(256)?],
     };
     net.to_device(x.device())?;
     net.forward(&x)?;
-    let mut optimizer: Box<dyn Optimizer> = match model {
-        "mlp-norm" => Box::new(AdamW::new(net.parameters(), 0.001)),
-        _ => Box::new(Sgd::new(net.parameters(), 0.01)),
+    if inference {
+        net.eval();
+        return Ok(Box::new(move || no_grad(|| net.forward(&x)).map(drop)));
+    }
+    let adam = ["mlp-norm", "mlp-wide", "gpt-128", "gpt-256"].contains(&model);
+    let mut optimizer: Box<dyn Optimizer> = match adam {
+        true => Box::new(AdamW::new(net.parameters(), 0.001)),
+        false => Box::new(Sgd::new(net.parameters(), 0.01)),
+    };
+    let loss = if y.dtype().is_float() {
+        bce_with_logits
+    } else {
+        cross_entropy
     };
     Ok(Box::new(move || {
-        let loss = cross_entropy(&net.forward(&x)?, &y)?;
+        let loss = loss(&net.forward(&x)?, &y)?;
         optimizer.step(&loss.backward()?)?;
         loss.to_scalar::<f32>().map(drop)
     }))

@@ -1,4 +1,4 @@
-"""The models in PyTorch: `python torch_models.py MODEL BATCH DEVICE [WORKERS]`, with the protocol of `training.rs`.
+"""The models in PyTorch: `python torch_models.py eager|compiled MODEL BATCH DEVICE train|infer [WORKERS]`, with the protocol of `training.rs`.
 
 An epoch is loaded by so many workers of PyTorch's DataLoader, which live from epoch to epoch.
 """
@@ -8,6 +8,8 @@ import time
 
 import torch
 from torch import nn
+
+import larger
 
 
 class Residual(nn.Module):
@@ -54,7 +56,9 @@ MODELS = {
     "leaf": ((3, 128, 128), 2, leaf),
     "cifar": ((3, 32, 32), 10, cifar),
     "resnet": ((64, 32, 32), 10, lambda: nn.Sequential(Residual(64), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))),
+    **larger.MODELS,
 }
+WITH_ADAM = ("mlp-norm", "mlp-wide", "gpt-128", "gpt-256")
 
 
 def epochs(batch, workers):
@@ -70,37 +74,59 @@ def epochs(batch, workers):
     def epoch():
         losses = []
         for x, y in loader:
-            losses.append(step(net, optimizer, x, y).detach())
+            losses.append(step(lambda x, y: nn.functional.cross_entropy(net(x), y), optimizer, x, y).detach())
         torch.stack(losses).mean().item()
 
     return epoch
 
 
-def steps(model, batch, device):
-    """Returns a function that trains a model for one step, always on the same batch."""
+def steps(model, batch, device, compiled, inference):
+    """Returns a function that trains or applies a model once, always on the same batch."""
     shape, classes, build = MODELS[model]
+    loss = nn.functional.cross_entropy
     x = torch.randn(batch, *shape, device=device)
     y = torch.arange(batch, device=device) % classes
+    if model.startswith("gpt"):
+        x = torch.randint(0, classes, (batch, *shape), device=device)
+        y = x.flatten()
+    elif model == "unet":
+        y = torch.zeros(batch, 1, 48, 48, device=device)
+        loss = nn.functional.binary_cross_entropy_with_logits
     net = build().to(device)
     net(x)
-    if model == "mlp-norm":
+    if inference:
+        net.eval()
+        call = torch.compile(net) if compiled else net
+
+        def infer():
+            with torch.inference_mode():
+                call(x)
+
+        return infer
+    if model in WITH_ADAM:
         optimizer = torch.optim.AdamW(net.parameters(), lr=0.001)
     else:
         optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    return lambda: step(net, optimizer, x, y).item()
+    whole = lambda x, y: loss(net(x), y)
+    if compiled:
+        whole = torch.compile(whole)
+    return lambda: step(whole, optimizer, x, y).item()
 
 
-def step(net, optimizer, x, y):
+def step(loss, optimizer, x, y):
     optimizer.zero_grad()
-    loss = nn.functional.cross_entropy(net(x), y)
+    loss = loss(x, y)
     loss.backward()
     optimizer.step()
     return loss
 
 
 def main():
-    model, batch, device, *workers = sys.argv[1:]
-    work = epochs(int(batch), int(*workers)) if model == "epoch" else steps(model, int(batch), torch.device(device))
+    mode, model, batch, device, work, *workers = sys.argv[1:]
+    if model == "epoch":
+        work = epochs(int(batch), int(*workers))
+    else:
+        work = steps(model, int(batch), torch.device(device), mode == "compiled", work == "infer")
     for line in sys.stdin:
         times = []
         for _ in range(int(line)):

@@ -1,6 +1,6 @@
 //! One model, trained with Taper's layers or with Candle's own, for `run.py`.
 //!
-//!     training taper|candle MODEL BATCH [DEVICE]
+//!     training taper|candle MODEL BATCH [DEVICE [train|infer]]
 //!
 //! The model `epoch` is LeNet; one step of it is an epoch of 60,000 images in batches.
 //!
@@ -8,6 +8,7 @@
 //! time in milliseconds.
 
 mod candle_models;
+mod larger;
 mod nets;
 mod taper_models;
 
@@ -26,27 +27,46 @@ fn task(model: &str) -> (Vec<usize>, usize) {
         "leaf" => (vec![3, 128, 128], 2),
         "cifar" => (vec![3, 32, 32], 10),
         "resnet" => (vec![64, 32, 32], 10),
+        "mlp-wide" => (vec![784], 10),
+        "vgg" | "resnet18-16" | "resnet18-64" | "depthwise" | "dense" => (vec![3, 32, 32], 10),
+        "unet" => (vec![3, 48, 48], 2),
+        "lstm" => (vec![32, 64], 10),
+        "gpt-128" => (vec![64], 65),
+        "gpt-256" => (vec![128], 65),
         _ => panic!("there is no model {model}"),
     }
 }
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (peer, model, batch, device) = match arguments.as_slice() {
-        [peer, model, batch] => (peer, model, batch, cpu()),
-        [peer, model, batch, name] => (peer, model, batch, device(name)?),
-        _ => panic!("training taper|candle MODEL BATCH [DEVICE]"),
+    let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (peer, model, batch, device, inference) = match names.as_slice() {
+        [peer, model, batch] => (*peer, *model, *batch, cpu(), false),
+        [peer, model, batch, name] => (*peer, *model, *batch, device(name)?, false),
+        [peer, model, batch, name, mode] => {
+            (*peer, *model, *batch, device(name)?, *mode == "infer")
+        }
+        _ => panic!("training taper|candle MODEL BATCH [DEVICE [train|infer]]"),
     };
     let batch: usize = batch.parse().expect("a number of examples");
     manual_seed(0);
     let (shape, classes) = task(model);
     let examples = if model == "epoch" { 60_000 } else { batch };
-    let x = randn([&[examples], shape.as_slice()].concat(), &device)?;
-    let y: Vec<i64> = (0..examples).map(|i| (i % classes) as i64).collect();
-    let y = tensor(y, &device)?;
-    let mut step = match peer.as_str() {
+    let shape = [&[examples], shape.as_slice()].concat();
+    let (x, y) = match model {
+        "unet" => (randn(shape, &device)?, zeros((batch, 1, 48, 48), &device)?),
+        _ if model.starts_with("gpt") => {
+            let tokens = randint(0, classes as i64, shape, &device)?;
+            (tokens.clone(), tokens.flatten_all()?)
+        }
+        _ => {
+            let y: Vec<i64> = (0..examples).map(|i| (i % classes) as i64).collect();
+            (randn(shape, &device)?, tensor(y, &device)?)
+        }
+    };
+    let mut step = match peer {
         "taper" if model == "epoch" => taper_models::epoch(x, y, batch)?,
-        "taper" => taper_models::step(model, x, y)?,
+        "taper" => taper_models::step(model, x, y, inference)?,
         _ => candle_models::step(model, x, y)?,
     };
     for line in std::io::stdin().lock().lines() {

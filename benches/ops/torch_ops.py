@@ -1,0 +1,82 @@
+"""The operations in PyTorch: `python torch_ops.py eager|compiled`, with the protocol of `ops.rs`."""
+
+import json
+import sys
+import time
+
+import torch
+from torch.nn import functional as F
+
+FUNCTIONS = {
+    "matmul": lambda case: torch.matmul,
+    "linear": lambda case: F.linear,
+    "conv2d": lambda case: lambda x, w: F.conv2d(
+        x, w, None, case.get("stride", 1), case.get("padding", 0), 1, case.get("groups", 1)
+    ),
+    "softmax": lambda case: lambda x: torch.softmax(x, case.get("dim", 0)),
+    "log_softmax": lambda case: lambda x: torch.log_softmax(x, case.get("dim", 0)),
+    "layer_norm": lambda case: lambda x, w, b: F.layer_norm(x, w.shape, w, b),
+    "rms_norm": lambda case: lambda x, w: F.rms_norm(x, w.shape, w, 1e-5),
+    "cross_entropy": lambda case: F.cross_entropy,
+    "embedding": lambda case: lambda w, i: F.embedding(i, w),
+    "max_pool2d": lambda case: lambda x: F.max_pool2d(x, 2),
+    "attention": lambda case: lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+    "gelu": lambda case: F.gelu,
+    "sum": lambda case: lambda x: x.sum(case.get("dim", 0)),
+    "max": lambda case: lambda x: x.amax(case.get("dim", 0)),
+    "transpose": lambda case: lambda x: x.t().contiguous(),
+    "copy": lambda case: torch.clone,
+}
+
+
+def build(case, compiled):
+    dtype = torch.float64 if case.get("dtype") == "f64" else torch.float32
+    inputs = [torch.randn(shape, dtype=dtype).abs() + 0.1 for shape in case["shapes"]]
+    if case["op"] in ("sgd", "adamw"):
+        return optimizer(case["op"], inputs[0], compiled)
+    gradient = case.get("gradient", False)
+    for x in inputs:
+        x.requires_grad_(gradient)
+    variables = list(inputs)
+    if "classes" in case:
+        inputs.append(torch.randint(0, case["classes"], (case["count"],)))
+    make = FUNCTIONS.get(case["op"]) or (lambda case: getattr(torch, case["op"]))
+    function = make(case)
+    if compiled:
+        function = torch.compile(function, dynamic=False)
+    if not gradient:
+        def forward():
+            with torch.inference_mode():
+                function(*inputs)
+
+        return forward
+    ones = torch.ones_like(function(*inputs))
+    return lambda: torch.autograd.grad(function(*inputs), variables, ones)
+
+
+def optimizer(op, x, compiled):
+    x.requires_grad_()
+    x.grad = 2 * x.detach()
+    kinds = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
+    step = kinds[op]([x], lr=1e-6).step
+    return torch.compile(step) if compiled else step
+
+
+def main():
+    cases = {}
+    for line in sys.stdin:
+        milliseconds, text = line.split(" ", 1)
+        if text not in cases:
+            torch._dynamo.reset()
+            cases[text] = build(json.loads(text), sys.argv[1] == "compiled")
+            cases[text]()
+        work, times, began = cases[text], [], time.perf_counter()
+        while len(times) < 3 or (time.perf_counter() - began) * 1e3 < float(milliseconds):
+            start = time.perf_counter()
+            work()
+            times.append((time.perf_counter() - start) * 1e3)
+        print(" ".join(f"{t:.5f}" for t in times), flush=True)
+
+
+if __name__ == "__main__":
+    main()
