@@ -8,6 +8,7 @@ use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::shape::Dim;
 use candle_core::{Result, Tensor};
+use std::fmt::Display;
 use std::marker::PhantomData;
 
 /// The elements of one task.
@@ -30,7 +31,7 @@ const CHUNK: usize = 1 << 14;
 /// # Ok::<(), Error>(())
 /// ```
 pub fn sum(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    let dim = dim.to_index(x.shape(), "sum")?;
+    let dim = index(&"sum", x, dim)?;
     if check::is_half(x) {
         return check::in_single([x], |[x]| sum(&x, dim));
     }
@@ -54,8 +55,19 @@ pub fn sum(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
 /// ```
 pub fn mean(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     check::floating(&"mean", x)?;
-    let dim = dim.to_index(x.shape(), "mean")?;
+    let dim = index(&"mean", x, dim)?;
     sum(x, dim)? / x.dim(dim)? as f64
+}
+
+/// Returns the index of a dimension.
+fn index(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<usize> {
+    dim.to_index(x.shape(), "sum").map_err(|_| {
+        let expected = match x.rank() {
+            0 => "Expected at least one dimension".to_owned(),
+            rank => format!("Its dimensions are 0 to {}", rank - 1),
+        };
+        check::wrong_shape(caller, x, expected)
+    })
 }
 
 fn forward<T: Element>(x: &Tensor, dim: usize) -> Result<Tensor> {
@@ -158,7 +170,11 @@ mod tests {
     fn integers_have_sums_but_no_means() {
         let x = tensor(&[1, 2], &Device::Cpu).unwrap();
         assert_eq!(sum(&x, 0).unwrap().to_scalar::<i64>().unwrap(), 3);
-        assert!(mean(&x, 0).is_err() && sum(&x, 1).is_err());
+        assert!(mean(&x, 0).is_err());
+        assert_eq!(
+            sum(&x, 1).unwrap_err().to_string(),
+            "sum cannot take an input of shape [2]\nIts dimensions are 0 to 0"
+        );
         let half = Tensor::ones(4000, DType::BF16, &Device::Cpu).unwrap();
         let mean = mean(&half, D::Minus1).unwrap().to_dtype(DType::F32);
         assert_eq!(mean.unwrap().to_scalar::<f32>().unwrap(), 1.0);
