@@ -115,7 +115,7 @@ impl Element for f32 {
         p = p * f - 1.666_805_8e-1;
         p = p * f + 2.000_071_5e-1;
         p = p * f - 2.499_999_4e-1;
-        p = p * f + 3.333_333_1e-1;
+        p = p * f + 3.333_333e-1;
         let y = p * f * f * f - 2.121_944_4e-4 * e - 0.5 * f * f;
         let value = f + y + 0.693_359_4 * e;
         let value = if self < f32::INFINITY { value } else { self };
