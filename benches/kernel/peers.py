@@ -1,5 +1,6 @@
 """The kernels that are compared, and the cells that each of them runs."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -88,9 +89,11 @@ def wait_for_standby(_: Peer | None = None) -> bool:
 def end_standby() -> None:
     """Ends the spare kernel, if there is one."""
     if held := standby():
-        spare = psutil.Process(int(held.split()[0]))
-        spare.terminate()
-        spare.wait(timeout=30)
+        # It may be ending already: a new kernel has just taken it over.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            spare = psutil.Process(int(held.split()[0]))
+            spare.terminate()
+            spare.wait(timeout=30)
 
 
 def standby() -> str:
