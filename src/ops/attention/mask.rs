@@ -5,8 +5,8 @@ use crate::ops::check;
 use candle_core::{DType, Device, Result, Shape, Tensor};
 use std::fmt::Display;
 
-/// Says which keys each query may attend to; [`scaled_dot_product_attention`] and the layers with
-/// attention take one.
+/// Says which keys each query may attend to; [`scaled_dot_product_attention`](crate::ops::scaled_dot_product_attention)
+/// and the layers with attention take one.
 ///
 /// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)?` hides the future and the padding.
 /// Unlike in PyTorch, where it depends on the function, 1 always means that the query may attend. A query
