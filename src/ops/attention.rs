@@ -7,12 +7,12 @@ use super::engine::autograd::has_kernel;
 use super::{check, dropout, matmul, softmax_as};
 use crate::error::explain;
 use candle_core::{D, Result, Tensor};
-pub use mask::AttentionMask;
-pub(crate) use mask::valid_steps;
-
 use fused::{Inputs, Place, Sizes, fused};
 use mask::hidden;
 use std::fmt::Display;
+
+pub use mask::AttentionMask;
+pub(crate) use mask::valid_steps;
 
 /// Returns the mean of `value` `(…, keys, size)` with the weights `softmax(query · keyᵀ / √features)`,
 /// for queries `(…, queries, features)` and keys `(…, keys, features)`: `(…, queries, size)`.

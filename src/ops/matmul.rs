@@ -39,16 +39,16 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if check::is_half(a) {
         return check::in_single([a, b], |[a, b]| matmul(&a, &b));
     }
-    let whole =
-        |x: &Tensor| match x.rank() == before.len() + 2 && x.dims()[..before.len()] == before {
-            true => Ok(x.clone()),
-            false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
-        };
     // A single matrix on the right multiplies all rows at once.
     if b.rank() == 2 && a.rank() > 2 {
         let rows = a.flatten_to(a.rank() - 2)?;
         return matmul(&rows, b)?.reshape(shape);
     }
+    let whole =
+        |x: &Tensor| match x.rank() == before.len() + 2 && x.dims()[..before.len()] == before {
+            true => Ok(x.clone()),
+            false => x.broadcast_as([before.as_slice(), &x.dims()[x.rank() - 2..]].concat()),
+        };
     let (a, b) = (whole(a)?, whole(b)?);
     match has_kernel(&[&a, &b]) {
         true => dispatch_dtype!(a, forward(&a, &b, shape)),
@@ -56,7 +56,7 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Returns the tensor, or a copy if its strides are none that Candle multiplies.
+/// Returns the tensor, or a contiguous copy if Candle cannot multiply with its strides.
 fn plain(x: &Tensor) -> Result<Tensor> {
     let exchanged = x.transpose(D::Minus2, D::Minus1)?;
     match x.is_contiguous() || exchanged.is_contiguous() {

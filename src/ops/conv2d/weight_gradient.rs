@@ -1,8 +1,8 @@
 //! The gradients of the weights and the bias of a convolution.
 //!
-//! For narrow images this is a product of matrices with [`patches`](super::patches). Otherwise two methods compute the sums over all positions of all images: [`matrix_product`] has its vectors along
-//! the output's channels, [`correlation`] along the positions. The first is faster where there are
-//! channels enough.
+//! For narrow images this is a product of matrices with [`patches`](super::patches). Otherwise two methods
+//! compute the sums over all positions of all images: [`matrix_product`] has its vectors along the output's
+//! channels, [`correlation`] along the positions. The first is faster where there are channels enough.
 
 mod correlation;
 mod matrix_product;

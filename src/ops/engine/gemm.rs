@@ -26,6 +26,12 @@ use std::ops::Range;
 
 /// The least number of parts into which work is split, if there are enough tiles.
 const PARTS: usize = 8;
+/// The multiplications from which on each of several products is computed on all cores.
+const LARGE: usize = 1 << 24;
+/// The most elements of panels that are packed before they are multiplied, if that is enough for all cores.
+const PACKED: usize = 1 << 20;
+/// The elements of a cache line: 16 of `f32`, two lines of `f64`.
+const LINE: usize = 16;
 
 /// Returns the rows of `a · b`, where `a` is `rows × depth` and `b` is `depth × columns`, with `bias`
 /// added to each row.
@@ -42,20 +48,7 @@ pub(in crate::ops) fn product<T: Element>(
     // SAFETY: `multiply` initialises all rows.
     unsafe {
         vec_filled_by(rows * columns, |out| {
-            multiply(
-                sizes,
-                a,
-                b,
-                bias,
-                Rows {
-                    out,
-                    pitch: columns,
-                    add: false,
-                },
-                &|count, work| {
-                    for_each_task(count, work);
-                },
-            );
+            multiply(sizes, a, b, bias, Rows::new(out, columns), &on_all_cores);
         })
     }
 }
@@ -75,12 +68,7 @@ pub(in crate::ops) fn product_with<T: Element>(
     // SAFETY: `multiply_packed` initialises all rows.
     unsafe {
         vec_filled_by(rows * columns, |out| {
-            let to = Rows {
-                out,
-                pitch: columns,
-                add: false,
-            };
-            multiply_packed(sizes, a, pack, None, to, &on_all_cores);
+            multiply_packed(sizes, a, pack, None, Rows::new(out, columns), &on_all_cores);
         })
     }
 }
@@ -113,25 +101,11 @@ pub(in crate::ops) fn products<'a, T: Element>(
             for_each_task(count, |i| {
                 let [a, b] = pair(i);
                 let out = SharedSlice::new(out.part(i * each, each));
-                multiply(
-                    sizes,
-                    a,
-                    b,
-                    None,
-                    Rows {
-                        out,
-                        pitch: columns,
-                        add: false,
-                    },
-                    &in_turn,
-                );
+                multiply(sizes, a, b, None, Rows::new(out, columns), &in_turn);
             });
         })
     }
 }
-
-/// The multiplications from which on each product is computed on all cores.
-const LARGE: usize = 1 << 24;
 
 /// Sets the rows of `out` to those of `a · b`, or adds them, within a task.
 ///
@@ -188,9 +162,6 @@ unsafe fn multiply<T: Element>(
     unsafe { multiply_packed(sizes, a, &pack, bias, to, tasks) }
 }
 
-/// The most elements of panels that are packed before they are multiplied, if that is enough for all cores.
-const PACKED: usize = 1 << 20;
-
 /// See [`multiply`] and [`product_with`].
 ///
 /// # Safety
@@ -243,9 +214,6 @@ unsafe fn multiply_packed<T: Element>(
         }
     });
 }
-
-/// The elements of a cache line, or of two.
-const LINE: usize = 16;
 
 /// Initialises the columns of some packed panels, or adds to them.
 ///
@@ -332,11 +300,7 @@ impl<T: Element> Packed<T> {
         // SAFETY: `multiply_panels` initialises all columns.
         unsafe {
             vec_filled_by(rows * self.columns, |out| {
-                let to = Rows {
-                    out,
-                    pitch: self.columns,
-                    add: false,
-                };
+                let to = Rows::new(out, self.columns);
                 multiply_panels(sizes, a, panels, &self.panels, bias, &to, &on_all_cores);
             })
         }

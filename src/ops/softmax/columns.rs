@@ -110,11 +110,16 @@ fn sums<T: Element, R>(rows: &mut [R], term: impl Fn(&mut R, usize) -> T) -> [T;
                 *sum += term(row, i);
             }
         }
-        for i in 0..COLUMNS {
-            total[i] += sums[i];
-        }
+        add(&mut total, &sums);
     }
     total
+}
+
+#[inline(always)]
+fn add<T: Element>(total: &mut [T; COLUMNS], sums: &[T; COLUMNS]) {
+    for i in 0..COLUMNS {
+        total[i] += sums[i];
+    }
 }
 
 multiversion! {
@@ -176,20 +181,15 @@ impl<T: Element> Backward for Back<T> {
 
 multiversion! {
     fn gradient_block<T: Element>(gradient: &mut [[T; COLUMNS]], y: &[[T; COLUMNS]], log: bool) {
-        let mut rows: usize = 0;
         let mut common = [T::ZERO; COLUMNS];
-        while rows < y.len() {
-            let end = (rows + ROWS).min(y.len());
+        for (g, y) in gradient.chunks(ROWS).zip(y.chunks(ROWS)) {
             let mut sums = [T::ZERO; COLUMNS];
-            for (g, y) in gradient[rows..end].iter().zip(&y[rows..end]) {
+            for (g, y) in g.iter().zip(y) {
                 for i in 0..COLUMNS {
                     sums[i] += if log { g[i] } else { g[i] * y[i] };
                 }
             }
-            for i in 0..COLUMNS {
-                common[i] += sums[i];
-            }
-            rows = end;
+            add(&mut common, &sums);
         }
         for (g, y) in gradient.iter_mut().zip(y) {
             for i in 0..COLUMNS {

@@ -47,6 +47,14 @@ pub(super) struct Rows<'a, T> {
     pub(super) add: bool,
 }
 
+impl<'a, T> Rows<'a, T> {
+    /// Returns the rows that fill `out`, one after the other.
+    pub(super) fn new(out: SharedSlice<'a, MaybeUninit<T>>, pitch: usize) -> Self {
+        let add = false;
+        Rows { out, pitch, add }
+    }
+}
+
 /// Calls the work of each index below the count: on all cores, or in turn within a task.
 pub(super) type Tasks<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
 
