@@ -56,11 +56,19 @@ fn multiply_add() -> f32 {
     rounds()
 }
 
+/// Returns values that differ: the compiler moves equal sums from register to register.
+fn starts<const N: usize>() -> [f32; N] {
+    std::array::from_fn(|i| black_box(i as f32 / N as f32))
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn with_avx512() -> f32 {
     use std::arch::x86_64::*;
-    let (mut sums, x) = ([_mm512_set1_ps(0.5); 16], _mm512_set1_ps(black_box(0.5)));
+    let (mut sums, x) = (
+        starts::<16>().map(|start| _mm512_set1_ps(start)),
+        _mm512_set1_ps(black_box(0.5)),
+    );
     for _ in 0..ROUNDS {
         for sum in &mut sums {
             *sum = _mm512_fmadd_ps(*sum, x, x);
@@ -73,7 +81,10 @@ fn with_avx512() -> f32 {
 #[target_feature(enable = "avx2,fma")]
 fn with_avx2() -> f32 {
     use std::arch::x86_64::*;
-    let (mut sums, x) = ([_mm256_set1_ps(0.5); 8], _mm256_set1_ps(black_box(0.5)));
+    let (mut sums, x) = (
+        starts::<8>().map(|start| _mm256_set1_ps(start)),
+        _mm256_set1_ps(black_box(0.5)),
+    );
     for _ in 0..4 * ROUNDS {
         for sum in &mut sums {
             *sum = _mm256_fmadd_ps(*sum, x, x);
@@ -83,7 +94,7 @@ fn with_avx2() -> f32 {
 }
 
 fn rounds() -> f32 {
-    let (mut sums, x) = ([0.5; 256], black_box(0.5));
+    let (mut sums, x) = (starts::<256>(), black_box(0.5));
     for _ in 0..ROUNDS {
         for sum in &mut sums {
             *sum = *sum * x + x;

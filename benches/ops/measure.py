@@ -72,9 +72,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     names = ["taper", "torch"] + ["compiled"] * (not arguments.no_compiled) + ["candle"] * (not arguments.no_candle)
-    peers = {name: Peer(name, arguments.threads) for name in names}
     rows = [row for row in CASES if any(part in row["name"] for part in arguments.only.split(","))]
+    # Before the peers: while they start, they take time from what is measured.
     peak, bandwidths = limits(arguments.threads)
+    peers = {name: Peer(name, arguments.threads) for name in names}
     of_sizes = ", ".join(f"{size >> 10:,} KiB: {bandwidth / 1e6:.0f}" for size, bandwidth in bandwidths.items())
     print(f"Peak: {2 * peak / 1e6:.0f} GFLOP/s in f32. Copies, read and written, in GB/s: {of_sizes}\n")
     print("| operation | " + " | ".join(f"{name} (ms)" for name in names) + " | ÷ best of PyTorch | share of the limit |")
