@@ -171,9 +171,17 @@ fn a_second_build_only_renders_the_chapters() {
 
 #[test]
 fn the_digit_reader_is_the_program_of_its_chapter() {
+    passes_its_check("book/digit-reader.py");
+}
+
+#[test]
+fn headlines_over_seeds_belong_to_the_stored_outputs() {
+    passes_its_check("book/seeds.py");
+}
+
+fn passes_its_check(script: &str) {
     let mut check = Command::new("python3");
-    check.args(["book/digit-reader.py", "--check"]);
-    check.current_dir(root());
+    check.args([script, "--check"]).current_dir(root());
     let said = run_within(TO_BUILD, check);
     assert!(said.status.success(), "{}", said.all());
 }
