@@ -249,7 +249,9 @@ fn types_variables_and_documentation_are_shown() {
         "commands_x: Tensor"
     );
     let ran = session.run(":type no_such_name");
-    assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");
+    let message =
+        "the type of `no_such_name` is not known: cannot find value `no_such_name` in this scope";
+    assert_eq!(ran[0]["message"], message, "{ran:?}");
     let ran = session.run(":vars");
     let row = text_of(&ran)
         .lines()

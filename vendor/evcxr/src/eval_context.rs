@@ -706,9 +706,12 @@ impl EvalContext {
         callbacks: &mut EvalCallbacks,
     ) -> Result<EvalOutputs, Error> {
         self.write_cargo_toml(state)?;
-        let analysis_code = state.analysis_code(user_code.clone());
+        let analysis_code = state.analysis_code_for_types(user_code.clone());
         if let Err(errors) = self.fix_variable_types(state, analysis_code) {
+            // Warnings alone would hide why a variable cannot be kept.
+            let is_error = |error: &CompilationError| error.level() != "warning";
             let mut check_res = self.check(user_code.clone(), state.clone(), code_info)?;
+            check_res.retain(is_error);
             if !check_res.is_empty() {
                 // Do one round of trying to fix errors, otherwise code like the following can end
                 // up reporting `evcxr_display` not found. `fn foo<T: Default>() -> T
@@ -719,6 +722,7 @@ impl EvalContext {
                 }
                 if !fixed.is_empty() {
                     check_res = self.check(user_code.clone(), state.clone(), code_info)?;
+                    check_res.retain(is_error);
                 }
                 if !check_res.is_empty() {
                     return Err(Error::CompilationErrors(check_res));
@@ -1524,6 +1528,24 @@ impl ContextState {
 
     /// Returns code suitable for analysis purposes. Doesn't attempt to preserve runtime behaviour.
     fn analysis_code(&self, user_code: CodeBlock) -> CodeBlock {
+        self.analysis_code_with(user_code, |_| true)
+    }
+
+    /// The same without the variables that `user_code` does not name, whose types are known: the time of the
+    /// analysis grows with the square of their number.
+    fn analysis_code_for_types(&self, user_code: CodeBlock) -> CodeBlock {
+        let text = user_code.code_string();
+        let words: HashSet<&str> = text
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .collect();
+        self.analysis_code_with(user_code, |name| words.contains(name.trim_start_matches("r#")))
+    }
+
+    fn analysis_code_with(
+        &self,
+        user_code: CodeBlock,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> CodeBlock {
         let mut code = CodeBlock::new()
             .generated("#![allow(unused_imports, unused_mut, dead_code)]")
             .add_all(self.attributes_code())
@@ -1532,7 +1554,8 @@ impl ContextState {
             .generated("fn evcxr_variable_store<T: 'static>(_: T) {}")
             .generated("#[allow(unused_variables)]")
             .generated("async fn evcxr_analysis_wrapper(");
-        for (var_name, state) in &self.stored_variable_states {
+        let stored = self.stored_variable_states.iter();
+        for (var_name, state) in stored.filter(|(name, _)| is_wanted(name)) {
             code = code.generated(format!(
                 "{}{}: {},",
                 if state.is_mut { "mut " } else { "" },
@@ -1547,7 +1570,7 @@ impl ContextState {
         // Pack variable statements in analysis mode are a lot simpler than in compiled mode. We
         // just call a function that enforces that the variable doesn't contain any non-static
         // lifetimes.
-        for var_name in self.variable_states.keys() {
+        for var_name in self.variable_states.keys().filter(|name| is_wanted(name)) {
             code.pack_variable(
                 var_name.clone(),
                 format!("evcxr_variable_store({var_name});"),

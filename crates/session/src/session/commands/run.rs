@@ -90,7 +90,12 @@ impl Session {
         }
         // The compiler says what is wrong with it.
         let never = format!("if false {{ let _ = {{ {expression} }}; }}");
-        self.run(&never, &mut Silent)?;
+        if let Err(error) = self.run(&never, &mut Silent) {
+            return Err(usage_error(format!(
+                "the type of `{expression}` is not known: {}",
+                error.message
+            )));
+        }
         Err(usage_error(format!(
             "the type of `{expression}` is not known before it is evaluated."
         )))

@@ -38,9 +38,9 @@ const MISSING: &[(&str, &str)] = &[
     ("mm", "the product of matrices is `a.matmul(&b)?`."),
     ("bmm", "the product of matrices is `a.matmul(&b)?`."),
     ("multiply", "the product of the elements is `(&a * &b)?`."),
-    ("softmax", "it is a layer: `Softmax.forward(&x)?`."),
-    ("log_softmax", "`cross_entropy(&logits, &labels)?` contains it."),
-    ("sigmoid", "it is a layer: `Sigmoid.forward(&x)?`."),
+    ("softmax", "it is a function: `softmax(&x, D::Minus1)?`."),
+    ("log_softmax", "it is a function: `log_softmax(&x, D::Minus1)?`; `cross_entropy(&logits, &labels)?` contains it."),
+    ("sigmoid", "it is a function: `sigmoid(&x)?`."),
     ("add_", "a tensor does not change: `let x = (&x + &y)?;` makes a new one."),
     ("sub_", "a tensor does not change: `let x = (&x - &y)?;` makes a new one."),
     ("mul_", "a tensor does not change: `let x = (&x * &y)?;` makes a new one."),
@@ -94,6 +94,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("var", "the variance is along an axis: `x.var(0)?`; of all elements, `x.flatten_all()?.var(0)?`."),
     ("argmax", "the axis is named: `x.argmax(D::Minus1)?`; of all elements, `x.flatten_all()?.argmax(0)?`."),
     ("argmin", "the axis is named: `x.argmin(D::Minus1)?`; of all elements, `x.flatten_all()?.argmin(0)?`."),
+    ("i", "the indices are one argument, a tuple: `x.i((0, 1))?`."),
     ("reshape", "a shape is one argument, a tuple: `x.reshape((2, 3))?`."),
     ("repeat", "a shape is one argument, a tuple: `x.repeat((2, 1))?`."),
     ("expand", "a shape is one argument, a tuple: `x.expand((2, 3))?`."),
@@ -117,11 +118,18 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("tensor", "the device comes last: `tensor(&[1.0, 2.0], &cpu())?`."),
 ];
 
+/// For `-1`, which counts from the end or follows from the other sizes.
+const NEGATIVE: &str = "sizes and indices are never negative. The last row is `x.i(x.dim(0)? - 1)?`, the last axis `D::Minus1`; \
+     a size that follows from the others is `()`: `x.reshape((3, ()))?`.";
+
 /// Explains a method, a field or an argument of PyTorch.
 pub(super) fn hint(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     let primary = diagnostic.primary()?;
     let name = marked(primary, cell);
     let says = |text: &str| diagnostic.message.contains(text) || primary.text.contains(text);
+    if says("`usize: Neg`") {
+        return Some(instead(NEGATIVE.to_owned()));
+    }
     let table = match diagnostic.code.as_deref()? {
         "E0599" | "E0609" | "E0615" | "E0616" | "E0689" if says("Tensor") => MISSING,
         "E0061" if is_library(diagnostic) => ARGUMENTS,
@@ -133,7 +141,9 @@ pub(super) fn hint(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
 
 /// Returns whether the called function is not a cell's: then a note shows its signature.
 fn is_library(diagnostic: &Diagnostic) -> bool {
-    let is_signature = |message: &str| message.contains("defined here: `pub fn");
+    // A function of Taper or Candle, or the method of Candle's trait for indices.
+    let signatures = ["defined here: `pub fn", "defined here: `fn i(&self"];
+    let is_signature = |message: &str| signatures.iter().any(|text| message.contains(text));
     let mut notes = diagnostic.notes.iter();
     notes.any(|note| is_signature(&note.message))
 }
