@@ -1,10 +1,9 @@
 //! The loops of the largest and smallest values.
 
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{LANES, fold_lanes};
 use std::mem::MaybeUninit;
 
-/// The values that are compared side by side.
-const LANES: usize = 32;
 /// The elements that are searched at once.
 const BLOCK: usize = 128;
 
@@ -37,28 +36,22 @@ fn extreme_of<T: Element>(values: &[T], smallest: bool) -> T {
 fn extreme<T: Element>(values: &[T], pick: impl Fn(T, T) -> T) -> T {
     let nan_of = |value: T, other: T| if value.is_nan() { value } else { other };
     let (blocks, rest) = values.as_chunks::<LANES>();
-    let (mut found, mut nan) = ([values[0]; LANES], [T::ZERO; LANES]);
+    let (mut found, mut nan) = (values[0], T::ZERO);
     if !blocks.is_empty() {
+        let (mut lanes, mut nans) = ([found; LANES], [nan; LANES]);
         for block in blocks {
             for i in 0..LANES {
-                found[i] = pick(found[i], block[i]);
-                nan[i] = nan_of(block[i], nan[i]);
+                lanes[i] = pick(lanes[i], block[i]);
+                nans[i] = nan_of(block[i], nans[i]);
             }
         }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for i in 0..half {
-                found[i] = pick(found[i], found[i + half]);
-                nan[i] += nan[i + half];
-            }
-            half /= 2;
-        }
+        (found, nan) = (fold_lanes(lanes, &pick), fold_lanes(nans, nan_of));
     }
     for value in rest {
-        found[0] = pick(found[0], *value);
-        nan[0] = nan_of(*value, nan[0]);
+        found = pick(found, *value);
+        nan = nan_of(*value, nan);
     }
-    nan_of(nan[0], found[0])
+    nan_of(nan, found)
 }
 
 multiversion! {

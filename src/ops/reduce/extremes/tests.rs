@@ -8,18 +8,19 @@ const CPU: Device = Device::Cpu;
 #[test]
 fn the_kernels_agree_with_candle() {
     for smallest in [false, true] {
-        compare("max", 60, |case| {
-            let sizes = [1, 2, 7, 40, 300, 600];
+        compare("max", 40, |case| {
+            let sizes = [1, 2, 7, 40, 600];
             let shape: Vec<usize> = (0..3).map(|_| case.one_of(&sizes)).collect();
             let dim = case.between(0, 2);
-            if shape.iter().product::<usize>() > 1 << 22 {
+            if shape.iter().product::<usize>() > 1 << 18 {
                 return None;
             }
             let inputs = vec![case.input(randn(shape, &CPU))];
             let places = indices("argmax", &inputs[0], dim, smallest).unwrap();
             let want = indices_with_candle(&inputs[0], dim, smallest).unwrap();
-            let differing = places.ne(&want).unwrap().sum_all().unwrap();
-            assert_eq!(differing.to_scalar::<u8>().unwrap(), 0);
+            let [places, want] =
+                [places, want].map(|x| x.flatten_all().unwrap().to_vec1::<u32>().unwrap());
+            assert_eq!(places, want);
             let kernel = move |x: &[Tensor]| values("max", &x[0], dim, smallest);
             let candle = move |x: &[Tensor]| values_with_candle(&x[0], dim, smallest);
             Some((inputs, Box::new(kernel), Box::new(candle)))
