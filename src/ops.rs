@@ -87,7 +87,7 @@ pub(crate) use pad::padded;
 pub use pair::Pair;
 pub use pool::{Pool2dSpec, adaptive_avg_pool2d, avg_pool2d, max_pool2d};
 pub(crate) use pool::{adaptive_avg_pool2d_as, avg_pool2d_as, max_pool2d_as};
-pub use reduce::{mean, sum};
+pub use reduce::{argmax, argmin, max, mean, min, sum};
 pub(crate) use rnn::{Cell, Recurrence, rnn};
 pub(crate) use softmax::softmax_as;
 pub use softmax::{log_softmax, softmax};

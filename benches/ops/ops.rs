@@ -161,8 +161,9 @@ fn function(op: &str, case: &Value, taper: bool) -> Option<Function> {
         }),
         ("sum", true) => Box::new(move |x| sum(&x[0], dim)),
         ("sum", false) => Box::new(move |x| x[0].sum(dim)),
+        ("max", true) => Box::new(move |x| max(&x[0], dim)),
+        ("max", false) => Box::new(move |x| x[0].max(dim)),
         // Taper has no functions of its own for these.
-        ("max", _) => Box::new(move |x| x[0].max(dim)),
         ("add", _) => Box::new(|x| x[0].broadcast_add(&x[1])),
         ("mul", _) => Box::new(|x| x[0].broadcast_mul(&x[1])),
         ("transpose", _) => Box::new(|x| x[0].t()?.contiguous()),

@@ -4,10 +4,12 @@ mod functions;
 
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::shared_slice::vec_filled_by;
 use super::engine::simd::{Element, multiversion};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::tensor::is_grad_enabled;
 use candle_core::{Result, Tensor};
-use functions::{Differentiable, Elu, Exp, Gelu, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
+use functions::{Differentiable, Elu, Exp, Gelu, Known, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -204,6 +206,14 @@ fn forward<T: Element>(x: &Tensor, function: impl Differentiable) -> Result<Tens
     let input = x.contiguous()?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
+    if x.track_op()
+        && is_grad_enabled()
+        && let Some((y, derivative)) = together(values, function)
+    {
+        drop(view);
+        let derivative = Tensor::from_vec(derivative, x.shape(), x.device())?;
+        return record(&[x], y, x.shape(), || saved::<T, _>(Known, &derivative));
+    }
     // SAFETY: the slices have the same length, and `map` initialises one element for each that it reads.
     let y = unsafe {
         vec_by_chunks(values.len(), CHUNK, |first, y| {
@@ -212,6 +222,25 @@ fn forward<T: Element>(x: &Tensor, function: impl Differentiable) -> Result<Tens
     };
     drop(view);
     record(&[x], y, x.shape(), || saved::<T, _>(function, &input))
+}
+
+/// Returns the values and the derivatives, if the function computes both together.
+fn together<T: Element, F: Differentiable>(x: &[T], function: F) -> Option<(Vec<T>, Vec<T>)> {
+    if !F::TOGETHER {
+        return None;
+    }
+    let mut y = Vec::new();
+    // SAFETY: the chunks cover all indices and do not overlap; `map_both` initialises an element of both
+    // slices, which have the same length, for each that it reads.
+    let derivative = unsafe {
+        vec_filled_by(x.len(), |derivative| {
+            y = vec_by_chunks(x.len(), CHUNK, |first, y| {
+                let derivative = derivative.part(first, y.len());
+                map_both(&x[first..first + y.len()], y, derivative, function);
+            });
+        })
+    };
+    Some((y, derivative))
 }
 
 fn saved<T: Element, F: Differentiable>(function: F, input: &Tensor) -> Back<T, F> {
@@ -259,6 +288,16 @@ multiversion! {
     fn map<T: Element, F: Differentiable>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
         for (y, x) in y.iter_mut().zip(x) {
             y.write(function.value(*x));
+        }
+    }
+}
+
+multiversion! {
+    fn map_both<T: Element, F: Differentiable>(x: &[T], y: &mut [MaybeUninit<T>], derivative: &mut [MaybeUninit<T>], function: F) {
+        for ((y, derivative), x) in y.iter_mut().zip(derivative).zip(x) {
+            let both = function.both(*x);
+            y.write(both.0);
+            derivative.write(both.1);
         }
     }
 }

@@ -1,10 +1,20 @@
 //! Embedding: a row of a table for each token.
 
 use super::check;
+use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::simd::Element;
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use super::lookup::{check_indices, or_nan};
 use crate::error::explain;
 use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// The elements of one task.
+const CHUNK: usize = 1 << 14;
+/// The parts of the table's gradient, each of which is one task.
+const PARTS: usize = 32;
 
 /// Returns the rows of a table for token indices.
 ///
@@ -52,11 +62,82 @@ pub(crate) fn embedding_as(
     let mut shape = tokens.dims().to_vec();
     shape.push(length);
     let indices = tokens.flatten_all()?;
+    if has_kernel(&[weight]) && indices.elem_count() * length > 0 {
+        return dispatch_dtype!(weight, forward(weight, &indices, shape));
+    }
     let rows = match indices.device().is_cpu() {
         true => weight.index_select(&indices, 0)?,
         false => or_nan(&indices, count, |indices| rows_in_groups(weight, indices))?,
     };
     rows.reshape(shape)
+}
+
+fn forward<T: Element>(weight: &Tensor, indices: &Tensor, shape: Vec<usize>) -> Result<Tensor> {
+    let (count, length) = weight.dims2()?;
+    let indices: Vec<i64> = indices.to_dtype(DType::I64)?.to_vec1()?;
+    let input = weight.contiguous()?;
+    let view = CpuView::of(&input)?;
+    let table = view.as_slice::<T>()?;
+    // SAFETY: each chunk is some rows, which the loop initialises.
+    let rows = unsafe {
+        vec_by_chunks(
+            indices.len() * length,
+            (CHUNK / length).max(1) * length,
+            |first, out| {
+                let indices = &indices[first / length..];
+                for (out, index) in out.chunks_exact_mut(length).zip(indices) {
+                    out.write_copy_of_slice(&table[*index as usize * length..][..length]);
+                }
+            },
+        )
+    };
+    drop(view);
+    let element = PhantomData;
+    record(&[weight], rows, shape, || Back::<T> {
+        indices,
+        count,
+        length,
+        element,
+    })
+}
+
+struct Back<T> {
+    indices: Vec<i64>,
+    count: usize,
+    length: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Backward for Back<T> {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        _: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        let view = CpuView::of(gradient)?;
+        let g = view.as_slice::<T>()?;
+        let &Back { count, length, .. } = self;
+        // Each task has some rows of the table, and adds to them in the order of the indices.
+        let several = count.div_ceil(PARTS);
+        // SAFETY: `fill` initialises all of the chunk.
+        let of_weight = unsafe {
+            vec_by_chunks(count * length, several * length, |first, out| {
+                out.fill(MaybeUninit::new(T::ZERO));
+                let out = out.assume_init_mut();
+                let first = first / length;
+                let own = first as i64..(first + out.len() / length) as i64;
+                for (index, g) in self.indices.iter().zip(g.chunks_exact(length)) {
+                    if own.contains(index) {
+                        let out = &mut out[(*index as usize - first) * length..][..length];
+                        out.iter_mut().zip(g).for_each(|(out, g)| *out += *g);
+                    }
+                }
+            })
+        };
+        let of_weight = Tensor::from_vec(of_weight, (count, length), gradient.device())?;
+        Ok([Some(of_weight), None, None])
+    }
 }
 
 /// How many elements the copies of a table may have together: 64 MiB of `f32`.
@@ -93,6 +174,7 @@ fn groups(indices: usize, table: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::testing::compare;
     use crate::tensor::{rand, randint, with_seed};
     use candle_core::{Device, Var};
 
@@ -124,6 +206,20 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("embedding", 30, |case| {
+            let (count, length) = (case.between(1, 90), case.between(1, 70));
+            let total = case.between(1, 300);
+            let indices = randint(0, count as i64, total, &Device::Cpu).unwrap();
+            let inputs = vec![case.input(rand((count, length), &Device::Cpu))];
+            let of_candle = indices.clone();
+            let kernel = move |x: &[Tensor]| embedding(&indices, &x[0]);
+            let candle = move |x: &[Tensor]| x[0].contiguous()?.index_select(&of_candle, 0);
+            Some((inputs, Box::new(kernel), Box::new(candle)))
+        });
     }
 
     #[test]

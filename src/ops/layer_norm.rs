@@ -2,6 +2,7 @@
 
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::{Element, multiversion};
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
@@ -10,6 +11,7 @@ use candle_core::shape::Dim;
 use candle_core::{D, DType, Result, Tensor};
 use std::fmt::Display;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 13;
@@ -231,90 +233,123 @@ impl<T: Element> Backward for Back<T> {
     ) -> Result<[Option<Tensor>; 3]> {
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
-        let device = gradient.device();
-        let mut gradients = [None, None, None];
-        if x_wanted {
-            let features = self.weights.len();
-            // SAFETY: `gradient_row` initialises its row, and chunks are whole rows.
-            let of_x = unsafe {
-                vec_by_chunks(g.len(), chunk(features), |first, out| {
-                    let rows = g[first..].chunks_exact(features);
-                    let rows = rows.zip(x[first..].chunks_exact(features));
-                    for ((g, x), out) in rows.zip(out.chunks_exact_mut(features)) {
-                        gradient_row(g, x, &self.weights, self.rule, out);
-                    }
+        let (features, device) = (self.weights.len(), gradient.device());
+        let of_parameters = weight_wanted || bias_wanted;
+        let mut sums = Vec::new();
+        let of_x = match x_wanted {
+            // SAFETY: `gradients` initialises the gradient of each row.
+            true => Some(unsafe {
+                vec_filled_by(g.len(), |out| {
+                    sums = self.gradients(g, x, Some(out), of_parameters)
                 })
-            };
-            gradients[0] = Some(Tensor::from_vec(of_x, gradient.shape(), device)?);
-        }
-        if weight_wanted || bias_wanted {
-            let (of_weight, of_bias) = self.parameter_gradients(g, x);
-            let count = self.weights.len();
-            gradients[1] = weight_wanted
-                .then(|| Tensor::from_vec(of_weight, count, device))
-                .transpose()?;
-            gradients[2] = bias_wanted
-                .then(|| Tensor::from_vec(of_bias, count, device))
-                .transpose()?;
-        }
-        Ok(gradients)
+            }),
+            false => {
+                sums = self.gradients(g, x, None, of_parameters);
+                None
+            }
+        };
+        let of_x = of_x.map(|of_x| Tensor::from_vec(of_x, gradient.shape(), device));
+        let of_parameter = |wanted: bool, first: usize| {
+            let of = || Tensor::from_slice(&sums[first..][..features], features, device);
+            wanted.then(of).transpose()
+        };
+        let of_weight = of_parameter(weight_wanted, 0)?;
+        let of_bias = of_parameter(bias_wanted, features)?;
+        Ok([of_x.transpose()?, of_weight, of_bias])
     }
 }
 
 impl<T: Element> Back<T> {
-    /// Returns the gradients of weight and bias.
-    fn parameter_gradients(&self, g: &[T], x: &[T]) -> (Vec<T>, Vec<T>) {
+    /// Writes the gradient of each row, and returns those of weight and bias, one behind the other; each only
+    /// where it is wanted.
+    fn gradients(
+        &self,
+        g: &[T],
+        x: &[T],
+        out: Option<SharedSlice<MaybeUninit<T>>>,
+        of_parameters: bool,
+    ) -> Vec<T> {
         let features = self.weights.len();
-        let rows = g.len() / features;
-        let parts = rows.min(PARTS);
-        let parts = map_tasks(parts, |part| {
-            let (first, end) = (part * rows / parts, (part + 1) * rows / parts);
-            let range = first * features..end * features;
-            let blocks = g[range.clone()].chunks(ROWS * features);
-            add_pairwise(blocks.zip(x[range].chunks(ROWS * features)).map(|(g, x)| {
-                let mut sums = vec![T::ZERO; 2 * features];
-                let (of_weight, of_bias) = sums.split_at_mut(features);
-                for (g, x) in g.chunks_exact(features).zip(x.chunks_exact(features)) {
-                    add_row(g, x, self.rule, of_weight, of_bias);
-                }
-                sums
-            }))
+        let parts = blocks(g.len() / features);
+        let blocks: Vec<&Range<usize>> = parts.iter().flatten().collect();
+        let sums = map_tasks(blocks.len(), |i| {
+            let (first, end) = (blocks[i].start * features, blocks[i].end * features);
+            // SAFETY: the blocks do not overlap.
+            let out = out.map(|out| unsafe { out.part(first, end - first) });
+            let mut sums = of_parameters.then(|| vec![T::ZERO; 2 * features]);
+            let to = sums.as_deref_mut().unwrap_or_default();
+            gradients_of_rows(
+                &g[first..end],
+                &x[first..end],
+                &self.weights,
+                self.rule,
+                out,
+                to,
+            );
+            sums
         });
-        let mut sums = add_pairwise(parts.into_iter()).unwrap_or_default();
-        let of_bias = sums.split_off(features);
-        (sums, of_bias)
+        let mut sums = sums.into_iter();
+        let of_part = |blocks: &Vec<Range<usize>>| add_pairwise(sums.by_ref().take(blocks.len()));
+        let of_parts: Vec<Option<Vec<T>>> = parts.iter().map(of_part).collect();
+        add_pairwise(of_parts.into_iter()).unwrap_or_default()
     }
 }
 
+/// Returns the rows of each block, of each part.
+fn blocks(rows: usize) -> Vec<Vec<Range<usize>>> {
+    let parts = rows.min(PARTS);
+    let blocks_of = |part: usize| {
+        let (first, end) = (part * rows / parts, (part + 1) * rows / parts);
+        let block = |first: usize| first..end.min(first + ROWS);
+        (first..end).step_by(ROWS).map(block).collect()
+    };
+    (0..parts).map(blocks_of).collect()
+}
+
 multiversion! {
-    fn add_row<T: Element>(g: &[T], x: &[T], rule: Rule<T>, of_weight: &mut [T], of_bias: &mut [T]) {
-        let row = Statistics::of(x, rule);
-        let sums = of_weight.iter_mut().zip(of_bias);
-        for ((g, x), (of_weight, of_bias)) in g.iter().zip(x).zip(sums) {
-            *of_weight += *g * (row.centred(*x) * row.scale);
-            *of_bias += *g;
+    /// Computes the gradient of some rows, and adds those of weight and bias to the sums if there are any.
+    fn gradients_of_rows<T: Element>(g: &[T], x: &[T], weights: &[T], rule: Rule<T>, out: Option<&mut [MaybeUninit<T>]>, sums: &mut [T]) {
+        let features = weights.len();
+        let mut out = out.map(|out| out.chunks_exact_mut(features));
+        for (g, x) in g.chunks_exact(features).zip(x.chunks_exact(features)) {
+            let row = Statistics::of(x, rule);
+            if let Some(out) = out.as_mut().and_then(Iterator::next) {
+                gradient_row(g, x, weights, rule, row, out);
+            }
+            let (of_weight, of_bias) = sums.split_at_mut(sums.len() / 2);
+            let sums = of_weight.iter_mut().zip(of_bias);
+            for ((g, x), (of_weight, of_bias)) in g.iter().zip(x).zip(sums) {
+                *of_weight += *g * (row.centred(*x) * row.scale);
+                *of_bias += *g;
+            }
         }
     }
 }
 
-multiversion! {
-    fn gradient_row<T: Element>(g: &[T], x: &[T], weights: &[T], rule: Rule<T>, out: &mut [MaybeUninit<T>]) {
-        let row = Statistics::of(x, rule);
-        let count = T::of(x.len() as f64);
-        // The gradient of the normalised row. Its mean and its component along the row are subtracted
-        // below: normalisation removes what moves the row's mean and scale.
-        for ((out, g), weight) in out.iter_mut().zip(g).zip(weights) {
-            out.write(*g * *weight);
-        }
-        // SAFETY: `out`, `g` and `weights` have the length of a row, so the loop has initialised all of
-        // `out`.
-        let out = unsafe { out.assume_init_mut() };
-        let [middle, along] = sum_pairs(out, x, |g, x| [g, g * row.centred(x)]);
-        let middle = if rule.centre { middle / count } else { T::ZERO };
-        let along = along * row.scale * row.scale / count;
-        for (out, x) in out.iter_mut().zip(x) {
-            *out = (*out - middle - row.centred(*x) * along) * row.scale;
-        }
+/// Computes the gradient of a row.
+#[inline(always)]
+fn gradient_row<T: Element>(
+    g: &[T],
+    x: &[T],
+    weights: &[T],
+    rule: Rule<T>,
+    row: Statistics<T>,
+    out: &mut [MaybeUninit<T>],
+) {
+    let count = T::of(x.len() as f64);
+    // The gradient of the normalised row. Its mean and its component along the row are subtracted
+    // below: normalisation removes what moves the row's mean and scale.
+    for ((out, g), weight) in out.iter_mut().zip(g).zip(weights) {
+        out.write(*g * *weight);
+    }
+    // SAFETY: `out`, `g` and `weights` have the length of a row, so the loop has initialised all of
+    // `out`.
+    let out = unsafe { out.assume_init_mut() };
+    let [middle, along] = sum_pairs(out, x, |g, x| [g, g * row.centred(x)]);
+    let middle = if rule.centre { middle / count } else { T::ZERO };
+    let along = along * row.scale * row.scale / count;
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = (*out - middle - row.centred(*x) * along) * row.scale;
     }
 }
 

@@ -1,4 +1,8 @@
-//! Sums and means along a dimension.
+//! Sums and means along a dimension; the largest and smallest values.
+
+mod extremes;
+
+pub use extremes::{argmax, argmin, max, min};
 
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
@@ -10,9 +14,12 @@ use candle_core::shape::Dim;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
-/// The elements of one task.
+/// The elements that one task writes.
 const CHUNK: usize = 1 << 14;
+/// The elements that one task reads.
+const TASK: usize = 1 << 15;
 
 /// Returns the sums along a dimension, which vanishes, on all cores: many times as fast as Candle's
 /// `x.sum(dim)` where the dimension is not the last.
@@ -80,11 +87,12 @@ fn forward<T: Element>(x: &Tensor, dim: usize) -> Result<Tensor> {
     let sums = match (parts, columns) {
         (1, 1) => vec![total(values)],
         (1, _) => column_sums(values, columns),
-        (_, 1) => {
-            let several = (CHUNK / rows).max(1);
-            let chunks = values.chunks(several * rows).collect::<Vec<_>>();
-            map_tasks(chunks.len(), |i| sums_of_rows(chunks[i], rows)).concat()
-        }
+        // SAFETY: `sums_of_rows` initialises the sum of each of its rows.
+        (_, 1) => unsafe {
+            vec_by_chunks(parts, (TASK / rows).max(1), |first, sums| {
+                sums_of_rows(&values[first * rows..], rows, sums);
+            })
+        },
         _ => {
             let chunks = values.chunks(rows * columns).collect::<Vec<_>>();
             map_tasks(parts, |i| column_sums_in_task(chunks[i], columns)).concat()
@@ -100,12 +108,10 @@ fn forward<T: Element>(x: &Tensor, dim: usize) -> Result<Tensor> {
 }
 
 multiversion! {
-    fn sums_of_rows<T: Element>(values: &[T], row: usize) -> Vec<T> {
-        let mut sums = Vec::with_capacity(values.len() / row);
-        for row in values.chunks_exact(row) {
-            sums.push(sum_row(row));
+    fn sums_of_rows<T: Element>(values: &[T], row: usize, sums: &mut [MaybeUninit<T>]) {
+        for (sum, row) in sums.iter_mut().zip(values.chunks_exact(row)) {
+            sum.write(sum_row(row));
         }
-        sums
     }
 }
 

@@ -137,15 +137,42 @@ fn chunk(count: usize) -> usize {
 
 multiversion! {
     fn softmax_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>], log: bool) {
-        let y = y.write_copy_of_slice(x);
-        let (largest, sum) = softmax_in_place(y);
+        let (y, largest, sum) = exponentials(x, y);
         if log {
             let shift = sum.ln();
             for (y, x) in y.iter_mut().zip(x) {
-                *y = (*x - largest) - shift;
+                *y = *x - largest - shift;
+            }
+        } else {
+            let scale = T::ONE / sum;
+            for y in y {
+                *y *= scale;
             }
         }
     }
+}
+
+multiversion! {
+    /// Returns the largest logit, and the logarithm of the sum of `exp(logit - largest)`: without both, a logit
+    /// is a log-probability. The exponentials are written to the second slice, of the same length.
+    pub(super) fn normalizer<T: Element>(x: &[T], scratch: &mut [MaybeUninit<T>]) -> [T; 2] {
+        let (_, largest, sum) = exponentials(x, scratch);
+        [largest, sum.ln()]
+    }
+}
+
+/// Writes `exp(logit - largest)`; returns these, the largest logit, and their sum.
+#[inline(always)]
+fn exponentials<'a, T: Element>(x: &[T], y: &'a mut [MaybeUninit<T>]) -> (&'a mut [T], T, T) {
+    assert_eq!(x.len(), y.len());
+    let largest = largest(x);
+    for (y, x) in y.iter_mut().zip(x) {
+        y.write((*x - largest).exp());
+    }
+    // SAFETY: the slices have the same length, so the loop has initialised all of `y`.
+    let y = unsafe { y.assume_init_mut() };
+    let sum = sum(y);
+    (y, largest, sum)
 }
 
 /// Replaces logits by probabilities; returns the largest logit, and the sum of `exp(logit - largest)`.

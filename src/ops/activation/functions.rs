@@ -6,8 +6,34 @@ use crate::ops::engine::simd::Element;
 pub(super) trait Differentiable: Copy + Send + Sync + 'static {
     /// Whether the derivative is computed from the input; otherwise, from the output.
     const FROM_INPUT: bool = false;
+    /// Whether value and derivative share so much work that the forward pass computes both.
+    const TOGETHER: bool = false;
     fn value<T: Element>(self, x: T) -> T;
     fn derivative<T: Element>(self, saved: T) -> T;
+
+    /// Returns the value and the derivative.
+    #[inline(always)]
+    fn both<T: Element>(self, x: T) -> (T, T) {
+        (self.value(x), self.derivative(x))
+    }
+}
+
+/// What has a derivative that is known already.
+#[derive(Clone, Copy)]
+pub(super) struct Known;
+
+impl Differentiable for Known {
+    const FROM_INPUT: bool = true;
+
+    #[inline(always)]
+    fn value<T: Element>(self, x: T) -> T {
+        x
+    }
+
+    #[inline(always)]
+    fn derivative<T: Element>(self, derivative: T) -> T {
+        derivative
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -92,6 +118,7 @@ pub(super) struct Gelu;
 
 impl Differentiable for Gelu {
     const FROM_INPUT: bool = true;
+    const TOGETHER: bool = true;
 
     #[inline(always)]
     fn value<T: Element>(self, x: T) -> T {
@@ -100,9 +127,15 @@ impl Differentiable for Gelu {
 
     #[inline(always)]
     fn derivative<T: Element>(self, x: T) -> T {
+        self.both(x).1
+    }
+
+    #[inline(always)]
+    fn both<T: Element>(self, x: T) -> (T, T) {
+        let cdf = x.normal_cdf();
         // The density of the normal distribution: 1/√2π at 0.
         let density = T::of(0.398_942_280_401_432_7) * (x * x * T::of(-0.5)).exp();
-        x.normal_cdf() + x * density
+        (x * cdf, cdf + x * density)
     }
 }
 
@@ -111,6 +144,7 @@ pub(super) struct Silu;
 
 impl Differentiable for Silu {
     const FROM_INPUT: bool = true;
+    const TOGETHER: bool = true;
 
     #[inline(always)]
     fn value<T: Element>(self, x: T) -> T {
@@ -119,8 +153,13 @@ impl Differentiable for Silu {
 
     #[inline(always)]
     fn derivative<T: Element>(self, x: T) -> T {
+        self.both(x).1
+    }
+
+    #[inline(always)]
+    fn both<T: Element>(self, x: T) -> (T, T) {
         let s = Sigmoid.value(x);
-        s * (T::ONE + x * (T::ONE - s))
+        (x * s, s * (T::ONE + x * (T::ONE - s)))
     }
 }
 

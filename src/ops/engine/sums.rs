@@ -10,7 +10,7 @@ use super::threads::map_tasks;
 /// The values of a block.
 const BLOCK: usize = 1024;
 /// The partial sums of a block, which the compiler keeps in vectors.
-const LANES: usize = 32;
+pub(in crate::ops) const LANES: usize = 32;
 /// The values of one task of [`total`].
 const TASK: usize = 1 << 16;
 
@@ -42,11 +42,10 @@ impl<T: Element> Pairwise<T> {
 
     #[inline(always)]
     pub(in crate::ops) fn sum(&self) -> T {
-        let mut sum = T::ZERO;
-        for level in 0..self.levels.len() {
-            if self.count >> level & 1 == 1 {
-                sum = self.levels[level] + sum;
-            }
+        let (mut sum, mut left) = (T::ZERO, self.count);
+        while left > 0 {
+            sum = self.levels[left.trailing_zeros() as usize] + sum;
+            left &= left - 1;
         }
         sum
     }
@@ -77,7 +76,7 @@ pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
             sums.add(sum);
         }
     }
-    sums.map(|sums| sums.sum())
+    std::array::from_fn(|i| sums[i].sum())
 }
 
 /// Returns the sums of `N` terms of each value.
@@ -97,15 +96,18 @@ fn sum_block<T: Element, const N: usize>(
 ) -> [T; N] {
     let (a, a_rest) = a.as_chunks::<LANES>();
     let (b, b_rest) = b.as_chunks::<LANES>();
-    let mut rest = [T::ZERO; N];
-    for (a, b) in a_rest.iter().zip(b_rest) {
-        let terms = terms(*a, *b);
-        for i in 0..N {
-            rest[i] += terms[i];
+    let add_rest = || {
+        let mut rest = [T::ZERO; N];
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            let terms = terms(*a, *b);
+            for i in 0..N {
+                rest[i] += terms[i];
+            }
         }
-    }
+        rest
+    };
     if a.is_empty() {
-        return rest;
+        return add_rest();
     }
     let mut lanes = [[T::ZERO; LANES]; N];
     for (a, b) in a.iter().zip(b) {
@@ -116,22 +118,20 @@ fn sum_block<T: Element, const N: usize>(
             }
         }
     }
-    std::array::from_fn(|i| add_lanes(&lanes[i]) + rest[i])
+    let sums: [T; N] = std::array::from_fn(|i| fold_lanes(lanes[i], |a, b| a + b));
+    // Last, because the processor expects memory to be read in its order.
+    let rest = add_rest();
+    std::array::from_fn(|i| sums[i] + rest[i])
 }
 
-/// Adds the upper half to the lower half until one value is left. Not inlined: otherwise the compiler
-/// fits the vectors of the loop above to the last halves, of two elements.
-#[inline(never)]
-fn add_lanes<T: Element>(lanes: &[T; LANES]) -> T {
-    let mut lanes = *lanes;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
+/// Combines the upper half with the lower half until one value is left.
+#[inline(always)]
+pub(in crate::ops) fn fold_lanes<T: Element>(lanes: [T; LANES], combine: impl Fn(T, T) -> T) -> T {
+    // An array for each half: a loop over halves would make the compiler fit its vectors to the last one.
+    let lanes: [T; 16] = std::array::from_fn(|i| combine(lanes[i], lanes[i + 16]));
+    let lanes: [T; 8] = std::array::from_fn(|i| combine(lanes[i], lanes[i + 8]));
+    let lanes: [T; 4] = std::array::from_fn(|i| combine(lanes[i], lanes[i + 4]));
+    combine(combine(lanes[0], lanes[2]), combine(lanes[1], lanes[3]))
 }
 
 /// Returns the sum, within a task.
@@ -153,6 +153,10 @@ pub(in crate::ops) fn dot<T: Element>(a: &[T], b: &[T]) -> T {
 pub(in crate::ops) fn largest<T: Element>(values: &[T]) -> T {
     let larger = |a: T, b: T| if b > a { b } else { a };
     let (blocks, rest) = values.as_chunks::<LANES>();
+    let rest = rest.iter().copied();
+    if blocks.is_empty() {
+        return rest.fold(values[0], larger);
+    }
     // In lanes: the compiler does not vectorise a single maximum, because of NaN.
     let mut lanes = [values[0]; LANES];
     for block in blocks {
@@ -160,7 +164,7 @@ pub(in crate::ops) fn largest<T: Element>(values: &[T]) -> T {
             lanes[lane] = larger(lanes[lane], block[lane]);
         }
     }
-    { lanes.into_iter().chain(rest.iter().copied()) }.fold(values[0], larger)
+    lanes.into_iter().chain(rest).fold(values[0], larger)
 }
 
 /// Returns the sum, computed on all cores.

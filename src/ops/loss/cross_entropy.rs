@@ -218,7 +218,7 @@ fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
         true => settings.of_probabilities(&log_softmax(y_hat, 1)?, y),
         false => {
             settings.check("cross_entropy", "logits", y_hat, y)?;
-            settings.of_log_probabilities("cross_entropy", &log_softmax(y_hat, 1)?, y)
+            settings.of_rows("cross_entropy", y_hat, y, true)
         }
     }
 }
@@ -279,34 +279,42 @@ impl Settings {
         check::floating(&caller, log_p)?;
         self.check(caller, "log-probabilities", log_p, y)?;
         if check::is_half(log_p) {
-            return check::in_single([log_p], |[single]| {
-                self.of_log_probabilities(caller, &single, y)
-            });
+            return check::in_single([log_p], |[single]| self.of_rows(caller, &single, y, false));
         }
-        let classes = log_p.dim(1)?;
-        let rows = log_p.transpose(1, log_p.rank() - 1)?;
-        // (batch, …, classes), in the order of the targets
-        let rows = match log_p.rank() {
-            2 | 3 => rows,
+        self.of_rows(caller, log_p, y, false)
+    }
+
+    /// Returns the loss of logits or log-probabilities that have been checked.
+    fn of_rows(&self, caller: &str, x: &Tensor, y: &Tensor, logits: bool) -> Result<Tensor> {
+        let classes = x.dim(1)?;
+        let (rows, logits) = match x.rank() {
+            2 => (x.clone(), logits),
             rank => {
+                let x = if logits {
+                    log_softmax(x, 1)?
+                } else {
+                    x.clone()
+                };
+                // (batch, …, classes), in the order of the targets
                 let order: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
-                log_p.permute(order)?
+                let rows = x.permute(order)?.contiguous()?;
+                (rows.reshape(((), classes))?, false)
             }
         };
-        let rows = rows.contiguous()?.reshape(((), classes))?;
         let y = y.flatten_all()?;
         if y.elem_count() > 0 {
             self.check_classes(caller, &y, classes)?;
         }
         let weight = self.weight.as_ref();
         let (losses, weights) = losses_of_rows(Rows {
-            log_p: &rows,
+            x: &rows,
+            logits,
             y: &y,
-            weight: weight.map(|w| w.to_dtype(log_p.dtype())).transpose()?,
+            weight: weight.map(|w| w.to_dtype(x.dtype())).transpose()?,
             ignored: self.ignore_index,
             smoothing: self.label_smoothing,
         })?;
-        let mut shape = log_p.dims().to_vec();
+        let mut shape = x.dims().to_vec();
         shape.remove(1);
         match self.reduction {
             Reduction::None => losses.reshape(shape),

@@ -1,11 +1,12 @@
-//! The loss of each row of log-probabilities, from its class.
+//! The loss of each row of logits or log-probabilities, from its class.
 
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
-use crate::ops::engine::sums::{sum_pairs, sum_terms};
+use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
 use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::ops::lookup::or_nan;
+use crate::ops::softmax::{log_softmax, normalizer};
 use candle_core::{D, DType, Result, Tensor};
 use std::mem::MaybeUninit;
 
@@ -14,9 +15,11 @@ const IGNORED: u32 = u32::MAX;
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 14;
 
-/// Log-probabilities `(rows, classes)` with the classes `(rows,)`.
+/// Logits or log-probabilities `(rows, classes)` with the classes `(rows,)`.
 pub(super) struct Rows<'a> {
-    pub(super) log_p: &'a Tensor,
+    pub(super) x: &'a Tensor,
+    /// Whether `x` are logits, from which the kernel does not store the log-probabilities.
+    pub(super) logits: bool,
     pub(super) y: &'a Tensor,
     /// A weight for each class.
     pub(super) weight: Option<Tensor>,
@@ -29,17 +32,21 @@ pub(super) struct Rows<'a> {
 /// Returns the loss of each row, `(rows,)`, and the weights by which a mean divides if they are not all 1.
 pub(super) fn losses_of_rows(rows: Rows) -> Result<(Tensor, Option<Tensor>)> {
     if rows.y.elem_count() == 0 {
-        let none = Tensor::zeros(0, rows.log_p.dtype(), rows.log_p.device())?;
+        let none = Tensor::zeros(0, rows.x.dtype(), rows.x.device())?;
         return Ok((none, None));
     }
-    match has_kernel(&[rows.log_p]) {
-        true => dispatch_dtype!(rows.log_p, forward(&rows)),
+    match has_kernel(&[rows.x]) {
+        true => dispatch_dtype!(rows.x, forward(&rows)),
         false => losses_with_candle(&rows),
     }
 }
 
 fn losses_with_candle(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
-    let (log_p, classes) = (rows.log_p.contiguous()?, rows.log_p.dim(1)?);
+    let classes = rows.x.dim(1)?;
+    let log_p = match rows.logits {
+        true => log_softmax(rows.x, 1)?,
+        false => rows.x.contiguous()?,
+    };
     let mut y = rows.y.to_dtype(DType::I64)?;
     let kept = rows.ignored.map(|ignored| y.ne(ignored)).transpose()?;
     if let Some(kept) = &kept {
@@ -80,7 +87,7 @@ fn losses_with_candle(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
 }
 
 fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
-    let count = rows.log_p.dim(1)?;
+    let count = rows.x.dim(1)?;
     let classes: Vec<i64> = rows.y.to_dtype(DType::I64)?.to_vec1()?;
     let class = |class: i64| match Some(class) == rows.ignored {
         true => IGNORED,
@@ -90,24 +97,30 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
         Some(weight) => weight.to_vec1::<T>()?,
         None => Vec::new(),
     };
-    let rule = Rule {
+    let input = rows.x.contiguous()?;
+    let view = CpuView::of(&input)?;
+    let x = view.as_slice::<T>()?;
+    let mut rule = Rule {
         classes: classes.into_iter().map(class).collect(),
         // Each class gets this part of its weight in every row, and the row's own class the rest.
         spread: T::of(rows.smoothing / count as f64),
         own: T::of(1.0 - rows.smoothing),
         weights,
         count,
+        logits: rows.logits.then(|| input.detach()),
+        normalizers: Vec::new(),
     };
-    let input = rows.log_p.contiguous()?;
-    let view = CpuView::of(&input)?;
-    let log_p = view.as_slice::<T>()?;
     let tasks = rule.classes.len().div_ceil(rule.rows());
-    let losses = map_tasks(tasks, |task| {
+    let found = map_tasks(tasks, |task| {
         let rows = task * rule.rows()..((task + 1) * rule.rows()).min(rule.classes.len());
-        let loss = |row: usize| rule.loss(row, &log_p[row * count..][..count]);
-        rows.map(loss).collect::<Vec<T>>()
+        let mut scratch = Vec::with_capacity(count);
+        let scratch = &mut scratch.spare_capacity_mut()[..count];
+        let loss = |row: usize| rule.loss(row, &x[row * count..][..count], scratch);
+        rows.map(loss).collect::<Vec<(T, [T; 2])>>()
     });
     drop(view);
+    let (losses, normalizers): (Vec<T>, _) = found.into_iter().flatten().unzip();
+    rule.normalizers = normalizers;
     let of_rows = (rows.weight.is_some() || rows.ignored.is_some()).then(|| {
         let weights = rule.classes.iter().map(|class| rule.weight_of(*class));
         Tensor::from_vec(
@@ -116,10 +129,9 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
             rows.y.device(),
         )
     });
-    let losses = losses.concat();
     let shape = losses.len();
     Ok((
-        record(&[rows.log_p], losses, shape, || rule)?,
+        record(&[rows.x], losses, shape, || rule)?,
         of_rows.transpose()?,
     ))
 }
@@ -133,6 +145,10 @@ struct Rule<T> {
     weights: Vec<T>,
     /// The number of classes.
     count: usize,
+    /// The logits, if the rows are that.
+    logits: Option<Tensor>,
+    /// What is subtracted from the logits of each row, in turn, to get the log-probabilities.
+    normalizers: Vec<[T; 2]>,
 }
 
 impl<T: Element> Rule<T> {
@@ -148,27 +164,44 @@ impl<T: Element> Rule<T> {
         }
     }
 
-    fn loss(&self, row: usize, log_p: &[T]) -> T {
+    /// Returns the loss of a row, and its normalizer: zeros for log-probabilities.
+    fn loss(&self, row: usize, x: &[T], scratch: &mut [MaybeUninit<T>]) -> (T, [T; 2]) {
         let class = self.classes[row];
         if class == IGNORED {
-            return T::ZERO;
+            return (T::ZERO, [T::ZERO; 2]);
         }
-        let own = -log_p[class as usize] * self.own * self.weight_of(class);
-        match self.spread == T::ZERO {
+        let normal = match self.logits {
+            Some(_) => normalizer(x, scratch),
+            None => [T::ZERO; 2],
+        };
+        let own = -(x[class as usize] - normal[0] - normal[1]) * self.own * self.weight_of(class);
+        let loss = match self.spread == T::ZERO {
             true => own,
-            false => own - weighted_sum(log_p, &self.weights) * self.spread,
-        }
+            false => own - weighted_sum(x, normal, &self.weights) * self.spread,
+        };
+        (loss, normal)
     }
 }
 
 multiversion! {
-    /// Returns the sum of the values, with their weights if there are any.
-    fn weighted_sum<T: Element>(values: &[T], weights: &[T]) -> T {
+    /// Returns the sum of the log-probabilities, with their weights if there are any.
+    fn weighted_sum<T: Element>(x: &[T], normal: [T; 2], weights: &[T]) -> T {
+        let log_p = |x: T| x - normal[0] - normal[1];
         let [sum] = match weights {
-            [] => sum_terms(values, |value| [value]),
-            _ => sum_pairs(values, weights, |value, weight| [value * weight]),
+            [] => sum_terms(x, |x| [log_p(x)]),
+            _ => sum_pairs(x, weights, |x, weight| [log_p(x) * weight]),
         };
         sum
+    }
+}
+
+multiversion! {
+    /// Turns the gradient of log-probabilities into that of their logits.
+    fn to_gradient_of_logits<T: Element>(gradient: &mut [T], x: &[T], normal: [T; 2]) {
+        let common = sum(gradient);
+        for (g, x) in gradient.iter_mut().zip(x) {
+            *g -= (*x - normal[0] - normal[1]).exp() * common;
+        }
     }
 }
 
@@ -181,9 +214,11 @@ impl<T: Element> Backward for Rule<T> {
     ) -> Result<[Option<Tensor>; 3]> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
+        let logits = self.logits.as_ref().map(CpuView::of).transpose()?;
+        let logits = logits.as_ref().map(|x| x.as_slice::<T>()).transpose()?;
         let shape = (self.classes.len(), self.count);
         // SAFETY: `fill_row` initialises its row, and chunks are whole rows.
-        let of_log_p = unsafe {
+        let of_x = unsafe {
             vec_by_chunks(shape.0 * shape.1, self.rows() * self.count, |first, out| {
                 let rows = out.chunks_exact_mut(self.count);
                 for (row, out) in (first / self.count..).zip(rows) {
@@ -195,21 +230,26 @@ impl<T: Element> Backward for Rule<T> {
                     let out = fill_row(factor * self.spread, &self.weights, out);
                     if class != IGNORED {
                         out[class as usize] += factor * self.own * self.weight_of(class);
+                        if let Some(x) = logits {
+                            let x = &x[row * self.count..][..self.count];
+                            to_gradient_of_logits(out, x, self.normalizers[row]);
+                        }
                     }
                 }
             })
         };
-        let of_log_p = Tensor::from_vec(of_log_p, shape, gradient.device())?;
-        Ok([Some(of_log_p), None, None])
+        let of_x = Tensor::from_vec(of_x, shape, gradient.device())?;
+        Ok([Some(of_x), None, None])
     }
 }
 
 /// Fills a row with a value, times the weights if there are any.
 fn fill_row<'a, T: Element>(value: T, weights: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-    for (i, out) in out.iter_mut().enumerate() {
-        out.write(value * weights.get(i).copied().unwrap_or(T::ONE));
+    out.fill(MaybeUninit::new(value));
+    for (out, weight) in out.iter_mut().zip(weights) {
+        out.write(value * *weight);
     }
-    // SAFETY: the loop has initialised every element.
+    // SAFETY: `fill` has initialised every element.
     unsafe { out.assume_init_mut() }
 }
 
@@ -235,11 +275,13 @@ mod tests {
                 .then(|| case.input(rand(classes, &Device::Cpu)));
             let ignored = case.one_of(&[None, Some(0)]);
             let smoothing = case.one_of(&[0.0, 0.3]);
+            let logits = case.one_of(&[false, true]);
             let run = move |losses: Losses| {
                 let (y, weight) = (y.clone(), weight.clone());
                 move |x: &[Tensor]| {
                     let rows = Rows {
-                        log_p: &x[0],
+                        x: &x[0],
+                        logits,
                         y: &y,
                         weight: weight.clone(),
                         ignored,

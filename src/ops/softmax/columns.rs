@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// The columns of a task.
-const COLUMNS: usize = 32;
+const COLUMNS: usize = 64;
 /// The rows whose terms are added one after the other.
 const ROWS: usize = 256;
 

@@ -95,3 +95,26 @@ fn a_mean_over_many_examples_keeps_its_digits() {
     let loss = loss.to_scalar::<f32>().unwrap();
     assert!((loss - 0.7).abs() < 1e-6, "{loss}");
 }
+
+/// The kernel computes with logits what it would compute with the stored log-probabilities.
+#[test]
+fn logits_have_the_loss_and_gradients_of_their_log_probabilities() {
+    for (rows, classes, smoothing) in [(1, 1, 0.0), (70, 10, 0.1), (3, 5000, 0.0), (5, 1025, 0.2)] {
+        let x = Var::from_tensor(&randn((rows, classes), &CPU).unwrap()).unwrap();
+        let y: Vec<i64> = (0..rows).map(|row| (row * 7 % classes) as i64).collect();
+        let y = Tensor::new(y, &CPU).unwrap();
+        let settings = CrossEntropyLoss::new().label_smoothing(smoothing).settings;
+        let log_p = log_softmax(&x, 1).unwrap();
+        let [(loss, gradient), (same_loss, same_gradient)] =
+            [(x.as_tensor(), true), (&log_p, false)].map(|(input, logits)| {
+                let loss = settings
+                    .of_rows("cross_entropy", input, &y, logits)
+                    .unwrap();
+                let gradients = loss.backward().unwrap();
+                let gradient = gradients.get(&x).unwrap().to_vec2::<f32>().unwrap();
+                (loss.to_scalar::<f32>().unwrap(), gradient)
+            });
+        assert_eq!(loss, same_loss);
+        assert_eq!(gradient, same_gradient);
+    }
+}

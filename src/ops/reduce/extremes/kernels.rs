@@ -1,0 +1,94 @@
+//! The loops of the largest and smallest values.
+
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{LANES, fold_lanes};
+use std::mem::MaybeUninit;
+
+/// The elements that are searched at once.
+const BLOCK: usize = 128;
+
+/// Returns the larger or the smaller value; NaN if one is.
+#[inline(always)]
+pub(super) fn pick<T: Element>(a: T, b: T, smallest: bool) -> T {
+    let first = if smallest { a <= b } else { a >= b };
+    if first | a.is_nan() { a } else { b }
+}
+
+multiversion! {
+    pub(super) fn extremes_of_rows<T: Element>(values: &[T], row: usize, smallest: bool, found: &mut [MaybeUninit<T>]) {
+        for (found, row) in found.iter_mut().zip(values.chunks(row)) {
+            found.write(extreme_of(row, smallest));
+        }
+    }
+}
+
+#[inline(always)]
+fn extreme_of<T: Element>(values: &[T], smallest: bool) -> T {
+    match smallest {
+        true => extreme(values, |a, b| if b < a { b } else { a }),
+        false => extreme(values, |a, b| if b > a { b } else { a }),
+    }
+}
+
+/// Returns the value that is picked among all; NaN if there is one. NaN is looked for apart: in lanes, the
+/// processor needs one instruction to pick, and does not wait for the comparison with NaN.
+#[inline(always)]
+fn extreme<T: Element>(values: &[T], pick: impl Fn(T, T) -> T) -> T {
+    let nan_of = |value: T, other: T| if value.is_nan() { value } else { other };
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    let (mut found, mut nan) = (values[0], T::ZERO);
+    if !blocks.is_empty() {
+        let (mut lanes, mut nans) = ([found; LANES], [nan; LANES]);
+        for block in blocks {
+            for i in 0..LANES {
+                lanes[i] = pick(lanes[i], block[i]);
+                nans[i] = nan_of(block[i], nans[i]);
+            }
+        }
+        (found, nan) = (fold_lanes(lanes, &pick), fold_lanes(nans, nan_of));
+    }
+    for value in rest {
+        found = pick(found, *value);
+        nan = nan_of(*value, nan);
+    }
+    nan_of(nan, found)
+}
+
+multiversion! {
+    pub(super) fn extremes_of_columns<T: Element>(values: &[T], columns: usize, width: usize, smallest: bool) -> Vec<T> {
+        let mut found = values[..width].to_vec();
+        for row in values.chunks(columns) {
+            for (found, value) in found.iter_mut().zip(row) {
+                *found = pick(*found, *value, smallest);
+            }
+        }
+        found
+    }
+}
+
+multiversion! {
+    pub(super) fn places_in_rows<T: Element>(values: &[T], extremes: &[T]) -> Vec<u32> {
+        let place = |(row, extreme): (&[T], &T)| {
+            let here = |value: &T| (*value == *extreme) | value.is_nan();
+            // Whole blocks, so that the compiler fills vectors.
+            let block = row.chunks(BLOCK).position(|block| block.iter().fold(false, |found, value| found | here(value)));
+            let first = block.unwrap_or(0) * BLOCK;
+            (first + row[first..].iter().position(here).unwrap_or(0)) as u32
+        };
+        let rows = values.chunks(values.len() / extremes.len());
+        rows.zip(extremes).map(place).collect()
+    }
+}
+
+multiversion! {
+    pub(super) fn places_in_columns<T: Element>(values: &[T], columns: usize, first: usize, extremes: &[T]) -> Vec<u32> {
+        let mut places = vec![u32::MAX; extremes.len()];
+        for (i, row) in values.chunks(columns).enumerate().rev() {
+            for ((place, value), extreme) in places.iter_mut().zip(row).zip(extremes) {
+                let here = (*value == *extreme) | value.is_nan();
+                *place = if here { (first + i) as u32 } else { *place };
+            }
+        }
+        places
+    }
+}
