@@ -4,7 +4,8 @@
 //!   element of the convolution's kernel is one fixed offset.
 //! - Narrow images are a product of matrices instead, whose columns are [`patches`].
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
-//!   same code with another [`geometry`].
+//!   same code with another [`geometry`]. With a stride, the zeros between the gradients' pixels are left out
+//!   ([`phases`]).
 //! - [`weight_gradient`] correlates the input with the output's gradient.
 //!
 //! On a GPU, Candle computes it, with a [`gradient`] of the input of our own.
@@ -15,6 +16,7 @@ mod geometry;
 mod gradient;
 mod layout;
 mod patches;
+mod phases;
 mod transpose;
 mod weight_gradient;
 

@@ -25,7 +25,8 @@ pub(super) fn convolve<T: Element>(
         return Patches::convolve(geometry, x, weight, bias);
     }
     let layout = RowLayout::new(geometry);
-    let weights = PackedWeights::new(geometry, weight);
+    let tiles = split_evenly(geometry.to.channels, microkernel::tile_shape::<T>().0);
+    let weights = geometry.to.channels * layout.offsets.len();
     let planes = geometry.batch * geometry.groups;
     let (elements, tasks) = (planes * geometry.to.elements(), planes * layout.chunks);
     let work = |task: usize, y: SharedSlice<MaybeUninit<T>>| {
@@ -35,8 +36,8 @@ pub(super) fn convolve<T: Element>(
             geometry,
             layout: &layout,
             rows: layout.rows_of(index),
-            weights: &weights,
-            group,
+            weights: &weight[group * weights..][..weights],
+            tiles: &tiles,
             bias: bias.map(|bias| &bias[group * geometry.to.channels..][..geometry.to.channels]),
             first: plane * geometry.to.elements(),
         };
@@ -54,8 +55,10 @@ struct Chunk<'a, T> {
     geometry: &'a Geometry,
     layout: &'a RowLayout,
     rows: Range<usize>,
-    weights: &'a PackedWeights<T>,
-    group: usize,
+    /// The weights of the group.
+    weights: &'a [T],
+    /// The rows (output channels) of each tile.
+    tiles: &'a [usize],
     bias: Option<&'a [T]>,
     /// The index of the image and group in the output.
     first: usize,
@@ -69,6 +72,7 @@ impl<T: Element> Chunk<'_, T> {
     unsafe fn convolve(&self, x: &[T], y: SharedSlice<MaybeUninit<T>>) {
         let (most, columns) = microkernel::tile_shape::<T>();
         let (layout, to) = (self.layout, self.geometry.to);
+        let kernel = layout.offsets.len();
         let length = layout.length(self.rows.len(), to.width);
         with_scratch(layout.elements() + columns, |scratch: &mut [T]| {
             layout.fill(self.geometry, x, self.rows.start, scratch);
@@ -78,17 +82,17 @@ impl<T: Element> Chunk<'_, T> {
                     let end = (start + columns).min(length);
                     layout.runs(start..end, to.width, &mut runs);
                     let mut channel = 0;
-                    for (rows, weights) in self.weights.tiles(self.group) {
-                        // SAFETY: `weights` has a tile's weights for each offset. From the largest offset,
+                    for &rows in self.tiles {
+                        // SAFETY: each channel has a weight for each offset. From the largest offset,
                         // the scratch memory is valid for `length` elements and a tile's columns
                         // more. `sums` is a full tile.
                         unsafe {
                             microkernel::weighted_sums(
                                 microkernel::TileSize::of::<T>(rows, end - start),
                                 microkernel::Weights {
-                                    start: weights.as_ptr(),
-                                    row_step: 1,
-                                    step: rows,
+                                    start: self.weights.as_ptr().add(channel * kernel),
+                                    row_step: kernel,
+                                    step: 1,
                                 },
                                 &layout.offsets,
                                 scratch.as_ptr().add(start),
@@ -129,48 +133,5 @@ impl<T: Element> Chunk<'_, T> {
                 y.write(*sum + bias);
             }
         }
-    }
-}
-
-/// The weights in the order in which the tiles read them: for each element of the kernel, those of all
-/// rows (output channels) of a tile.
-struct PackedWeights<T> {
-    weights: Vec<T>,
-    /// The weights of a group.
-    group: usize,
-    /// The weights of an output channel.
-    kernel: usize,
-    /// The rows of each tile.
-    tiles: Vec<usize>,
-}
-
-impl<T: Element> PackedWeights<T> {
-    fn new(geometry: &Geometry, weights: &[T]) -> Self {
-        let kernel = geometry.from.channels * geometry.kernel[0] * geometry.kernel[1];
-        let tiles = split_evenly(geometry.to.channels, microkernel::tile_shape::<T>().0);
-        let mut packed = Vec::with_capacity(weights.len());
-        let mut rows = weights.chunks_exact(kernel);
-        for &count in tiles.iter().cycle().take(tiles.len() * geometry.groups) {
-            let rows: Vec<&[T]> = rows.by_ref().take(count).collect();
-            for k in 0..kernel {
-                packed.extend(rows.iter().map(|row| row[k]));
-            }
-        }
-        PackedWeights {
-            weights: packed,
-            group: geometry.to.channels * kernel,
-            kernel,
-            tiles,
-        }
-    }
-
-    /// Returns the rows and the weights of each tile.
-    fn tiles(&self, group: usize) -> impl Iterator<Item = (usize, &[T])> {
-        let mut weights = &self.weights[group * self.group..][..self.group];
-        self.tiles.iter().map(move |&rows| {
-            let (tile, rest) = weights.split_at(rows * self.kernel);
-            weights = rest;
-            (rows, tile)
-        })
     }
 }

@@ -3,6 +3,7 @@
 
 use super::convolve::convolve;
 use super::geometry::Geometry;
+use super::phases::convolve_phases;
 use super::weight_gradient::weight_gradient;
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
@@ -54,7 +55,11 @@ fn map<T: Element>(
     let weight = weight.as_slice::<T>()?;
     Ok(match transposed {
         false => convolve(geometry, x, weight, bias),
-        true => convolve(&geometry.backward(), x, &geometry.rotated(weight), bias),
+        true if geometry.stride == [1, 1] => {
+            let weight = geometry.rotated(weight, None);
+            convolve(&geometry.backward(), x, &weight, bias)
+        }
+        true => convolve_phases(geometry, x, weight, bias),
     })
 }
 

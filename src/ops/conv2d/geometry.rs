@@ -2,11 +2,13 @@
 
 use crate::error;
 use crate::ops::check;
+use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::Element;
-use crate::ops::engine::vec_by_chunks;
+use crate::ops::engine::threads::for_each_task;
 use crate::ops::pair::Pair;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
+use std::mem::MaybeUninit;
 
 /// The settings of a two-dimensional convolution: stride 1, no padding, dilation 1 and one group, unless
 /// they are set.
@@ -190,6 +192,9 @@ impl Size {
     }
 }
 
+/// The outputs whose weights are rotated together: their weights for an input channel go side by side.
+const TOGETHER: usize = 8;
+
 /// A convolution of a batch of images: the forward pass, or the backward pass to the input, which is a
 /// convolution of the output's gradient with the rotated weights.
 #[derive(Clone, Copy, Debug)]
@@ -253,21 +258,41 @@ impl Geometry {
     }
 
     /// Returns the weights (group, out, in, row, column) as (group, in, out, row, column), with each kernel
-    /// rotated by 180°.
-    pub(super) fn rotated<T: Element>(&self, weights: &[T]) -> Vec<T> {
+    /// rotated by 180°: all its elements, or those in some rows and columns of the rotated kernel.
+    pub(super) fn rotated<T: Element>(&self, weights: &[T], taps: Option<[&[usize]; 2]>) -> Vec<T> {
+        let last = self.kernel.map(|size| size - 1);
+        let lines = self.kernel.map(|size| (0..size).collect::<Vec<usize>>());
+        let [rows, columns] = taps.unwrap_or([&lines[0], &lines[1]]);
+        let columns = |row: usize| {
+            columns
+                .iter()
+                .map(move |c| (last[0] - row) * self.kernel[1] + last[1] - c)
+        };
+        let taps: Vec<usize> = rows.iter().flat_map(|row| columns(*row)).collect();
         let kernel = self.kernel[0] * self.kernel[1];
         let (ins, outs) = (self.from.channels, self.to.channels);
-        // SAFETY: each chunk, an input channel of a group, consists of the kernels of all outputs.
-        unsafe {
-            vec_by_chunks(weights.len(), outs * kernel, |first, rotated| {
-                let channel = first / (outs * kernel);
-                let (group, i) = (channel / ins, channel % ins);
-                for (o, rotated) in rotated.chunks_exact_mut(kernel).enumerate() {
-                    let weights = &weights[((group * outs + o) * ins + i) * kernel..][..kernel];
-                    for (to, from) in rotated.iter_mut().zip(weights.iter().rev()) {
-                        to.write(*from);
+        let (size, blocks) = (taps.len(), outs.div_ceil(TOGETHER));
+        let work = |task: usize, rotated: SharedSlice<MaybeUninit<T>>| {
+            let (group, first) = (task / blocks, task % blocks * TOGETHER);
+            let count = TOGETHER.min(outs - first);
+            let weights = &weights[(group * outs + first) * ins * kernel..];
+            for i in 0..ins {
+                let start = ((group * ins + i) * outs + first) * size;
+                // SAFETY: no other task has this group and these outputs.
+                let rotated = unsafe { rotated.part(start, count * size) };
+                for (o, rotated) in rotated.chunks_exact_mut(size).enumerate() {
+                    let kernel = &weights[(o * ins + i) * kernel..][..kernel];
+                    for (to, tap) in rotated.iter_mut().zip(&taps) {
+                        to.write(kernel[*tap]);
                     }
                 }
+            }
+        };
+        let elements = self.groups * ins * outs * size;
+        // SAFETY: the tasks cover all groups and outputs, and each initialises theirs for all inputs.
+        unsafe {
+            vec_filled_by(elements, |rotated| {
+                for_each_task(self.groups * blocks, |task| work(task, rotated));
             })
         }
     }

@@ -6,7 +6,7 @@
 //! neighbours in the output are neighbours in memory as well.
 
 use super::geometry::{Geometry, Size};
-use crate::ops::engine::simd::Element;
+use crate::ops::engine::simd::{Element, multiversion};
 use std::ops::Range;
 
 /// The elements in scratch memory that fit into the L2 cache beside other data.
@@ -114,6 +114,7 @@ impl RowLayout {
         scratch: &mut [T],
     ) {
         let Size { height, width, .. } = geometry.from;
+        scratch[..self.elements()].fill(T::ZERO);
         for (channel, x) in x.chunks_exact(height * width).enumerate() {
             for row_phase in (0..self.stride[0]).filter(|phase| self.used[0][*phase]) {
                 for column_phase in (0..self.stride[1]).filter(|phase| self.used[1][*phase]) {
@@ -121,15 +122,10 @@ impl RowLayout {
                     for i in 0..self.rows {
                         let line = ((first + i) * self.stride[0] + row_phase) as isize
                             - geometry.padding[0];
-                        let row = &mut scratch[start + i * self.pitch..][..self.pitch];
-                        match source(line, geometry.input_dilation[0], height) {
-                            Some(line) => self.fill_row(
-                                geometry,
-                                &x[line * width..][..width],
-                                column_phase,
-                                row,
-                            ),
-                            None => row.fill(T::ZERO),
+                        if let Some(line) = source(line, height) {
+                            let row = &mut scratch[start + i * self.pitch..][..self.pitch];
+                            let x = &x[line * width..][..width];
+                            self.fill_row(geometry.padding[1], x, column_phase, row);
                         }
                     }
                 }
@@ -137,34 +133,16 @@ impl RowLayout {
         }
     }
 
-    fn fill_row<T: Element>(&self, geometry: &Geometry, x: &[T], phase: usize, row: &mut [T]) {
-        let (stride, padding) = (self.stride[1], geometry.padding[1]);
-        let input_dilation = geometry.input_dilation[1];
-        if input_dilation > 1 {
-            for (q, value) in row.iter_mut().enumerate() {
-                let column = source(q as isize - padding, input_dilation, x.len());
-                *value = column.map_or(T::ZERO, |column| x[column]);
-            }
-            return;
-        }
+    fn fill_row<T: Element>(&self, padding: isize, x: &[T], phase: usize, row: &mut [T]) {
+        let stride = self.stride[1];
         // The element at `q` is the image's column `q · stride + phase - padding`.
         let shift = padding - phase as isize;
         let ceiling = |columns: isize| (columns.max(0) as usize).div_ceil(stride);
         let from = ceiling(shift).min(row.len());
         let to = ceiling(x.len() as isize + shift).clamp(from, row.len());
-        row[..from].fill(T::ZERO);
-        row[to..].fill(T::ZERO);
-        if from == to {
-            return;
-        }
-        let x = &x[((from * stride) as isize - shift) as usize..];
-        match stride {
-            1 => row[from..to].copy_from_slice(&x[..to - from]),
-            _ => {
-                for (value, x) in row[from..to].iter_mut().zip(x.iter().step_by(stride)) {
-                    *value = *x;
-                }
-            }
+        if from < to {
+            let x = &x[((from * stride) as isize - shift) as usize..];
+            copy_every(x, stride, &mut row[from..to]);
         }
     }
 
@@ -186,9 +164,33 @@ impl RowLayout {
     }
 }
 
-/// Returns the row or column of the image at a position of the dilated image; `None` where that is 0.
-pub(super) fn source(position: isize, dilation: usize, size: usize) -> Option<usize> {
-    let position = usize::try_from(position).ok()?;
-    let index = position / dilation;
-    (position.is_multiple_of(dilation) && index < size).then_some(index)
+/// Copies elements at this distance from each other.
+fn copy_every<T: Element>(x: &[T], step: usize, to: &mut [T]) {
+    match step {
+        1 => to.copy_from_slice(&x[..to.len()]),
+        2 => copy_every_other(x, to),
+        _ => {
+            for (value, x) in to.iter_mut().zip(x.chunks(step)) {
+                *value = x[0];
+            }
+        }
+    }
+}
+
+multiversion! {
+    fn copy_every_other<T: Element>(x: &[T], to: &mut [T]) {
+        let (pairs, last) = x.as_chunks::<2>();
+        let whole = to.len().min(pairs.len());
+        for (value, pair) in to.iter_mut().zip(pairs) {
+            *value = pair[0];
+        }
+        if let (Some(value), Some(x)) = (to.get_mut(whole), last.first()) {
+            *value = *x;
+        }
+    }
+}
+
+/// Returns the row or column of the image at a position; `None` in the padding.
+pub(super) fn source(position: isize, size: usize) -> Option<usize> {
+    usize::try_from(position).ok().filter(|index| *index < size)
 }

@@ -27,7 +27,8 @@ pub(super) struct Patches<'a, T> {
     group: usize,
 }
 
-/// Elements that follow each other in the input and in a line of the product's columns.
+/// Elements at the distance of the stride in the input that follow each other in a line of the product's
+/// columns.
 struct Segment {
     to: usize,
     from: usize,
@@ -104,10 +105,18 @@ impl<'a, T: Element> Patches<'a, T> {
                 sum(&of_channels[channel * positions..][..positions])
             }));
             let patches = Patches { geometry, x, group };
+            let segments: Vec<Vec<Segment>> =
+                map_tasks(geometry.kernel[0] * geometry.kernel[1], |tap| {
+                    let mut segments = vec![];
+                    patches.segments(0..positions, tap, &mut segments);
+                    segments
+                });
             weights.push(product_with(
                 [outs, positions, depth],
                 Matrix::of_rows(&of_channels, positions),
-                &|element, width, panel| patches.pack_elements(element..element + width, panel),
+                &|element, width, panel| {
+                    patches.pack_elements(element..element + width, &segments, panel);
+                },
             ));
         }
         let weights = match weights.len() {
@@ -127,38 +136,43 @@ impl<'a, T: Element> Patches<'a, T> {
             self.segments(position..position + width, tap, &mut segments);
             let lines = panel.chunks_exact_mut(columns).skip(tap).step_by(taps);
             for (channel, line) in lines.enumerate() {
-                line.fill(T::ZERO);
-                let x = &self.x[channel * plane..];
-                for Segment { to, from, count } in &segments {
-                    line[*to..to + count].copy_from_slice(&x[*from..from + count]);
-                }
+                self.copy(&self.x[channel * plane..], &segments, line);
             }
         }
     }
 
-    /// Packs a panel whose columns are elements of the kernel: a line for each position.
-    fn pack_elements(&self, elements: Range<usize>, panel: &mut [T]) {
+    /// Packs a panel whose columns are elements of the kernel: a line for each position. `segments` are those of
+    /// all positions.
+    fn pack_elements(&self, elements: Range<usize>, segments: &[Vec<Segment>], panel: &mut [T]) {
         let (_, columns) = tile_shape::<T>();
-        let taps = self.geometry.kernel[0] * self.geometry.kernel[1];
         let plane = self.geometry.from.height * self.geometry.from.width;
         let (_, positions) = sizes(self.geometry);
         with_scratch(elements.len() * positions, |rows: &mut [T]| {
-            let mut segments = vec![];
-            for tap in 0..taps {
-                self.segments(0..positions, tap, &mut segments);
-                for (element, row) in elements.clone().zip(rows.chunks_exact_mut(positions)) {
-                    if element % taps != tap {
-                        continue;
-                    }
-                    row.fill(T::ZERO);
-                    let x = &self.x[element / taps * plane..];
-                    for Segment { to, from, count } in &segments {
-                        row[*to..to + count].copy_from_slice(&x[*from..from + count]);
-                    }
-                }
+            for (element, row) in elements.clone().zip(rows.chunks_exact_mut(positions)) {
+                let (channel, tap) = (element / segments.len(), element % segments.len());
+                self.copy(&self.x[channel * plane..], &segments[tap], row);
             }
             pack_transposed(rows, positions, elements.len(), columns, panel);
         });
+    }
+
+    /// Copies the segments of a channel into a line, which is 0 elsewhere.
+    fn copy(&self, x: &[T], segments: &[Segment], line: &mut [T]) {
+        let step = self.geometry.stride[1];
+        if segments.iter().map(|segment| segment.count).sum::<usize>() < line.len() {
+            line.fill(T::ZERO);
+        }
+        for Segment { to, from, count } in segments {
+            let (x, to) = (&x[*from..], &mut line[*to..][..*count]);
+            match step {
+                1 => copy_short(x, to),
+                _ => {
+                    for (value, x) in to.iter_mut().zip(x.iter().step_by(step)) {
+                        *value = *x;
+                    }
+                }
+            }
+        }
     }
 
     /// Lists the pixels that an element of the kernel meets in the first channel, at a range of positions.
@@ -170,7 +184,6 @@ impl<'a, T: Element> Patches<'a, T> {
             kernel,
             stride,
             dilation,
-            input_dilation,
             padding,
             ..
         } = self.geometry;
@@ -181,19 +194,19 @@ impl<'a, T: Element> Patches<'a, T> {
             let count = (to.width - start).min(positions.end - position);
             let (image, y) = (line / to.height, line % to.height);
             let y = (y * stride[0] + row) as isize - padding[0];
-            if let Some(y) = source(y, input_dilation[0], from.height) {
+            if let Some(y) = source(y, from.height) {
                 let first =
                     (image * self.geometry.groups + self.group) * from.elements() + y * from.width;
                 let offset = position - positions.start;
                 for i in 0..count {
                     let x = ((start + i) * stride[1] + column) as isize - padding[1];
-                    let Some(x) = source(x, input_dilation[1], from.width) else {
+                    let Some(x) = source(x, from.width) else {
                         continue;
                     };
                     match segments.last_mut() {
                         Some(last)
                             if last.to + last.count == offset + i
-                                && last.from + last.count == first + x =>
+                                && last.from + last.count * stride[1] == first + x =>
                         {
                             last.count += 1;
                         }
@@ -207,6 +220,22 @@ impl<'a, T: Element> Patches<'a, T> {
             }
             position += count;
         }
+    }
+}
+
+/// Copies a few elements without a call: two parts that may overlap.
+#[inline(always)]
+fn copy_short<T: Element>(from: &[T], to: &mut [T]) {
+    let count = to.len();
+    let from = &from[..count];
+    match count {
+        4..=8 => {
+            let [first, last] = [&from[..4], &from[count - 4..]];
+            to[..4].copy_from_slice(first);
+            to[count - 4..].copy_from_slice(last);
+        }
+        2..=3 => (to[0], to[1], to[count - 1]) = (from[0], from[1], from[count - 1]),
+        _ => to.copy_from_slice(from),
     }
 }
 

@@ -47,6 +47,27 @@ fn the_kernel_agrees_with_candle() {
     });
 }
 
+/// With so many channels, a product of matrices is summed in several parts.
+#[test]
+fn many_channels_agree_with_candle() {
+    compare("conv2d with many channels", 12, |case| {
+        let size = case.one_of(&[3, 8, 11, 16]);
+        let kernel = case.one_of(&[1, 3, 4]).min(size);
+        let spec = Conv2dSpec::new()
+            .stride(case.one_of(&[1, 2, 3]))
+            .padding(kernel / 2);
+        let (ins, outs) = (case.one_of(&[64, 70]), case.one_of(&[64, 100, 144]));
+        let batch = case.between(1, 3);
+        let inputs = vec![
+            case.input(randn((batch, ins, size, size), &CPU)),
+            case.input(rand((outs, ins, kernel, kernel), &CPU)),
+        ];
+        let kernel = move |x: &[Tensor]| conv2d(&x[0], &x[1], None, spec);
+        let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], None, spec);
+        Some((inputs, Box::new(kernel), Box::new(candle)))
+    });
+}
+
 /// One pixel is infinite. The gradient of a weight is infinite where the weight meets that pixel.
 #[test]
 fn a_pixel_changes_only_the_weights_that_meet_it() {

@@ -13,6 +13,7 @@ use super::patches::Patches;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
 use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::vec_by_chunks;
 use correlation::Correlation;
 use matrix_product::MatrixProduct;
 use method::{Images, Method};
@@ -21,6 +22,8 @@ use method::{Images, Method};
 const PARTS: usize = 16;
 /// The most elements of all partial sums together.
 const PARTS_ELEMENTS: usize = 1 << 22;
+/// The sums of a task that adds the parts.
+const PIECE: usize = 1 << 13;
 
 /// Returns the gradients of the weights and of the bias.
 pub(super) fn weight_gradient<T: Element>(
@@ -133,7 +136,14 @@ fn sum_parts<T: Element>(
     });
     let (mut weights, mut bias) = (Vec::new(), Vec::new());
     for parts in parts.chunks_exact(count) {
-        let sums = add_pairwise(parts.iter().cloned()).unwrap_or_default();
+        // SAFETY: each chunk is initialised by its sums.
+        let sums = unsafe {
+            vec_by_chunks(method.elements(), PIECE, |first, sums| {
+                let piece = |part: &Vec<T>| part[first..first + sums.len()].to_vec();
+                let piece = add_pairwise(parts.iter().map(piece)).unwrap_or_default();
+                sums.write_copy_of_slice(&piece);
+            })
+        };
         let (of_weights, of_bias) = sums.split_at(sums.len() - geometry.to.channels);
         method.unpack(of_weights, &mut weights);
         bias.extend_from_slice(of_bias);

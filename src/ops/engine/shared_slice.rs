@@ -32,6 +32,10 @@ impl<'a, T> SharedSlice<'a, T> {
         }
     }
 
+    pub(in crate::ops) fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
     /// Returns the `count` elements from index `first` on.
     ///
     /// # Panics

@@ -5,7 +5,9 @@ use super::recurrence::{Cell, Recurrence};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
+use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::threads::for_each_task;
 use candle_core::{Result, Tensor};
 
 /// Returns the outputs of all steps, followed by the state after the last:
@@ -35,6 +37,12 @@ pub(super) fn forward<T: Element>(inputs: [&Tensor; 3], recurrence: &Recurrence)
     let outputs = run.forward(CpuView::of(&gates)?.as_slice::<T>()?, state);
     record(&inputs, outputs, (steps + states, batch, hidden), || run)
 }
+
+/// The features of the state in a task: as many examples as have these.
+const TASK: usize = 1024;
+
+/// The examples, in all steps, whose gradients of the bias are added one after the other.
+const ROWS: usize = 512;
 
 #[derive(Clone, Copy)]
 struct Sizes {
@@ -80,6 +88,15 @@ impl<T: Element> Run<T> {
         self.valid.as_ref().is_none_or(|valid| valid[index])
     }
 
+    /// Calls `work` with each example that is valid in a step, on all cores.
+    fn for_each_valid(&self, t: usize, work: impl Fn(usize) + Sync) {
+        let (batch, together) = (self.sizes.batch, (TASK / self.sizes.hidden).max(1));
+        for_each_task(batch.div_ceil(together), |task| {
+            let examples = task * together..((task + 1) * together).min(batch);
+            examples.filter(|&i| self.is_valid(t, i)).for_each(&work);
+        });
+    }
+
     fn weight(&self) -> Matrix<'_, T> {
         Matrix::of_rows(&self.weight, self.sizes.columns)
     }
@@ -118,13 +135,20 @@ impl<T: Element> Run<T> {
             let h = Matrix::of_rows(&state[..size], hidden);
             let products = weight.product(batch, h, bias.as_deref());
             let mut saved = std::mem::take(&mut self.saved);
-            for i in (0..batch).filter(|&i| self.is_valid(t, i)) {
-                let (h_before, c_before) = self.before(t);
-                let (h, c) = state.split_at_mut(size);
-                let after = After {
-                    h: &mut h[i * hidden..][..hidden],
-                    c: part_mut(c, i, hidden),
-                    saved: &mut saved[t * saved_size + i * saved_row..][..saved_row],
+            let (h, c) = state.split_at_mut(size);
+            let (h, c) = (SharedSlice::new(h), SharedSlice::new(c));
+            let of_step = SharedSlice::new(&mut saved[t * saved_size..][..saved_size]);
+            let shown = SharedSlice::new(&mut outputs[t * size..][..size]);
+            let (h_before, c_before) = self.before(t);
+            let work = |i: usize| {
+                // SAFETY: each task has the parts of its own examples.
+                let (h, c, saved, shown) = unsafe {
+                    (
+                        h.part(i * hidden, hidden),
+                        part_of(c, i, hidden),
+                        of_step.part(i * saved_row, saved_row),
+                        shown.part(i * hidden, hidden),
+                    )
                 };
                 let before = Before {
                     h: &h_before[i * hidden..][..hidden],
@@ -132,10 +156,15 @@ impl<T: Element> Run<T> {
                 };
                 let x = &gates[t * all + i * width..][..width];
                 let products = &products[i * width..][..width];
+                let after = After {
+                    h: &mut *h,
+                    c,
+                    saved,
+                };
                 self.sizes.cell.forward(x, products, before, after);
-                outputs[t * size + i * hidden..][..hidden]
-                    .copy_from_slice(&state[i * hidden..][..hidden]);
-            }
+                shown.copy_from_slice(h);
+            };
+            self.for_each_valid(t, work);
             self.saved = saved;
         }
         outputs.extend(state);
@@ -161,26 +190,31 @@ impl<T: Element> Run<T> {
         let weight = Packed::new(self.weight(), width, hidden);
         for &t in self.order.iter().rev() {
             let (h_before, c_before) = self.before(t);
-            for i in (0..batch).filter(|&i| self.is_valid(t, i)) {
-                let (h, c) = state.split_at_mut(size);
-                let h = &mut h[i * hidden..][..hidden];
-                let output = &outputs[t * size + i * hidden..][..hidden];
-                h.iter_mut().zip(output).for_each(|(h, g)| *h += *g);
-                let row = (t * batch + i) * width;
-                let products = of_products.as_deref_mut().unwrap_or_default();
-                let gradients = Gradients {
-                    h,
-                    c: part_mut(c, i, hidden),
-                    x: &mut of_x[row..][..width],
-                    products: products.get_mut(row..row + width).unwrap_or_default(),
+            let (h, c) = state.split_at_mut(size);
+            let (h, c) = (SharedSlice::new(h), SharedSlice::new(c));
+            let x = SharedSlice::new(&mut of_x);
+            let products = SharedSlice::new(of_products.as_deref_mut().unwrap_or_default());
+            let work = |i: usize| {
+                let row = t * batch + i;
+                // SAFETY: each task has the parts of its own examples.
+                let gradients = unsafe {
+                    Gradients {
+                        h: h.part(i * hidden, hidden),
+                        c: part_of(c, i, hidden),
+                        x: x.part(row * width, width),
+                        products: part_of(products, row, width),
+                    }
                 };
+                let output = &outputs[t * size + i * hidden..][..hidden];
+                let of_h = gradients.h.iter_mut().zip(output);
+                of_h.for_each(|(h, g)| *h += *g);
                 let before = Before {
                     h: &h_before[i * hidden..][..hidden],
                     c: part(c_before, i, hidden),
                 };
-                let saved = &self.saved[(t * batch + i) * saved_row..][..saved_row];
-                cell.backward(saved, before, gradients);
-            }
+                cell.backward(part(&self.saved, row, saved_row), before, gradients);
+            };
+            self.for_each_valid(t, work);
             let products = of_products.as_ref().unwrap_or(&of_x);
             let products = Matrix::of_rows(&products[t * batch * width..][..batch * width], width);
             let through = weight.product(batch, products, None);
@@ -205,13 +239,21 @@ impl<T: Element> Run<T> {
         if columns == hidden {
             return of_weight;
         }
-        let ones = vec![T::ONE; rows];
-        let of_bias = product(
-            [width, rows, 1],
-            g.transposed(),
-            Matrix::of_rows(&ones, 1),
-            None,
-        );
+        // A row of ones times the gradients: as columns, these would be read all over.
+        let ones = vec![T::ONE; rows.min(ROWS)];
+        let parts = of_products.chunks(ROWS * width).map(|part| {
+            let count = part.len() / width;
+            let sizes = [1, count, width];
+            let part = Matrix::of_rows(part, width);
+            product(sizes, Matrix::of_rows(&ones, count), part, None)
+        });
+        let of_bias = parts.reduce(|mut sums, part| {
+            sums.iter_mut()
+                .zip(part)
+                .for_each(|(sum, part)| *sum += part);
+            sums
+        });
+        let of_bias = of_bias.unwrap_or_default();
         let rows = of_weight.chunks_exact(hidden).zip(&of_bias);
         rows.flat_map(|(row, bias)| row.iter().chain([bias]))
             .copied()
@@ -226,10 +268,16 @@ fn part<T>(values: &[T], index: usize, size: usize) -> &[T] {
         .unwrap_or_default()
 }
 
-fn part_mut<T>(values: &mut [T], index: usize, size: usize) -> &mut [T] {
-    values
-        .get_mut(index * size..(index + 1) * size)
-        .unwrap_or_default()
+/// Returns the part with this index, or nothing if there are no values.
+///
+/// # Safety
+/// As for [`SharedSlice::part`].
+unsafe fn part_of<'a, T>(values: SharedSlice<'a, T>, index: usize, size: usize) -> &'a mut [T] {
+    match values.is_empty() {
+        true => &mut [],
+        // SAFETY: the caller's promise.
+        false => unsafe { values.part(index * size, size) },
+    }
 }
 
 impl<T: Element> Backward for Run<T> {

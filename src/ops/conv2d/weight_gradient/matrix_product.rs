@@ -6,7 +6,9 @@ use crate::ops::conv2d::geometry::Geometry;
 use crate::ops::conv2d::layout::RowLayout;
 use crate::ops::engine::gemm::pack_transposed;
 use crate::ops::engine::scratch::with_scratch;
+use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{microkernel, split_evenly};
 use std::ops::Range;
 
@@ -34,11 +36,20 @@ impl MatrixProduct {
 
     pub(super) fn new<T: Element>(geometry: &Geometry) -> Self {
         let layout = RowLayout::new(geometry);
-        let panels = split_evenly(geometry.to.channels, microkernel::tile_shape::<T>().1);
+        let (channels, lanes) = (geometry.to.channels, microkernel::lanes::<T>());
+        // Of whole vectors, but the last.
+        let vectors = microkernel::tile_shape::<T>().1 / lanes;
+        let mut panels: Vec<usize> = split_evenly(channels.div_ceil(lanes), vectors)
+            .iter()
+            .map(|vectors| vectors * lanes)
+            .collect();
         let widest = panels.iter().copied().max().unwrap_or(0);
+        if let Some(last) = panels.last_mut() {
+            *last -= channels.next_multiple_of(lanes) - channels;
+        }
         MatrixProduct {
             in_channels: geometry.from.channels,
-            pitch: widest.next_multiple_of(microkernel::lanes::<T>()),
+            pitch: widest,
             panels,
             kernel: layout.offsets.len() / geometry.from.channels,
             length: layout.length(layout.chunk_rows, geometry.to.width),
@@ -110,9 +121,11 @@ impl MatrixProduct {
                                 tile.as_mut_ptr(),
                             );
                         }
-                        let sums = &mut sums[(step * self.in_channels + channel) * width..];
-                        for (sums, tile) in sums
+                        let sums = sums
                             .chunks_exact_mut(width)
+                            .skip(channel * self.kernel + step);
+                        for (sums, tile) in sums
+                            .step_by(self.kernel)
                             .zip(tile.chunks_exact(columns))
                             .take(rows)
                         {
@@ -166,16 +179,15 @@ impl<T: Element> Method<T> for MatrixProduct {
     }
 
     fn unpack(&self, sums: &[T], weights: &mut Vec<T>) {
-        let mut panels = sums;
-        for &width in &self.panels {
-            let (panel, rest) = panels.split_at(width * self.in_channels * self.kernel);
-            panels = rest;
-            for output in 0..width {
-                for input in 0..self.in_channels {
-                    let steps = (0..self.kernel).map(|step| step * self.in_channels + input);
-                    weights.extend(steps.map(|row| panel[row * width + output]));
-                }
-            }
-        }
+        let (start, depth) = (weights.len(), self.in_channels * self.kernel);
+        weights.resize(start + sums.len(), T::ZERO);
+        let weights = SharedSlice::new(&mut weights[start..]);
+        for_each_task(self.panels.len(), |panel| {
+            let first = self.panels[..panel].iter().sum::<usize>() * depth;
+            let width = self.panels[panel];
+            // SAFETY: each task has the channels of another panel.
+            let weights = unsafe { weights.part(first, width * depth) };
+            pack_transposed(&sums[first..], width, depth, depth, weights);
+        });
     }
 }

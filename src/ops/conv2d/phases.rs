@@ -1,0 +1,115 @@
+//! The convolution of images with zeros between their pixels: the gradient of the input of a convolution with a
+//! stride, and the transposed convolution.
+//!
+//! The kernel meets pixels with some of its elements and zeros with the others. Which ones follows from the
+//! remainder of the output's row and column (phase): the outputs of a phase are a convolution of the images
+//! without the zeros, with a part of the kernel.
+
+use super::convolve::convolve;
+use super::geometry::{Geometry, Size};
+use crate::ops::engine::simd::Element;
+use crate::ops::engine::vec_by_chunks;
+
+/// Returns the gradient of the input of a convolution: the convolution of the output's gradient `x` with the
+/// rotated weights, plus a bias.
+pub(super) fn convolve_phases<T: Element>(
+    forward: &Geometry,
+    x: &[T],
+    weight: &[T],
+    bias: Option<&[T]>,
+) -> Vec<T> {
+    let geometry = &forward.backward();
+    let Size { height, width, .. } = geometry.to;
+    let steps = geometry.input_dilation;
+    let [rows, columns] =
+        [0, 1].map(|i| -> Vec<Axis> { (0..steps[i]).map(|p| Axis::new(geometry, i, p)).collect() });
+    // Row after row of phases; empty if there are no outputs, or none that meets a pixel.
+    let pairs = { rows.iter() }.flat_map(|row| columns.iter().map(move |column| (row, column)));
+    let phases: Vec<Vec<T>> = pairs
+        .map(|(row, column)| phase(forward, [row, column], x, weight, bias))
+        .collect();
+    let channels = geometry.groups * geometry.to.channels;
+    let elements = geometry.batch * channels * height * width;
+    // SAFETY: each chunk is an output plane, whose rows the copy initialises.
+    unsafe {
+        vec_by_chunks(elements, height * width, |first, y| {
+            let plane = first / (height * width);
+            for (i, y) in y.chunks_exact_mut(width).enumerate() {
+                let (row, line) = (i % steps[0], i / steps[0]);
+                for (column, axis) in columns.iter().enumerate() {
+                    let y = y[column.min(width)..].iter_mut().step_by(steps[1]);
+                    let from = (plane * rows[row].size + line) * axis.size;
+                    match phases[row * steps[1] + column].get(from..from + axis.size) {
+                        Some(values) => y.zip(values).for_each(|(y, value)| _ = y.write(*value)),
+                        None => {
+                            let bias = bias.map_or(T::ZERO, |bias| bias[plane % channels]);
+                            y.for_each(|y| _ = y.write(bias));
+                        }
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Returns the outputs of a phase; none if all are zeros.
+fn phase<T: Element>(
+    forward: &Geometry,
+    axes: [&Axis; 2],
+    x: &[T],
+    weight: &[T],
+    bias: Option<&[T]>,
+) -> Vec<T> {
+    if axes
+        .iter()
+        .any(|axis| axis.size == 0 || axis.taps.is_empty())
+    {
+        return vec![];
+    }
+    let weight = forward.rotated(weight, Some(axes.map(|axis| &axis.taps[..])));
+    let geometry = forward.backward();
+    let [height, width] = axes.map(|axis| axis.size);
+    let geometry = Geometry {
+        to: Size {
+            height,
+            width,
+            ..geometry.to
+        },
+        kernel: axes.map(|axis| axis.taps.len()),
+        dilation: axes.map(|axis| axis.dilation),
+        input_dilation: [1, 1],
+        padding: axes.map(|axis| axis.padding),
+        ..geometry
+    };
+    convolve(&geometry, x, &weight, bias)
+}
+
+/// The rows, or the columns, of a phase.
+struct Axis {
+    /// The number of outputs.
+    size: usize,
+    /// The elements of the kernel that meet pixels.
+    taps: Vec<usize>,
+    dilation: usize,
+    padding: isize,
+}
+
+impl Axis {
+    fn new(geometry: &Geometry, i: usize, phase: usize) -> Self {
+        let (step, dilation) = (geometry.input_dilation[i], geometry.dilation[i]);
+        let size = [geometry.to.height, geometry.to.width][i];
+        let place = |tap: usize| (phase + tap * dilation) as isize - geometry.padding[i];
+        let meets = |tap: &usize| place(*tap).rem_euclid(step as isize) == 0;
+        let taps: Vec<usize> = (0..geometry.kernel[i]).filter(meets).collect();
+        let between = match taps[..] {
+            [first, second, ..] => second - first,
+            _ => step,
+        };
+        Axis {
+            size: size.saturating_sub(phase).div_ceil(step),
+            dilation: between * dilation / step,
+            padding: taps.first().map_or(0, |tap| -place(*tap) / step as isize),
+            taps,
+        }
+    }
+}
