@@ -120,11 +120,11 @@ fn missing_name(diagnostic: &Diagnostic, cell: &str, names: &Names) -> Option<Hi
     })
 }
 
-/// Explains a name of Python's that is something else in Rust: `print(x)`, `str(3)`.
+/// Explains a name of Python's that is something else in Rust: `print(x)`, `str(3)`, `max(1, 2)`.
 fn misused_name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
     match diagnostic.code.as_deref() {
         Some("E0423") => python::name(diagnostic, cell),
-        _ => None,
+        _ => python::function(diagnostic, cell),
     }
 }
 

@@ -99,9 +99,9 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("int", "write `x as i64`, or for a text `s.parse::<i64>()?`."),
     ("str", "write `x.to_string()`."),
     ("print", "printing is a macro: `println!(\"{x}\")`."),
-    ("sum", "the sum is a method: `v.iter().sum::<f64>()`; of a tensor, `x.sum_all()?`."),
-    ("max", "the larger of two is `a.max(b)`; of a list, `v.iter().max()`; of a tensor, `x.max_all()?`."),
-    ("min", "the smaller of two is `a.min(b)`; of a list, `v.iter().min()`; of a tensor, `x.min_all()?`."),
+    ("sum", "the sum is a method: `v.iter().sum::<f64>()`; of a tensor, `x.sum_all()?`, along an axis `sum(&x, 0)?`."),
+    ("max", "the larger of two is `a.max(b)`; of a list, `v.iter().max()`; of a tensor, `x.max_all()?`, along an axis `max(&x, 0)?`."),
+    ("min", "the smaller of two is `a.min(b)`; of a list, `v.iter().min()`; of a tensor, `x.min_all()?`, along an axis `min(&x, 0)?`."),
     ("round", "it is a method: `x.round()`; to print two digits, `println!(\"{x:.2}\")`."),
     ("pow", "a power is `x.powi(2)` of a float, `n.pow(2)` of an integer."),
     ("sorted", "a list is sorted in place: `v.sort();`, with floats `v.sort_by(f64::total_cmp);`."),
@@ -138,10 +138,10 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("cat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
     ("concat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
     ("stack", "tensors are stacked with `Tensor::stack(&[&a, &b], 0)?`."),
-    ("matmul", "a tensor has it as a method: `a.matmul(&b)?`."),
+    ("matmul", "tensors are lent: `matmul(&a, &b)?`."),
     ("dot", "a tensor has it as a method: `a.dot(&b)?`."),
-    ("mean", "a tensor has it as a method: `x.mean_all()?`, or `x.mean(0)?` along an axis."),
-    ("argmax", "a tensor has it as a method: `x.argmax(D::Minus1)?`."),
+    ("mean", "the mean of a tensor is `x.mean_all()?`, along an axis `mean(&x, 0)?`."),
+    ("argmax", "the axis is named: `argmax(&x, 0)?`."),
     ("Tensor", "a tensor is made with `tensor(&[1.0, 2.0], &cpu())?`."),
 ];
 
@@ -234,6 +234,28 @@ pub(super) fn name(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
         () => NAMES,
     };
     let (_, text) = table.iter().find(|(word, _)| *word == name)?;
+    Some(instead((*text).to_owned()))
+}
+
+/// Explains a function of Python where Taper has one of the same name, for tensors: `max(n, 5)`.
+pub(super) fn function(diagnostic: &Diagnostic, cell: &str) -> Option<Hint> {
+    let labels = diagnostic.labels.iter();
+    let label = |text: &str| labels.clone().any(|label| label.text.contains(text));
+    let is_meant = match diagnostic.code.as_deref()? {
+        "E0061" => diagnostic.message.starts_with("this function takes"),
+        "E0308" => {
+            label("arguments to this function are incorrect")
+                && label("expected `&Tensor`")
+                && !label("found `Tensor`")
+        }
+        _ => false,
+    };
+    let mut notes = diagnostic.notes.iter();
+    if !is_meant || !notes.any(|note| note.message.contains("defined here: `pub fn")) {
+        return None;
+    }
+    let is_called = |word: &str| labels.clone().any(|label| marked(label, cell) == word);
+    let (_, text) = FUNCTIONS.iter().find(|(word, _)| is_called(word))?;
     Some(instead((*text).to_owned()))
 }
 
