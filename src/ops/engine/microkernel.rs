@@ -4,7 +4,7 @@
 //! Images lie flat in memory: one row follows the other with a fixed pitch, so an element of the
 //! convolution's kernel is one fixed offset for all positions, in whatever row they are.
 
-use crate::ops::engine::simd::{Element, Level, Plain, Vector};
+use crate::ops::engine::simd::{Element, Level, Vector, baseline};
 
 /// The vectors in a row of a tile of [`weighted_sums`].
 const VECTORS: usize = 3;
@@ -100,7 +100,7 @@ pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 => x86::sums_256_f32(size, weights, offsets, x, out),
                     Level::Baseline => {
-                        sums_by_4::<Plain<f32, 4>>(size, weights, offsets, x, out);
+                        sums_by_4::<baseline::F32>(size, weights, offsets, x, out);
                     }
                 }
             }
@@ -112,7 +112,7 @@ pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 => x86::sums_256_f64(size, weights, offsets, x, out),
                     Level::Baseline => {
-                        sums_by_4::<Plain<f64, 2>>(size, weights, offsets, x, out);
+                        sums_by_4::<baseline::F64>(size, weights, offsets, x, out);
                     }
                 }
             }
@@ -160,7 +160,7 @@ pub(in crate::ops) unsafe fn correlations<T: Element>(
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 => x86::correlate_256_f32(rows, images, y, pitch, x, offsets, out),
                     Level::Baseline => {
-                        correlate_by_3::<Plain<f32, 4>>(rows, images, y, pitch, x, offsets, out)
+                        correlate_by_3::<baseline::F32>(rows, images, y, pitch, x, offsets, out)
                     }
                 }
             }
@@ -174,7 +174,7 @@ pub(in crate::ops) unsafe fn correlations<T: Element>(
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 => x86::correlate_256_f64(rows, images, y, pitch, x, offsets, out),
                     Level::Baseline => {
-                        correlate_by_3::<Plain<f64, 2>>(rows, images, y, pitch, x, offsets, out)
+                        correlate_by_3::<baseline::F64>(rows, images, y, pitch, x, offsets, out)
                     }
                 }
             }

@@ -146,66 +146,93 @@ pub(in crate::ops) trait Vector: Copy {
     unsafe fn sum(self) -> Self::Element;
 }
 
+/// Implements [`Vector`] for a type of the processor.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! vector {
+    ($name:ident, $element:ty, $lanes:literal, $set1:ident, $load:ident, $store:ident, $fma:expr, $sum:expr) => {
+        impl Vector for $name {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn splat(value: $element) -> Self {
+                // SAFETY: the caller promises that the processor has the instruction.
+                unsafe { $set1(value) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $element) -> Self {
+                // SAFETY: the caller promises the instruction and a pointer valid for all lanes.
+                unsafe { $load(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $element) {
+                // SAFETY: the caller promises the instruction and a pointer valid for all lanes.
+                unsafe { $store(to, self) }
+            }
+
+            #[inline(always)]
+            unsafe fn multiply_add(self, factor: Self, addend: Self) -> Self {
+                // SAFETY: the caller promises that the processor has the instruction.
+                unsafe { ($fma)(self, factor, addend) }
+            }
+
+            #[inline(always)]
+            unsafe fn sum(self) -> $element {
+                // SAFETY: the caller promises that the processor has the instruction. Where it
+                // transmutes, a vector and the array of its lanes have the same size, and every
+                // bit pattern is a float.
+                unsafe { ($sum)(self) }
+            }
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
+#[rustfmt::skip]
 mod x86 {
     use super::Vector;
     use std::arch::x86_64::*;
 
-    macro_rules! vector {
-        ($name:ident, $element:ty, $lanes:literal, $set1:ident, $load:ident, $store:ident, $fma:ident, $sum:expr) => {
-            impl Vector for $name {
-                type Element = $element;
-                const LANES: usize = $lanes;
+    vector!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, |v| _mm512_reduce_add_ps(v));
+    vector!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, |v| _mm512_reduce_add_pd(v));
+    vector!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, |v| super::pairwise_sum(std::mem::transmute::<__m256, [f32; 8]>(v)));
+    vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, |v| super::pairwise_sum(std::mem::transmute::<__m256d, [f64; 4]>(v)));
+}
 
-                #[inline(always)]
-                unsafe fn splat(value: $element) -> Self {
-                    // SAFETY: the caller promises that the processor has the instruction.
-                    unsafe { $set1(value) }
-                }
+/// Explicit, because of `Plain` the compiler makes scalar code here and there, and never fuses a product and a sum.
+#[cfg(target_arch = "aarch64")]
+#[rustfmt::skip]
+#[allow(unused_unsafe, reason = "every processor of the architecture has the instructions")]
+mod arm {
+    use super::Vector;
+    use std::arch::aarch64::*;
 
-                #[inline(always)]
-                unsafe fn load(from: *const $element) -> Self {
-                    // SAFETY: the caller promises the instruction and a pointer valid for all lanes.
-                    unsafe { $load(from) }
-                }
+    vector!(float32x4_t, f32, 4, vdupq_n_f32, vld1q_f32, vst1q_f32, |a, b, sum| vfmaq_f32(sum, a, b), |v| vaddvq_f32(v));
+    vector!(float64x2_t, f64, 2, vdupq_n_f64, vld1q_f64, vst1q_f64, |a, b, sum| vfmaq_f64(sum, a, b), |v| vaddvq_f64(v));
+}
 
-                #[inline(always)]
-                unsafe fn store(self, to: *mut $element) {
-                    // SAFETY: the caller promises the instruction and a pointer valid for all lanes.
-                    unsafe { $store(to, self) }
-                }
+/// The vectors of [`Level::Baseline`].
+#[cfg(target_arch = "aarch64")]
+pub(in crate::ops) mod baseline {
+    pub(in crate::ops) type F32 = std::arch::aarch64::float32x4_t;
+    pub(in crate::ops) type F64 = std::arch::aarch64::float64x2_t;
+}
 
-                #[inline(always)]
-                unsafe fn multiply_add(self, factor: Self, addend: Self) -> Self {
-                    // SAFETY: the caller promises that the processor has the instruction.
-                    unsafe { $fma(self, factor, addend) }
-                }
-
-                #[inline(always)]
-                unsafe fn sum(self) -> $element {
-                    // SAFETY: the caller promises that the processor has the instruction. Where it
-                    // transmutes, a vector and the array of its lanes have the same size, and every
-                    // bit pattern is a float.
-                    unsafe { ($sum)(self) }
-                }
-            }
-        };
-    }
-
-    #[rustfmt::skip]
-    mod vectors {
-        use super::*;
-        vector!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, |v| _mm512_reduce_add_ps(v));
-        vector!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, |v| _mm512_reduce_add_pd(v));
-        vector!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, |v| super::super::pairwise_sum(std::mem::transmute::<__m256, [f32; 8]>(v)));
-        vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, |v| super::super::pairwise_sum(std::mem::transmute::<__m256d, [f64; 4]>(v)));
-    }
+/// The vectors of [`Level::Baseline`].
+#[cfg(not(target_arch = "aarch64"))]
+pub(in crate::ops) mod baseline {
+    pub(in crate::ops) type F32 = super::Plain<f32, 4>;
+    pub(in crate::ops) type F64 = super::Plain<f64, 2>;
 }
 
 /// A vector for any processor: an array, which the compiler maps to the vectors of the baseline.
+#[cfg(not(target_arch = "aarch64"))]
 #[derive(Clone, Copy)]
 pub(in crate::ops) struct Plain<T, const LANES: usize>([T; LANES]);
 
+#[cfg(not(target_arch = "aarch64"))]
 impl<T: Element, const LANES: usize> Vector for Plain<T, LANES> {
     type Element = T;
     const LANES: usize = LANES;
@@ -243,6 +270,7 @@ impl<T: Element, const LANES: usize> Vector for Plain<T, LANES> {
 
 /// Returns the sum, adding the upper half to the lower half until one element is left: a form that
 /// the compiler can vectorise.
+#[cfg(not(target_arch = "aarch64"))]
 #[inline(always)]
 fn pairwise_sum<T: Element, const N: usize>(mut values: [T; N]) -> T {
     let mut half = N / 2;

@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn sums_are_exact_to_the_last_digits_for_any_length() {
-        for count in [0, 1, 31, 32, 33, 1023, 1024, 1025, 5000, 3_000_001] {
+        let most = if cfg!(miri) { 70_001 } else { 3_000_001 };
+        for count in [0, 1, 31, 32, 33, 1023, 1024, 1025, 5000, most] {
             let values: Vec<f32> = (0..count).map(|i| 0.1 + (i % 7) as f32 * 0.01).collect();
             let want: f64 = values.iter().map(|v| f64::from(*v)).sum();
             let sums = [
