@@ -145,7 +145,7 @@ def age(peers: list[Peer], cells: int) -> dict:
     peer = next((peer for peer in peers if "no standby" in peer.name), None)
     if peer is None:
         return {}
-    taken = {"fresh": [], "aged": []}
+    taken = {f"{name}, {what}": [] for what in ("prints", "keeps a variable") for name in ("fresh", "aged")}
     with Kernel(peer) as aged, Kernel(peer) as fresh:
         aged.first_tensor()
         fresh.first_tensor()
@@ -154,7 +154,10 @@ def age(peers: list[Peer], cells: int) -> dict:
         # Some in a row, since a kernel goes on with its analysis after it has replied.
         for turn in range(AGE_TURNS):
             for name, kernel in [("fresh", fresh), ("aged", aged)]:
-                taken[name] += [kernel.run(f'println!("{{}}", {turn} + {more});') for more in range(4)]
+                for more in range(4):
+                    taken[f"{name}, prints"].append(kernel.run(f'println!("{{}}", {turn} + {more});'))
+                for more in range(4):
+                    taken[f"{name}, keeps a variable"].append(kernel.run(f"let again = {turn} + {more};"))
     title = f"A small cell, fresh and after {cells:,} cells that keep a variable each"
     print_table(title, {name: statistics.median(times) for name, times in taken.items()}, "s", {})
     return taken

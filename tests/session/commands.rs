@@ -249,9 +249,10 @@ fn types_variables_and_documentation_are_shown() {
         "commands_x: Tensor"
     );
     let ran = session.run(":type no_such_name");
-    let message =
-        "the type of `no_such_name` is not known: cannot find value `no_such_name` in this scope";
-    assert_eq!(ran[0]["message"], message, "{ran:?}");
+    let message = ran[0]["message"].as_str().expect("an error");
+    assert!(
+        message.starts_with("the type of `no_such_name` is not known: [E0425] cannot find value")
+    );
     let ran = session.run(":vars");
     let row = text_of(&ran)
         .lines()
