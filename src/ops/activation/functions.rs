@@ -6,7 +6,7 @@ use crate::ops::engine::simd::Element;
 pub(super) trait Differentiable: Copy + Send + Sync + 'static {
     /// Whether the derivative is computed from the input; otherwise, from the output.
     const FROM_INPUT: bool = false;
-    /// Whether value and derivative share so much work that the forward pass computes both.
+    /// Whether the forward pass computes the derivative, too, because it shares most of the work.
     const TOGETHER: bool = false;
     fn value<T: Element>(self, x: T) -> T;
     fn derivative<T: Element>(self, saved: T) -> T;

@@ -47,7 +47,7 @@ fn the_kernel_agrees_with_candle() {
     });
 }
 
-/// With so many channels, a product of matrices is summed in several parts.
+/// With this number of channels, a product of matrices is summed in several parts.
 #[test]
 fn many_channels_agree_with_candle() {
     compare("conv2d with many channels", 12, |case| {

@@ -102,7 +102,7 @@ fn values(caller: &str, x: &Tensor, dim: impl Dim, smallest: bool) -> Result<Ten
     }
 }
 
-/// Candle's own `max` gives the gradient to each of equal values.
+/// The gradient of Candle's own `max` goes to each of equal values.
 fn values_with_candle(x: &Tensor, dim: usize, smallest: bool) -> Result<Tensor> {
     match (x.dtype().is_float(), smallest) {
         (true, _) => {
@@ -155,7 +155,7 @@ fn indices_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Resu
     Tensor::from_vec(places, &lines.shape[..], &Device::Cpu)
 }
 
-/// The lines of which each gives one value: the columns of each part, or its only row.
+/// The lines, each of which becomes one value: the columns of each part, or its only row.
 #[derive(Clone)]
 struct Lines {
     dim: usize,
