@@ -321,7 +321,11 @@ correlate_by!(correlate_by_8, [1 2 3 4 5 6 7 8]);
 correlate_by!(correlate_by_3, [1 2 3]);
 
 /// See [`weighted_sums`].
+///
+/// Loops over indices: LLVM unrolls them early enough to keep the arrays in registers, also where it
+/// optimises a module once, without LTO. It does not with iterators over arrays.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "see above")]
 unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
     weights: Weights<V::Element>,
     offsets: &[usize],
@@ -335,27 +339,28 @@ unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
         for &offset in offsets {
             let x = x.add(offset);
             let mut values = [V::splat(V::Element::ZERO); COUNT];
-            for (i, value) in values.iter_mut().enumerate() {
-                *value = V::load(x.add(i * V::LANES));
+            for i in 0..COUNT {
+                values[i] = V::load(x.add(i * V::LANES));
             }
-            for (m, sums) in sums.iter_mut().enumerate() {
+            for m in 0..ROWS {
                 let weight = V::splat(*weight.add(m * weights.row_step));
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum = weight.multiply_add(value, *sum);
+                for i in 0..COUNT {
+                    sums[m][i] = weight.multiply_add(values[i], sums[m][i]);
                 }
             }
             weight = weight.wrapping_add(weights.step);
         }
-        for (m, sums) in sums.iter().enumerate() {
-            for (i, sum) in sums.iter().enumerate() {
-                sum.store(out.add((m * VECTORS + i) * V::LANES));
+        for m in 0..ROWS {
+            for i in 0..COUNT {
+                sums[m][i].store(out.add((m * VECTORS + i) * V::LANES));
             }
         }
     }
 }
 
-/// See [`correlations`].
+/// See [`correlations`]. Loops over indices, as in [`sums`].
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "see above")]
 unsafe fn correlate<V: Vector, const ROWS: usize, const COUNT: usize>(
     images: Images,
     y: *const V::Element,
@@ -374,21 +379,21 @@ unsafe fn correlate<V: Vector, const ROWS: usize, const COUNT: usize>(
             while p < images.length {
                 // These and the sums stay in registers; each vector of `y` is loaded once.
                 let mut values = [V::splat(V::Element::ZERO); COUNT];
-                for (value, offset) in values.iter_mut().zip(offsets) {
-                    *value = V::load(x.add(offset + p));
+                for i in 0..COUNT {
+                    values[i] = V::load(x.add(offsets[i] + p));
                 }
-                for (m, sums) in sums.iter_mut().enumerate() {
+                for m in 0..ROWS {
                     let y = V::load(y.add(m * pitch + p));
-                    for (sum, value) in sums.iter_mut().zip(values) {
-                        *sum = y.multiply_add(value, *sum);
+                    for i in 0..COUNT {
+                        sums[m][i] = y.multiply_add(values[i], sums[m][i]);
                     }
                 }
                 p += V::LANES;
             }
         }
-        for (m, sums) in sums.iter().enumerate() {
-            for (i, sum) in sums.iter().enumerate() {
-                *out.add(m * COUNT + i) += sum.sum();
+        for m in 0..ROWS {
+            for i in 0..COUNT {
+                *out.add(m * COUNT + i) += sums[m][i].sum();
             }
         }
     }

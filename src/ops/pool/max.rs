@@ -1,9 +1,10 @@
 //! The kernel of max pooling.
 //!
 //! An output row first takes the maximum over its input rows, column by column, then over neighbouring
-//! columns: both loops run over contiguous elements.
+//! columns. With a stride of 2, the maxima of even and of odd columns are separated first, and so on for larger
+//! strides: all loops run over contiguous elements.
 
-use super::plane::{Plane, Pool2dSpec, plane_gradients};
+use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::shared_slice::SharedSlice;
@@ -46,15 +47,17 @@ pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
 }
 
 fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut [u32]) {
-    let padding = plane.spec.padding.width;
+    let (padding, stride) = (plane.spec.padding.width, plane.spec.stride.width);
+    let inner = padding..padding + plane.width;
     let mut max = vec![T::of(f64::NEG_INFINITY); plane.padded_width()];
     let mut argmax = vec![u32::MAX; plane.padded_width()];
+    let mut parts = vec![max[0]; plane.part_width() * stride];
+    let mut argparts = vec![u32::MAX; parts.len()];
     let lines = y.chunks_exact_mut(plane.out_width);
     for (row, (y, indices)) in lines
         .zip(indices.chunks_exact_mut(plane.out_width))
         .enumerate()
     {
-        let inner = padding..padding + plane.width;
         for (i, line) in plane.rows(row).enumerate() {
             let first = ((plane.rows(row).start + i) * plane.width) as u32;
             let line = &x[line * plane.width..][..plane.width];
@@ -64,7 +67,9 @@ fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut 
                 _ => max_with_row(line, first, max, argmax),
             }
         }
-        max_of_columns(plane.spec, &max, &argmax, y, indices);
+        separate(&max, stride, &mut parts);
+        separate(&argmax, stride, &mut argparts);
+        max_of_columns(plane, &parts, &argparts, y, indices);
     }
 }
 
@@ -89,45 +94,45 @@ multiversion! {
 }
 
 multiversion! {
-    fn max_of_columns<T: Element>(spec: Pool2dSpec, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
-        match spec.stride.width {
-            1 => max_of_columns_by::<T, 1>(spec, max, argmax, y, indices),
-            2 => max_of_columns_by::<T, 2>(spec, max, argmax, y, indices),
-            _ => max_of_columns_by::<T, 0>(spec, max, argmax, y, indices),
+    /// Copies every `stride`-th column from the first one on to the first part, from the second one on to the
+    /// second, and so on.
+    fn separate<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
+        let width = parts.len() / stride;
+        if stride == 2 {
+            let (pairs, last) = columns.as_chunks::<2>();
+            let (even, odd) = parts.split_at_mut(width);
+            for ((even, odd), pair) in even.iter_mut().zip(odd).zip(pairs) {
+                (*even, *odd) = (pair[0], pair[1]);
+            }
+            even[width - last.len()..].copy_from_slice(last);
+            return;
+        }
+        for (first, part) in parts.chunks_exact_mut(width).enumerate() {
+            for (value, column) in part.iter_mut().zip(columns[first..].iter().step_by(stride)) {
+                *value = *column;
+            }
         }
     }
 }
 
-/// Compiled for a constant stride, or for any stride if `STRIDE` is 0. Of equal values, the first of the
-/// image counts.
-#[inline(always)]
-fn max_of_columns_by<T: Element, const STRIDE: usize>(
-    spec: Pool2dSpec,
-    max: &[T],
-    argmax: &[u32],
-    y: &mut [T],
-    indices: &mut [u32],
-) {
-    let stride = if STRIDE == 0 {
-        spec.stride.width
-    } else {
-        STRIDE
-    };
-    let count = y.len();
-    let span = (count - 1) * stride + 1;
-    for k in 0..spec.kernel.width {
-        let (max, argmax) = (&max[k..][..span], &argmax[k..][..span]);
-        if k == 0 {
-            for i in 0..count {
-                (y[i], indices[i]) = (max[i * stride], argmax[i * stride]);
+multiversion! {
+    /// From columns that [`separate`] has sorted. Of equal values, the first of the image counts.
+    fn max_of_columns<T: Element>(plane: Plane, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
+        let stride = plane.spec.stride.width;
+        for k in 0..plane.spec.kernel.width {
+            let first = k % stride * plane.part_width() + k / stride;
+            let (max, argmax) = (&max[first..][..y.len()], &argmax[first..][..y.len()]);
+            if k == 0 {
+                y.copy_from_slice(max);
+                indices.copy_from_slice(argmax);
+                continue;
             }
-            continue;
-        }
-        for i in 0..count {
-            let (x, index) = (max[i * stride], argmax[i * stride]);
-            let larger = (x > y[i]) | x.is_nan() | ((x == y[i]) & (index < indices[i]));
-            y[i] = if larger { x } else { y[i] };
-            indices[i] = if larger { index } else { indices[i] };
+            let found = y.iter_mut().zip(indices.iter_mut());
+            for ((y, index), (x, argmax)) in found.zip(max.iter().zip(argmax)) {
+                let larger = (*x > *y) | x.is_nan() | ((*x == *y) & (*argmax < *index));
+                *y = if larger { *x } else { *y };
+                *index = if larger { *argmax } else { *index };
+            }
         }
     }
 }

@@ -170,6 +170,11 @@ impl Plane {
         self.width + 2 * self.spec.padding.width
     }
 
+    /// Returns how many columns have the same remainder modulo the stride, at most.
+    pub(super) fn part_width(&self) -> usize {
+        self.padded_width().div_ceil(self.spec.stride.width)
+    }
+
     pub(super) fn output_shape(&self, x: &Tensor) -> Result<(usize, usize, usize, usize)> {
         Ok((x.dim(0)?, x.dim(1)?, self.out_height, self.out_width))
     }
