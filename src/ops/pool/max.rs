@@ -1,8 +1,8 @@
 //! The kernel of max pooling.
 //!
 //! An output row first takes the maximum over its input rows, column by column, then over neighbouring
-//! columns. With a stride of 2, the maxima of even and of odd columns are separated first, and so on for larger
-//! strides: all loops run over contiguous elements.
+//! columns. With a stride of 2, the maxima of even and odd columns are separated first; with a larger stride, there are
+//! more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::CpuView;
@@ -67,6 +67,10 @@ fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut 
                 _ => max_with_row(line, first, max, argmax),
             }
         }
+        if stride == 1 {
+            max_of_columns(plane, &max, &argmax, y, indices);
+            continue;
+        }
         separate(&max, stride, &mut parts);
         separate(&argmax, stride, &mut argparts);
         max_of_columns(plane, &parts, &argparts, y, indices);
@@ -98,6 +102,7 @@ multiversion! {
     /// second, and so on.
     fn separate<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
         let width = parts.len() / stride;
+        // The usual stride, in a form that the compiler vectorises.
         if stride == 2 {
             let (pairs, last) = columns.as_chunks::<2>();
             let (even, odd) = parts.split_at_mut(width);
@@ -116,7 +121,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// From columns that [`separate`] has sorted. Of equal values, the first of the image counts.
+    /// Reads the columns from the parts of [`separate`]. Of equal values, the first of the image counts.
     fn max_of_columns<T: Element>(plane: Plane, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
         let stride = plane.spec.stride.width;
         for k in 0..plane.spec.kernel.width {
