@@ -10,7 +10,6 @@ use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::tensor::is_grad_enabled;
 use candle_core::{Result, Tensor};
 use functions::{Differentiable, Elu, Exp, Gelu, Known, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// The elements of one task.
@@ -167,7 +166,7 @@ pub fn leaky_relu(x: &Tensor, negative_slope: f64) -> Result<Tensor> {
 pub fn elu(x: &Tensor, alpha: f64) -> Result<Tensor> {
     apply("elu", x, Elu(alpha), |x| {
         // The exponential of a large `x` would be infinite, and its gradient NaN.
-        let negative = x.minimum(&x.zeros_like()?)?;
+        let negative = x.broadcast_minimum(&x.zeros_like()?)?;
         (x.gt(0.0)?).where_cond(x, &((negative.exp()? - 1.0)? * alpha)?)
     })
 }
@@ -203,62 +202,98 @@ fn gelu_with_candle(x: &Tensor) -> Result<Tensor> {
 }
 
 fn forward<T: Element>(x: &Tensor, function: impl Differentiable) -> Result<Tensor> {
+    run(x, Loops::<T>::of(function))
+}
+
+type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
+type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
+type Gradient<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Send + Sync;
+
+/// The loops of a function, each of which initialises an element of its outputs for each that it reads. All
+/// else is compiled once and not again for each function.
+struct Loops<T> {
+    /// From `x` to `y`.
+    value: Box<Value<T>>,
+    /// From `x` to `y` and the derivative, if the function computes both together.
+    both: Option<Box<Both<T>>>,
+    /// From the gradient of `y`, and what was saved, to the gradient of `x`.
+    gradient: Box<Gradient<T>>,
+    /// Whether the input is saved, and not the output.
+    from_input: bool,
+}
+
+impl<T: Element> Loops<T> {
+    fn of<F: Differentiable>(function: F) -> Self {
+        let both: Box<Both<T>> =
+            Box::new(move |x, y, derivative| map_both(x, y, derivative, function));
+        Loops {
+            value: Box::new(move |x, y| map(x, y, function)),
+            both: F::TOGETHER.then_some(both),
+            gradient: gradient_of(function),
+            from_input: F::FROM_INPUT,
+        }
+    }
+}
+
+fn gradient_of<T: Element>(function: impl Differentiable) -> Box<Gradient<T>> {
+    Box::new(move |gradient, saved, out| map_gradient(gradient, saved, out, function))
+}
+
+fn run<T: Element>(x: &Tensor, loops: Loops<T>) -> Result<Tensor> {
     let input = x.contiguous()?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     if x.track_op()
         && is_grad_enabled()
-        && let Some((y, derivative)) = together(values, function)
+        && let Some(both) = &loops.both
     {
+        let (y, derivative) = together(values, both);
         drop(view);
         let derivative = Tensor::from_vec(derivative, x.shape(), x.device())?;
-        return record(&[x], y, x.shape(), || saved::<T, _>(Known, &derivative));
+        return record(&[x], y, x.shape(), || Back::<T> {
+            gradient: gradient_of(Known),
+            input: Some(derivative),
+        });
     }
-    // SAFETY: the slices have the same length, and `map` initialises one element for each that it reads.
+    // SAFETY: the slices have the same length, and the loop initialises one element for each that it reads.
     let y = unsafe {
         vec_by_chunks(values.len(), CHUNK, |first, y| {
-            map(&values[first..first + y.len()], y, function)
+            (loops.value)(&values[first..first + y.len()], y);
         })
     };
     drop(view);
-    record(&[x], y, x.shape(), || saved::<T, _>(function, &input))
+    record(&[x], y, x.shape(), || Back {
+        gradient: loops.gradient,
+        input: loops.from_input.then(|| input.detach()),
+    })
 }
 
-/// Returns the values and the derivatives, if the function computes both together.
-fn together<T: Element, F: Differentiable>(x: &[T], function: F) -> Option<(Vec<T>, Vec<T>)> {
-    if !F::TOGETHER {
-        return None;
-    }
+/// Returns the values and the derivatives.
+fn together<T: Element>(x: &[T], both: &Both<T>) -> (Vec<T>, Vec<T>) {
     let mut y = Vec::new();
-    // SAFETY: the chunks cover all indices and do not overlap; `map_both` initialises an element of both
+    // SAFETY: the chunks cover all indices and do not overlap; the loop initialises an element of both
     // slices, which have the same length, for each that it reads.
     let derivative = unsafe {
         vec_filled_by(x.len(), |derivative| {
             y = vec_by_chunks(x.len(), CHUNK, |first, y| {
                 let derivative = derivative.part(first, y.len());
-                map_both(&x[first..first + y.len()], y, derivative, function);
+                both(&x[first..first + y.len()], y, derivative);
             });
         })
     };
-    Some((y, derivative))
+    (y, derivative)
 }
 
-fn saved<T: Element, F: Differentiable>(function: F, input: &Tensor) -> Back<T, F> {
-    Back {
-        function,
-        input: F::FROM_INPUT.then(|| input.detach()),
-        element: PhantomData,
-    }
-}
-
-struct Back<T, F> {
-    function: F,
+struct Back<T> {
+    gradient: Box<Gradient<T>>,
+    /// What was saved; `None` if it is the output.
     input: Option<Tensor>,
-    element: PhantomData<T>,
 }
 
-impl<T: Element, F: Differentiable> Backward for Back<T, F> {
-    const NEEDS_OUTPUT: bool = !F::FROM_INPUT;
+impl<T: Element> Backward for Back<T> {
+    fn needs_output(&self) -> bool {
+        self.input.is_none()
+    }
 
     fn backward(
         &self,
@@ -271,12 +306,12 @@ impl<T: Element, F: Differentiable> Backward for Back<T, F> {
         };
         let (g, saved) = (CpuView::of(gradient)?, CpuView::of(saved)?);
         let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);
-        // SAFETY: the slices have the same length, and `map_gradient` initialises one element for each
-        // that it reads.
+        // SAFETY: the slices have the same length, and the loop initialises one element for each that it
+        // reads.
         let of_x = unsafe {
             vec_by_chunks(g.len(), CHUNK, |first, out| {
                 let end = first + out.len();
-                map_gradient(&g[first..end], &saved[first..end], out, self.function);
+                (self.gradient)(&g[first..end], &saved[first..end], out);
             })
         };
         let of_x = Tensor::from_vec(of_x, gradient.shape(), gradient.device())?;

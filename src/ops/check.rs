@@ -33,10 +33,15 @@ pub(super) fn in_single<const N: usize>(
     operation: impl FnOnce([Tensor; N]) -> Result<Tensor>,
 ) -> Result<Tensor> {
     let mut copies = inputs.map(Tensor::clone);
-    for copy in &mut copies {
-        *copy = copy.to_dtype(DType::F32)?;
-    }
+    to_single(&mut copies)?;
     operation(copies)?.to_dtype(inputs[0].dtype())
+}
+
+fn to_single(tensors: &mut [Tensor]) -> Result<()> {
+    for tensor in tensors {
+        *tensor = tensor.to_dtype(DType::F32)?;
+    }
+    Ok(())
 }
 
 /// Checks that an input has the device and the type of the weight, a floating-point type.

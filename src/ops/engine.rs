@@ -91,6 +91,19 @@ pub(super) unsafe fn vec_by_chunks<T: Element>(
     chunk: usize,
     compute: impl Fn(usize, &mut [MaybeUninit<T>]) + Sync,
 ) -> Vec<T> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { fill_by_chunks(count, chunk, &compute) }
+}
+
+/// Does what [`vec_by_chunks`] says. Is compiled for each element and not again for each kernel.
+///
+/// # Safety
+/// As for [`vec_by_chunks`].
+unsafe fn fill_by_chunks<T: Element>(
+    count: usize,
+    chunk: usize,
+    compute: &(dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync),
+) -> Vec<T> {
     // SAFETY: the chunks cover all indices and do not overlap, and `compute` initialises each.
     unsafe {
         vec_filled_by(count, |out| {

@@ -60,7 +60,9 @@ impl Adadelta {
 }
 
 impl Rule for AdadeltaRule {
-    const STATE: &'static [&'static str] = &["square_avg", "acc_delta"];
+    fn state(&self) -> &'static [&'static str] {
+        &["square_avg", "acc_delta"]
+    }
 
     fn limits(&self) -> Vec<(&'static str, f64, f64)> {
         vec![("rho", self.rho, 1.0), ("eps", self.eps, f64::INFINITY)]

@@ -81,7 +81,9 @@ impl AdagradRule {
 }
 
 impl Rule for AdagradRule {
-    const STATE: &'static [&'static str] = &["sum"];
+    fn state(&self) -> &'static [&'static str] {
+        &["sum"]
+    }
 
     fn initial(&self) -> f64 {
         self.initial_accumulator_value

@@ -26,7 +26,9 @@ impl AdamRule {
 }
 
 impl Rule for AdamRule {
-    const STATE: &'static [&'static str] = &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
+    fn state(&self) -> &'static [&'static str] {
+        &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"]
+    }
 
     fn needs(&self, name: &str) -> bool {
         self.amsgrad || name != "max_exp_avg_sq"
@@ -72,7 +74,7 @@ impl Rule for AdamRule {
         let square = ((&update.state[1] * betas.1)? + (gradient.sqr()? * (1.0 - betas.1))?)?;
         let mut state = vec![mean, square];
         if let Some(largest) = update.state.get(2) {
-            state.push(largest.maximum(&state[1])?);
+            state.push(largest.broadcast_maximum(&state[1])?);
         }
         let scale = ((state[state.len() - 1].sqrt()? / correction)? + self.eps)?;
         let value = (value - ((&state[0] * size)? / scale)?)?;

@@ -46,7 +46,8 @@ pub fn clip_gradients(
         return Tensor::new(0.0, &Device::Cpu);
     }
     let norm = Tensor::stack(&squares, 0)?.sum_all()?.sqrt()?;
-    let scale = ((&norm + 1e-6)?.recip()? * max_norm)?.minimum(1.0)?;
+    let scale = ((&norm + 1e-6)?.recip()? * max_norm)?;
+    let scale = scale.broadcast_minimum(&scale.ones_like()?)?;
     for var in &vars {
         if let Some(gradient) = gradients.get(var) {
             let scaled = gradient.broadcast_mul(&scale.to_dtype(gradient.dtype())?)?;

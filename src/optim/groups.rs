@@ -10,7 +10,7 @@ use candle_core::{Result, Tensor, Var};
 
 /// Settings that hold for some of the parameters.
 #[derive(Clone)]
-pub(super) struct Group<R> {
+pub(super) struct Group<R: ?Sized> {
     pub(super) lr: f64,
     pub(super) weight_decay: f64,
     pub(super) decay_matrices_only: bool,
@@ -18,7 +18,8 @@ pub(super) struct Group<R> {
     pub(super) rule: R,
 }
 
-impl<R: Rule> Group<R> {
+/// What does not depend on the kind of rule, so that it is compiled once and not again for each optimiser.
+impl Group<dyn Rule> {
     fn check(&self, kind: &str) -> Result<()> {
         let any = f64::INFINITY;
         let common = [
@@ -50,6 +51,49 @@ impl<R: Rule> Group<R> {
             weight_decay: if decays { self.weight_decay } else { 0.0 },
             step: plan.step,
         }
+    }
+
+    /// Prepares the update of a parameter; `None` if it has no gradient. Nothing changes yet.
+    fn plan(&self, kind: &str, member: &Member, gradients: &GradStore) -> Result<Option<Plan>> {
+        let Member {
+            parameter, kept, ..
+        } = member;
+        let Ok(var) = parameter.var() else {
+            return Ok(None);
+        };
+        let Some(gradient) = gradients.get(&var) else {
+            return Ok(None);
+        };
+        if !var.dtype().is_float() {
+            return Err(error::dtype(
+                kind,
+                "parameters of floating-point numbers",
+                var.dtype(),
+                "Convert the values before they become a parameter: x.to_dtype(DType::F32)?",
+            ));
+        }
+        if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(gradient)) {
+            return Err(error::state(
+                kind,
+                format_args!("a gradient is {refusal}"),
+                "Pass what loss.backward()? returns; a changed gradient must keep shape and type",
+            ));
+        }
+        let mut plan = Plan {
+            value: var.as_tensor().detach(),
+            gradient: match self.maximize {
+                true => gradient.neg()?,
+                false => gradient.clone(),
+            },
+            state: Kept::tensors(kept.as_ref(), &self.rule, &var)?,
+            step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
+            new: None,
+            var,
+        };
+        if !ops::has_step_kernel(&plan.value, &plan.gradient, &plan.state) {
+            plan.new = Some(self.rule.compute(self.update(&plan))?);
+        }
+        Ok(Some(plan))
     }
 
     fn print(&self) -> String {
@@ -147,73 +191,44 @@ impl<R: Rule> Groups<R> {
     /// Updates each parameter that has a gradient. All that can fail comes first, so an error changes
     /// nothing; without a kernel this needs memory for the new values of all parameters at once.
     pub(super) fn step(&mut self, gradients: &GradStore) -> Result<()> {
-        self.groups.iter().try_for_each(|g| g.check(self.kind))?;
-        let mut plans = Vec::with_capacity(self.members.len());
-        for (i, member) in self.members.iter().enumerate() {
-            plans.extend(self.plan(member, gradients)?.map(|plan| (i, plan)));
-        }
-        if plans.is_empty() && !self.members.is_empty() {
-            return Err(error::state(
-                "the optimiser's parameters have no gradients",
-                "the loss does not depend on them",
-                "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
-            ));
-        }
-        for (i, plan) in plans {
-            let member = &mut self.members[i];
-            member.kept = plan.apply(&self.groups[member.group])?;
-        }
-        Ok(())
-    }
-
-    /// Prepares the update of a parameter; `None` if it has no gradient. Nothing changes yet.
-    fn plan(&self, member: &Member, gradients: &GradStore) -> Result<Option<Plan>> {
-        let Member {
-            parameter, kept, ..
-        } = member;
-        let Ok(var) = parameter.var() else {
-            return Ok(None);
-        };
-        let Some(gradient) = gradients.get(&var) else {
-            return Ok(None);
-        };
-        if !var.dtype().is_float() {
-            return Err(error::dtype(
-                self.kind,
-                "parameters of floating-point numbers",
-                var.dtype(),
-                "Convert the values before they become a parameter: x.to_dtype(DType::F32)?",
-            ));
-        }
-        if let Some(refusal) = parameter.spec().and_then(|spec| spec.refusal(gradient)) {
-            return Err(error::state(
-                self.kind,
-                format_args!("a gradient is {refusal}"),
-                "Pass what loss.backward()? returns; a changed gradient must keep shape and type",
-            ));
-        }
-        let group = &self.groups[member.group];
-        let mut plan = Plan {
-            value: var.as_tensor().detach(),
-            gradient: match group.maximize {
-                true => gradient.neg()?,
-                false => gradient.clone(),
-            },
-            state: Kept::tensors(kept.as_ref(), &group.rule, &var)?,
-            step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
-            new: None,
-            var,
-        };
-        if !ops::has_step_kernel(&plan.value, &plan.gradient, &plan.state) {
-            plan.new = Some(group.rule.compute(group.update(&plan))?);
-        }
-        Ok(Some(plan))
+        let groups: Vec<&Group<dyn Rule>> = self.groups.iter().map(|group| group as _).collect();
+        step(self.kind, &groups, &mut self.members, gradients)
     }
 
     pub(super) fn print(&self) -> String {
-        let groups: Vec<String> = self.groups.iter().map(Group::print).collect();
+        let groups: Vec<String> = self
+            .groups
+            .iter()
+            .map(|group| Group::<dyn Rule>::print(group))
+            .collect();
         format!("{}({})", self.kind, groups.join("; "))
     }
+}
+
+fn step(
+    kind: &str,
+    groups: &[&Group<dyn Rule>],
+    members: &mut [Member],
+    gradients: &GradStore,
+) -> Result<()> {
+    groups.iter().try_for_each(|group| group.check(kind))?;
+    let mut plans = Vec::with_capacity(members.len());
+    for (i, member) in members.iter().enumerate() {
+        let plan = groups[member.group].plan(kind, member, gradients)?;
+        plans.extend(plan.map(|plan| (i, plan)));
+    }
+    if plans.is_empty() && !members.is_empty() {
+        return Err(error::state(
+            "the optimiser's parameters have no gradients",
+            "the loss does not depend on them",
+            "Create the optimiser for the model that computes the loss: Sgd::new(model.parameters(), 0.1)",
+        ));
+    }
+    for (i, plan) in plans {
+        let member = &mut members[i];
+        member.kept = plan.apply(groups[member.group])?;
+    }
+    Ok(())
 }
 
 /// An update of a parameter that is ready to happen.
@@ -229,7 +244,7 @@ struct Plan {
 
 impl Plan {
     /// Updates the parameter and returns its new state.
-    fn apply<R: Rule>(mut self, group: &Group<R>) -> Result<Option<Kept>> {
+    fn apply(mut self, group: &Group<dyn Rule>) -> Result<Option<Kept>> {
         match self.new.take() {
             None => {
                 let rule = group.rule.kernel(group.update(&self));

@@ -88,7 +88,9 @@ impl RMSprop {
 }
 
 impl Rule for RMSpropRule {
-    const STATE: &'static [&'static str] = &["square_avg", "momentum_buffer", "grad_avg"];
+    fn state(&self) -> &'static [&'static str] {
+        &["square_avg", "momentum_buffer", "grad_avg"]
+    }
 
     fn needs(&self, name: &str) -> bool {
         match name {

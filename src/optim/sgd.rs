@@ -84,7 +84,9 @@ impl SgdRule {
 }
 
 impl Rule for SgdRule {
-    const STATE: &'static [&'static str] = &["momentum_buffer"];
+    fn state(&self) -> &'static [&'static str] {
+        &["momentum_buffer"]
+    }
 
     fn needs(&self, _: &str) -> bool {
         self.momentum != 0.0

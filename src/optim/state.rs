@@ -1,6 +1,6 @@
 //! The state that an optimiser keeps for each parameter, and how it is saved and loaded.
 
-use super::groups::Groups;
+use super::groups::{Groups, Member};
 use super::kept::{Kept, foreign};
 use super::rule::Rule;
 use crate::nn::Parameter;
@@ -15,63 +15,82 @@ impl<R: Rule> Groups<R> {
     pub(super) fn state(&self) -> Result<Vec<(String, Tensor)>> {
         let scalar = |value: f64| Tensor::new(value, &Device::Cpu);
         let mut state = vec![];
-        for (i, group) in self.groups.iter().enumerate() {
-            state.push((self.name_of_lr(i), scalar(group.lr)?));
+        for (i, lr) in self.lrs().into_iter().enumerate() {
+            state.push((name_of_lr(self.kind, i), scalar(lr)?));
         }
-        for (i, member) in self.members.iter().enumerate() {
-            let Some(kept) = &member.kept else { continue };
-            state.push((format!("{i}.step"), scalar(kept.steps)?));
-            for (name, tensor) in kept.tensors.iter() {
-                state.push((format!("{i}.{name}"), tensor.copy()?));
-            }
-        }
+        state.extend(state_of_members(&self.members)?);
         Ok(state)
     }
 
     /// Restores all of [`state`](Self::state), or nothing.
     pub(super) fn load_state(&mut self, state: &State) -> Result<()> {
-        let lrs = (0..self.groups.len()).map(|i| scalar_of(state, &self.name_of_lr(i)));
-        let lrs: Vec<f64> = lrs.collect::<Result<_>>()?;
-        let mut known = lrs.len();
-        let mut loaded = Vec::with_capacity(self.members.len());
-        for (i, member) in self.members.iter().enumerate() {
-            let named = |name: &str| format!("{i}.{name}");
-            let mut names = R::STATE.iter().chain(&["step"]);
-            if !names.any(|name| state.contains_key(&named(name))) {
-                loaded.push(None);
-                continue;
-            }
-            let steps = scalar_of(state, &named("step"))?;
-            let rule = &self.groups[member.group].rule;
-            let mut tensors = BTreeMap::new();
-            for name in R::STATE {
-                if rule.needs(name) || state.contains_key(&named(name)) {
-                    let tensor = fitting(state, &named(name), &member.parameter)?;
-                    tensors.insert(*name, tensor.copy()?);
-                }
-            }
-            known += tensors.len() + 1;
-            let tensors = Arc::new(tensors);
-            loaded.push(Some(Kept { steps, tensors }));
-        }
-        if known != state.len() {
-            let entries = state.len();
-            return Err(foreign(format!(
-                "it has {entries} entries instead of {known}"
-            )));
-        }
+        let rules: Vec<&dyn Rule> = self.groups.iter().map(|group| &group.rule as _).collect();
+        let lrs = load(self.kind, &rules, &mut self.members, state)?;
         self.set_lrs(lrs);
-        for (member, kept) in self.members.iter_mut().zip(loaded) {
-            member.kept = kept;
-        }
         Ok(())
     }
+}
 
-    fn name_of_lr(&self, group: usize) -> String {
-        match group {
-            0 => format!("{}.lr", self.kind),
-            _ => format!("{}.lr.{group}", self.kind),
+fn state_of_members(members: &[Member]) -> Result<Vec<(String, Tensor)>> {
+    let mut state = vec![];
+    for (i, member) in members.iter().enumerate() {
+        let Some(kept) = &member.kept else { continue };
+        let steps = Tensor::new(kept.steps, &Device::Cpu)?;
+        state.push((format!("{i}.step"), steps));
+        for (name, tensor) in kept.tensors.iter() {
+            state.push((format!("{i}.{name}"), tensor.copy()?));
         }
+    }
+    Ok(state)
+}
+
+/// Restores the state of the members, or nothing, and returns the learning rates of their groups.
+fn load(
+    kind: &str,
+    rules: &[&dyn Rule],
+    members: &mut [Member],
+    state: &State,
+) -> Result<Vec<f64>> {
+    let lrs = (0..rules.len()).map(|i| scalar_of(state, &name_of_lr(kind, i)));
+    let lrs: Vec<f64> = lrs.collect::<Result<_>>()?;
+    let mut known = lrs.len();
+    let mut loaded = Vec::with_capacity(members.len());
+    for (i, member) in members.iter().enumerate() {
+        let named = |name: &str| format!("{i}.{name}");
+        let rule = rules[member.group];
+        let mut names = rule.state().iter().chain(&["step"]);
+        if !names.any(|name| state.contains_key(&named(name))) {
+            loaded.push(None);
+            continue;
+        }
+        let steps = scalar_of(state, &named("step"))?;
+        let mut tensors = BTreeMap::new();
+        for name in rule.state() {
+            if rule.needs(name) || state.contains_key(&named(name)) {
+                let tensor = fitting(state, &named(name), &member.parameter)?;
+                tensors.insert(*name, tensor.copy()?);
+            }
+        }
+        known += tensors.len() + 1;
+        let tensors = Arc::new(tensors);
+        loaded.push(Some(Kept { steps, tensors }));
+    }
+    if known != state.len() {
+        let entries = state.len();
+        return Err(foreign(format!(
+            "it has {entries} entries instead of {known}"
+        )));
+    }
+    for (member, kept) in members.iter_mut().zip(loaded) {
+        member.kept = kept;
+    }
+    Ok(lrs)
+}
+
+fn name_of_lr(kind: &str, group: usize) -> String {
+    match group {
+        0 => format!("{kind}.lr"),
+        _ => format!("{kind}.lr.{group}"),
     }
 }
 

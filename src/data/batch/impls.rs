@@ -3,7 +3,7 @@
 use super::{Batch, BatchData, nothing_to_join};
 use crate::error;
 use crate::tensor::{TensorExt, moved};
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Device, Error, Result, Tensor};
 
 /// Returns the number of examples that all fields of a batch have.
 #[doc(hidden)]
@@ -33,6 +33,16 @@ pub fn parts_of<'a, B, F>(batches: &[&'a B], field: fn(&'a B) -> &'a F) -> Resul
         [] => Err(nothing_to_join()),
         batches => Ok(batches.iter().map(|batch| field(batch)).collect()),
     }
+}
+
+/// Returns the error for a part that a batch does not have.
+fn outside(examples: usize, start: usize, len: usize) -> Error {
+    error::argument(
+        "part",
+        format_args!("at most {examples} examples"),
+        format_args!("{len} from {start} on"),
+        "Ask for examples that the batch has",
+    )
 }
 
 /// The whole batch is the input, and the target.
@@ -68,12 +78,7 @@ impl BatchData for Tensor {
     fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
         let examples = self.num_examples()?;
         if start.checked_add(len).is_none_or(|end| end > examples) {
-            return Err(error::argument(
-                "part",
-                format_args!("at most {examples} examples"),
-                format_args!("{len} from {start} on"),
-                "Ask for examples that the batch has",
-            ));
+            return Err(outside(examples, start, len));
         }
         let part = self.narrow(0, start, len)?;
         match device.same_device(self.device()) {
@@ -192,36 +197,32 @@ macro_rules! lists {
 
             fn part(&self, start: usize, len: usize, device: &Device) -> Result<Self> {
                 let part = start.checked_add(len).and_then(|end| self.get(start..end));
-                let part = part.ok_or_else(|| {
-                    error::argument(
-                        "part",
-                        format_args!("at most {} examples", self.len()),
-                        format_args!("{len} from {start} on"),
-                        "Ask for examples that the batch has",
-                    )
-                })?;
-                part.iter().map(|item| OnDevice::on(item, device)).collect()
+                OnDevice::all_on(part.ok_or_else(|| outside(self.len(), start, len))?, device)
             }
 
             fn to_device(&self, device: &Device) -> Result<Self> {
-                self.iter().map(|item| OnDevice::on(item, device)).collect()
+                OnDevice::all_on(self, device)
             }
 
             fn collate(batches: &[&Self]) -> Result<Self> {
-                Ok(batches.iter().flat_map(|batch| batch.iter().cloned()).collect())
+                let mut all = Vec::with_capacity(batches.iter().map(|batch| batch.len()).sum());
+                for batch in batches {
+                    all.extend_from_slice(batch);
+                }
+                Ok(all)
             }
         }
     )*};
 }
 
-/// Moves the item of a list; only tensors are on a device.
+/// Moves the items of a list; only tensors are on a device.
 trait OnDevice: Sized {
-    fn on(&self, device: &Device) -> Result<Self>;
+    fn all_on(items: &[Self], device: &Device) -> Result<Vec<Self>>;
 }
 
 impl OnDevice for Tensor {
-    fn on(&self, device: &Device) -> Result<Self> {
-        moved(self, device)
+    fn all_on(items: &[Self], device: &Device) -> Result<Vec<Self>> {
+        items.iter().map(|item| moved(item, device)).collect()
     }
 }
 
@@ -230,8 +231,8 @@ macro_rules! plain {
         lists!($($item),*);
 
         $(impl OnDevice for $item {
-            fn on(&self, _: &Device) -> Result<Self> {
-                Ok(Clone::clone(self))
+            fn all_on(items: &[Self], _: &Device) -> Result<Vec<Self>> {
+                Ok(items.to_vec())
             }
         })*
     };

@@ -23,7 +23,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn of(layer: &(impl Parameters + ?Sized), output: &Tensor) -> Self {
+    pub(super) fn of(layer: &dyn Parameters, output: &Tensor) -> Self {
         let description = layer.describe();
         let name = description.split('(').next().unwrap_or_default();
         Self {
@@ -48,7 +48,7 @@ pub(in crate::nn) fn is_recording() -> bool {
 }
 
 /// Reports a layer's output to the summary, if one is being made, and returns it.
-pub(crate) fn seen(layer: &(impl Parameters + ?Sized), output: Tensor) -> Result<Tensor> {
+pub(crate) fn seen(layer: &dyn Parameters, output: Tensor) -> Result<Tensor> {
     ROWS.with_borrow_mut(|rows| {
         if let Some(rows) = rows {
             rows.push(Row::of(layer, &output));

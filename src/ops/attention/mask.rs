@@ -180,7 +180,8 @@ impl AttentionMask {
                 "Give it the shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
             ));
         }
-        sum.clamp(hidden(like.dtype()), f64::INFINITY)?
+        let least = (sum.ones_like()? * hidden(like.dtype()))?;
+        sum.broadcast_maximum(&least)?
             .to_dtype(like.dtype())
             .map(Some)
     }

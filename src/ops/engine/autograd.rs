@@ -20,18 +20,23 @@ use super::memory::keep_freed_memory;
 use super::simd::Element;
 use crate::error::explain;
 use crate::tensor::is_grad_enabled;
-use candle_core::{CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
-use candle_core::{TensorId, bail};
+use candle_core::op::BackpropOp;
+use candle_core::{
+    CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Storage,
+};
+use candle_core::{Tensor, TensorId, bail};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The backward pass of a kernel.
 pub(in crate::ops) trait Backward: Send + Sync + 'static {
-    /// Whether [`backward`](Backward::backward) needs the output's values, which are kept only then.
-    const NEEDS_OUTPUT: bool = false;
+    /// Returns whether [`backward`](Backward::backward) needs the output's values, which are kept only then.
+    fn needs_output(&self) -> bool {
+        false
+    }
 
     /// Returns the gradient of each input for which `wanted` is true, from the output's `gradient`,
-    /// which is contiguous. `output` is `None` unless [`NEEDS_OUTPUT`](Backward::NEEDS_OUTPUT).
+    /// which is contiguous. `output` is `None` unless [`needs_output`](Backward::needs_output).
     fn backward(
         &self,
         output: Option<&Tensor>,
@@ -49,17 +54,38 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
     shape: impl Into<Shape>,
     op: impl FnOnce() -> B,
 ) -> Result<Tensor> {
+    let op = are_tracked(inputs).then(|| Box::new(op()) as Box<dyn Backward>);
+    add_nodes(inputs, T::to_cpu_storage_owned(values), shape.into(), op)
+}
+
+fn are_tracked(inputs: &[&Tensor]) -> bool {
+    is_grad_enabled() && inputs.iter().any(|input| input.track_op())
+}
+
+/// Does the rest of [`record`], which is compiled once and not again for each kernel.
+fn add_nodes(
+    inputs: &[&Tensor],
+    values: CpuStorage,
+    shape: Shape,
+    op: Option<Box<dyn Backward>>,
+) -> Result<Tensor> {
     keep_freed_memory();
-    let shape = shape.into();
-    if !is_grad_enabled() || !inputs.iter().any(|input| input.track_op()) {
-        return Tensor::from_vec(values, shape, &Device::Cpu);
-    }
+    let Some(op) = op else {
+        let values = Storage::Cpu(values);
+        return Ok(Tensor::from_storage(
+            values,
+            shape,
+            BackpropOp::none(),
+            false,
+        ));
+    };
+    let needs_output = op.needs_output();
     let input = |i: usize| inputs.get(i).copied().unwrap_or(inputs[0]);
     let links = [0, 1, 2].map(|i| link_of(input(i)));
     let slot = Arc::<Slot>::default();
     let output = Arc::new(OnceLock::new());
     let token = Token {
-        op: op(),
+        op,
         slot: slot.clone(),
         output: output.clone(),
         before: [0, 1, 2].map(|i| links[i].as_ref().map(|link| link.slot.clone())),
@@ -69,12 +95,12 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
     let token = a.apply_op3(b, c, token)?;
     let id = Arc::new(OnceLock::new());
     let end = Output {
-        values: Mutex::new(Some((T::to_cpu_storage_owned(values), shape))),
+        values: Mutex::new(Some((values, shape))),
         slot: slot.clone(),
         id: id.clone(),
     };
     let tensor = token.apply_op1(end)?;
-    if B::NEEDS_OUTPUT {
+    if needs_output {
         let _ = output.set(tensor.detach());
     }
     let _ = id.set(tensor.id());
@@ -138,15 +164,15 @@ impl Slot {
 }
 
 /// The node that runs the backward pass.
-struct Token<B> {
-    op: B,
+struct Token {
+    op: Box<dyn Backward>,
     slot: Arc<Slot>,
     output: Arc<OnceLock<Tensor>>,
     before: [Option<Arc<Slot>>; 3],
     wanted: [bool; 3],
 }
 
-impl<B: Backward> CustomOp3 for Token<B> {
+impl CustomOp3 for Token {
     fn name(&self) -> &'static str {
         "taper-kernel"
     }

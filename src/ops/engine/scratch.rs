@@ -24,6 +24,15 @@ pub(in crate::ops) fn with_scratch<T: Element, R>(
     count: usize,
     work: impl FnOnce(&mut [T]) -> R,
 ) -> R {
+    let mut buffer: Vec<T> = take(count);
+    let skipped = buffer.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
+    let result = work(&mut buffer[skipped..][..count]);
+    give_back(buffer);
+    result
+}
+
+/// Returns a buffer in which `count` elements begin at a cache line.
+fn take<T: Element>(count: usize) -> Vec<T> {
     let id = TypeId::of::<T>();
     let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));
     let mut buffer = match free.and_then(|any| any.downcast::<Vec<T>>().ok()) {
@@ -33,10 +42,12 @@ pub(in crate::ops) fn with_scratch<T: Element, R>(
     if buffer.len() < count + CACHE_LINE {
         buffer.resize(count + CACHE_LINE, T::ZERO);
     }
-    let skipped = buffer.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
-    let result = work(&mut buffer[skipped..][..count]);
+    buffer
+}
+
+fn give_back<T: Element>(buffer: Vec<T>) {
     if buffer.len() <= LARGEST_KEPT {
+        let id = TypeId::of::<T>();
         FREE.with_borrow_mut(|free| free.entry(id).or_default().push(Box::new(buffer)));
     }
-    result
 }

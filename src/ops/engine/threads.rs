@@ -12,6 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// `work` must not compute with tensors: Candle's operations use the same pool.
 pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
+    run(count, &work);
+}
+
+/// Is compiled once and not again for each kernel: beside a task, an indirect call takes no time.
+fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
     // Rayon's count decides, so that a test can ask for one thread by a pool of one.
     if count <= 1 || rayon::current_num_threads() == 1 {
         return (0..count).for_each(work);

@@ -7,7 +7,6 @@ use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::{DType, Result, Tensor};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// The elements of one task.
@@ -47,35 +46,51 @@ pub(super) fn loss<L: ElementLoss>(
 }
 
 fn forward<T: Element>(rule: impl ElementLoss, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let value: &Values<T> = &move |pairs, out| values(pairs, out, rule);
+    let slope: Box<Slopes<T>> = Box::new(move |pairs, gradient, input, out| {
+        slopes(pairs, gradient, input, out, rule);
+    });
+    run(value, slope, y_hat, y)
+}
+
+/// A loop over predictions and targets, which initialises an element of its output for each pair.
+type Values<T> = dyn Fn((&[T], &[T]), &mut [MaybeUninit<T>]) + Sync;
+/// The same for the gradients of one of the two inputs.
+type Slopes<T> = dyn Fn((&[T], &[T]), &[T], usize, &mut [MaybeUninit<T>]) + Send + Sync;
+
+/// Does the rest of [`forward`], which is compiled once and not again for each loss.
+fn run<T: Element>(
+    value: &Values<T>,
+    slope: Box<Slopes<T>>,
+    y_hat: &Tensor,
+    y: &Tensor,
+) -> Result<Tensor> {
     let (a, b) = (y_hat.contiguous()?, y.contiguous()?);
     let losses = {
         let (a, b) = (CpuView::of(&a)?, CpuView::of(&b)?);
         let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
-        // SAFETY: the slices have the same length, and `values` initialises one element for each that
-        // it reads.
+        // SAFETY: the slices have the same length, and the loop initialises one element for each pair.
         unsafe {
             vec_by_chunks(a.len(), CHUNK, |first, out| {
                 let range = first..first + out.len();
-                values((&a[range.clone()], &b[range]), out, rule);
+                value((&a[range.clone()], &b[range]), out);
             })
         }
     };
-    record(&[y_hat, y], losses, y_hat.shape(), || Back::<T, _> {
-        rule,
+    record(&[y_hat, y], losses, y_hat.shape(), || Back {
+        slope,
         y_hat: a.detach(),
         y: b.detach(),
-        element: PhantomData,
     })
 }
 
-struct Back<T, L> {
-    rule: L,
+struct Back<T> {
+    slope: Box<Slopes<T>>,
     y_hat: Tensor,
     y: Tensor,
-    element: PhantomData<T>,
 }
 
-impl<T: Element, L: ElementLoss> Backward for Back<T, L> {
+impl<T: Element> Backward for Back<T> {
     fn backward(
         &self,
         _: Option<&Tensor>,
@@ -88,13 +103,12 @@ impl<T: Element, L: ElementLoss> Backward for Back<T, L> {
         let g = g.as_slice::<T>()?;
         let mut gradients = [None, None, None];
         for input in (0..2).filter(|input| wanted[*input]) {
-            // SAFETY: the slices have the same length, and `slopes` initialises one element for each
-            // that it reads.
+            // SAFETY: the slices have the same length, and the loop initialises one element for each pair.
             let of_input = unsafe {
                 vec_by_chunks(g.len(), CHUNK, |first, out| {
                     let range = first..first + out.len();
                     let pairs = (&a[range.clone()], &b[range.clone()]);
-                    slopes(pairs, &g[range], input, out, self.rule);
+                    (self.slope)(pairs, &g[range], input, out);
                 })
             };
             let of_input = Tensor::from_vec(of_input, gradient.shape(), gradient.device())?;

@@ -238,7 +238,7 @@ impl ElementLoss for Huber {
     /// square.
     fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
         let distance = absolute(&(y_hat - y)?)?;
-        let near = distance.minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
+        let near = distance.broadcast_minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
         let rest = (distance - &near)?;
         (near.sqr()? * 0.5)? + (rest * self.0)?
     }

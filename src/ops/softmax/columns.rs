@@ -158,7 +158,9 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    const NEEDS_OUTPUT: bool = true;
+    fn needs_output(&self) -> bool {
+        true
+    }
 
     fn backward(
         &self,
