@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/examples/training"
+BURN = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "benches/burn/target")) / "release/burn-training"
 
 
 def library_path() -> str:

@@ -1,5 +1,5 @@
-"""Trains each model, or computes its output, in Taper, in PyTorch (eager and compiled) and with Candle's own layers, in
-turn, and prints a table."""
+"""Trains each model, or computes its output, in Taper, in PyTorch (eager and compiled), with Candle's own layers and in
+Burn, in turn, and prints a table."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import PROGRAM, library_path
+from common import BURN, PROGRAM, library_path
 
 HERE = Path(__file__).resolve().parent
 CASES = [
@@ -30,8 +30,12 @@ class Peer:
         command = [PROGRAM, name]
         if peer in ("torch", "compiled"):
             command = [sys.executable, HERE / "torch_models.py", "eager" if peer == "torch" else peer]
+        elif peer == "burn":
+            command, workers = [BURN, name], ""
         environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
-        environment |= {"RAYON_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+        # The last is for the products of Burn's NdArray.
+        variables = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MATMUL_NUM_THREADS")
+        environment |= dict.fromkeys(variables, str(threads))
         self.name, self.times = name, []
         self.process = subprocess.Popen(
             [*command, model, str(batch), device, mode, *([workers] if workers else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -101,12 +105,17 @@ def main() -> None:
     parser.add_argument("--inference", action="store_true", help="the output in evaluation mode instead of a training step")
     parser.add_argument("--compiled", action="store_true", help="torch.compile as well, whose first run takes minutes")
     parser.add_argument("--no-candle", action="store_true", help="leave out Candle's own layers")
+    parser.add_argument(
+        "--burn", nargs="?", const="flex", choices=["flex", "ndarray"], help="Burn as well, with this backend (Flex); on the CPU"
+    )  # fmt: skip
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each peer; all cores")
     parser.add_argument("--processor-time", action="store_true", help="count what the processors did: for a busy machine")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where the models are trained")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     names = ["taper", "torch"] + ["compiled"] * arguments.compiled + ([] if arguments.no_candle else ["candle"])
+    if arguments.burn and arguments.device == "cpu":
+        names.append(f"burn-{arguments.burn}")
     results = {}
     print("| model | batch | peer | step (ms) | samples/s | × PyTorch | peak memory (MB) |")
     print("|---|--:|---|--:|--:|--:|--:|")

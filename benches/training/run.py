@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the program, installs PyTorch in the environment of the kernel's measurements, and measures.
 
-    python3 benches/training/run.py [--device cuda] [--only MODEL] [--steps N] [--json FILE]
+    python3 benches/training/run.py [--device cuda] [--burn] [--only MODEL] [--steps N] [--json FILE]
 """
 
 import subprocess
@@ -22,6 +22,9 @@ def main() -> int:
             # With the toolkit that `taper setup` chose.
             command = ["cargo", "taper", "cuda", *command, "--features", "cuda"]
         subprocess.run(command, cwd=ROOT, check=True)
+        if any(argument.startswith("--burn") for argument in sys.argv):
+            command = ["cargo", "build", "--quiet", "--locked", "--release"]
+            subprocess.run(command, cwd=ROOT / "benches/burn", check=True)
     return subprocess.call([environment(), HERE / "measure.py", *sys.argv[1:]])
 
 
