@@ -96,7 +96,7 @@ impl<T: Element> Chunk<'_, T> {
                                 },
                                 &layout.offsets,
                                 scratch.as_ptr().add(start),
-                                sums.as_mut_ptr(),
+                                microkernel::Sums::of_tile(sums),
                             );
                         }
                         for sums in sums.chunks_exact(columns).take(rows) {

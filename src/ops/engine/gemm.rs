@@ -30,6 +30,8 @@ const PARTS: usize = 8;
 const LARGE: usize = 1 << 24;
 /// The most elements of panels that are packed before they are multiplied, if that is enough for all cores.
 const PACKED: usize = 1 << 20;
+/// The elements of the left matrix that stay in the L2 cache while all panels are multiplied with them.
+const KEPT: usize = 1 << 17;
 /// The elements of a cache line: 16 of `f32`, two lines of `f64`.
 const LINE: usize = 16;
 
@@ -230,9 +232,11 @@ unsafe fn multiply_panels<T: Element>(
 ) {
     let (most, tile_columns) = microkernel::tile_shape::<T>();
     let (tiles, size) = (split_evenly(rows, most), depth * tile_columns);
-    let blocks = PARTS.div_ceil(panels.len()).min(tiles.len());
+    let blocks = PARTS.div_ceil(panels.len());
+    let blocks = blocks.max(rows * depth / KEPT).min(tiles.len());
+    // Tasks that follow each other have the same rows, which are in the cache then.
     tasks(panels.len() * blocks, &|task| {
-        let (panel, block) = (task / blocks, task % blocks);
+        let (panel, block) = (task % panels.len(), task / panels.len());
         let (first, end) = (
             block * tiles.len() / blocks,
             (block + 1) * tiles.len() / blocks,

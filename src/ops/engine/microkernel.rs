@@ -74,19 +74,48 @@ impl<T> Weights<T> {
     }
 }
 
-/// Sets `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]` for the rows `m` and columns `j` of the
-/// size. The rows of `out` are as long as those of a full tile.
+/// Where the sums of a tile go: row `m` begins at `start[m * pitch]`.
+#[derive(Clone, Copy)]
+pub(in crate::ops) struct Sums<T> {
+    pub(in crate::ops) start: *mut T,
+    pub(in crate::ops) pitch: usize,
+    /// What is added to the sums: a pointer to its first row, and the distance from one row to the next.
+    pub(in crate::ops) added: Option<(*const T, usize)>,
+}
+
+impl<T: Element> Sums<T> {
+    /// Returns the rows of a full tile, one after the other.
+    pub(in crate::ops) fn of_tile(tile: &mut [T]) -> Self {
+        Sums {
+            start: tile.as_mut_ptr(),
+            pitch: tile_shape::<T>().1,
+            added: None,
+        }
+    }
+
+    /// Returns the same rows with another name for their element type.
+    fn cast<U>(self) -> Sums<U> {
+        Sums {
+            start: self.start.cast(),
+            pitch: self.pitch,
+            added: self.added.map(|(start, pitch)| (start.cast(), pitch)),
+        }
+    }
+}
+
+/// Sets `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]`, and what is added, for the rows `m` and columns `j`
+/// of the size.
 ///
 /// # Safety
-/// With `(most, columns) = tile_shape::<T>()`: the size has `0 < rows <= most`; `weights` are valid
-/// for reads of each of these rows at `offsets.len()` steps; `x` for reads of the size's vectors at
-/// each offset; `out` for `rows * columns` writes.
+/// The size has `0 < rows <= tile_shape::<T>().0`; `weights` are valid for reads of each of these rows at
+/// `offsets.len()` steps; `x` for reads of the size's vectors at each offset; `out` for writes of the size's
+/// vectors in each row, and what is added for reads of them.
 pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
     size: TileSize,
     weights: Weights<T>,
     offsets: &[usize],
     x: *const T,
-    out: *mut T,
+    out: Sums<T>,
 ) {
     // SAFETY: the caller promises valid pointers and sizes. The casts keep the type: it is the one that
     // `DTYPE` names. The processor has the instructions of the level that `Level::get` returns.
@@ -196,7 +225,7 @@ mod x86 {
                 weights: Weights<$element>,
                 offsets: &[usize],
                 x: *const $element,
-                out: *mut $element,
+                out: Sums<$element>,
             ) {
                 // SAFETY: the caller's promise is the body's; the features are enabled here.
                 unsafe { $sum_body::<$vector>(size, weights, offsets, x, out) }
@@ -268,7 +297,7 @@ macro_rules! sums_by {
             weights: Weights<V::Element>,
             offsets: &[usize],
             x: *const V::Element,
-            out: *mut V::Element,
+            out: Sums<V::Element>,
         ) {
             // SAFETY: the caller's promise is the body's.
             unsafe {
@@ -330,7 +359,7 @@ unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
     weights: Weights<V::Element>,
     offsets: &[usize],
     x: *const V::Element,
-    out: *mut V::Element,
+    out: Sums<V::Element>,
 ) {
     // SAFETY: the promises of `weighted_sums`: each read and write is within the ranges named there.
     unsafe {
@@ -350,9 +379,17 @@ unsafe fn sums<V: Vector, const ROWS: usize, const COUNT: usize>(
             }
             weight = weight.wrapping_add(weights.step);
         }
+        if let Some((added, pitch)) = out.added {
+            for m in 0..ROWS {
+                for i in 0..COUNT {
+                    let added = V::load(added.add(m * pitch + i * V::LANES));
+                    sums[m][i] = sums[m][i].multiply_add(V::splat(V::Element::ONE), added);
+                }
+            }
+        }
         for m in 0..ROWS {
             for i in 0..COUNT {
-                sums[m][i].store(out.add((m * VECTORS + i) * V::LANES));
+                sums[m][i].store(out.start.add(m * out.pitch + i * V::LANES));
             }
         }
     }

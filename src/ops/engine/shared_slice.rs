@@ -36,6 +36,22 @@ impl<'a, T> SharedSlice<'a, T> {
         self.len == 0
     }
 
+    /// Returns a pointer to the element at index `first`, by which those before index `end` may be reached.
+    ///
+    /// # Panics
+    /// If they do not lie within the slice.
+    ///
+    /// # Safety
+    /// While an element is accessed by the pointer, it may not be accessed in any other way.
+    pub(in crate::ops) unsafe fn pointer(self, first: usize, end: usize) -> *mut T {
+        assert!(
+            first <= end && end <= self.len,
+            "a part of a shared slice ends outside it"
+        );
+        // SAFETY: the element lies within the slice, or at its end.
+        unsafe { self.start.add(first) }
+    }
+
     /// Returns the `count` elements from index `first` on.
     ///
     /// # Panics

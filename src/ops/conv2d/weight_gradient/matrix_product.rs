@@ -118,7 +118,7 @@ impl MatrixProduct {
                                 },
                                 &steps[..depth],
                                 ys.as_ptr().add(start * self.pitch),
-                                tile.as_mut_ptr(),
+                                microkernel::Sums::of_tile(tile),
                             );
                         }
                         let sums = sums

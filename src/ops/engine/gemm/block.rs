@@ -41,16 +41,25 @@ impl Block<'_> {
         let offsets: Vec<usize> = (0..self.depth.min(DEPTH))
             .map(|k| k * tile_columns)
             .collect();
-        with_scratch(most * tile_columns, |sums: &mut [T]| {
+        let in_place = width.is_multiple_of(microkernel::lanes::<T>());
+        with_scratch(most * tile_columns, |tile: &mut [T]| {
             let mut done = 0;
             while done < self.depth || done == 0 {
                 let depth = (self.depth - done).min(DEPTH);
                 let mut row = self.row;
                 for &rows in self.tiles {
+                    let target = Target {
+                        row,
+                        rows,
+                        width,
+                        bias,
+                        add: done > 0 || self.add,
+                        out,
+                    };
                     let start = row * a.row_step + done * a.column_step;
                     // SAFETY: `product` has checked that all rows and columns of `a` are within its
-                    // values; `packed` has a tile's columns for each of the `depth` steps, and
-                    // `sums` is a full tile.
+                    // values; `packed` has a tile's columns for each of the `depth` steps; the sums
+                    // are whole vectors of this part, which the caller lends, or a full tile.
                     unsafe {
                         microkernel::weighted_sums(
                             microkernel::TileSize::of::<T>(rows, width),
@@ -61,16 +70,13 @@ impl Block<'_> {
                             },
                             &offsets[..depth],
                             packed.as_ptr().add(done * tile_columns),
-                            sums.as_mut_ptr(),
+                            match in_place {
+                                true => self.sums(&target),
+                                false => microkernel::Sums::of_tile(tile),
+                            },
                         );
-                    }
-                    for (i, sums) in sums.chunks_exact(tile_columns).take(rows).enumerate() {
-                        // SAFETY: this is a row of this part, which only this task accesses.
-                        let out = unsafe { out.part((row + i) * self.pitch + self.column, width) };
-                        match done {
-                            0 if !self.add => store(sums, bias, out),
-                            // SAFETY: the pass with `done == 0`, or the caller, has initialised it.
-                            _ => add(sums, unsafe { out.assume_init_mut() }),
+                        if !in_place {
+                            self.copy(tile, &target);
                         }
                     }
                     row += rows;
@@ -79,6 +85,58 @@ impl Block<'_> {
             }
         });
     }
+
+    /// Returns where the sums of a tile go, if they are whole vectors.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run). If the sums are added, the target is initialised.
+    unsafe fn sums<T: Element>(&self, target: &Target<T>) -> microkernel::Sums<T> {
+        let first = target.row * self.pitch + self.column;
+        let end = first + (target.rows - 1) * self.pitch + target.width;
+        // SAFETY: no other thread accesses the columns that the target has in these rows.
+        let start: *mut T = unsafe { target.out.pointer(first, end) }.cast();
+        microkernel::Sums {
+            start,
+            pitch: self.pitch,
+            added: match target.add {
+                true => Some((start.cast_const(), self.pitch)),
+                false => target.bias.map(|bias| (bias.as_ptr(), 0)),
+            },
+        }
+    }
+
+    /// Copies the sums of a tile to the product, or adds them.
+    ///
+    /// # Safety
+    /// As for [`sums`](Self::sums).
+    unsafe fn copy<T: Element>(&self, tile: &[T], target: &Target<T>) {
+        let (_, tile_columns) = microkernel::tile_shape::<T>();
+        for (i, sums) in tile
+            .chunks_exact(tile_columns)
+            .take(target.rows)
+            .enumerate()
+        {
+            let first = (target.row + i) * self.pitch + self.column;
+            // SAFETY: this is a row of this part, which only this task accesses.
+            let out = unsafe { target.out.part(first, target.width) };
+            match target.add {
+                false => store(sums, target.bias, out),
+                // SAFETY: an earlier pass, or the caller, has initialised it.
+                true => add(sums, unsafe { out.assume_init_mut() }),
+            }
+        }
+    }
+}
+
+/// The part of the product that a tile is computed for.
+struct Target<'a, T> {
+    row: usize,
+    rows: usize,
+    width: usize,
+    bias: Option<&'a [T]>,
+    /// Whether the sums are added to what is there.
+    add: bool,
+    out: SharedSlice<'a, MaybeUninit<T>>,
 }
 
 multiversion! {
