@@ -376,8 +376,8 @@ impl<T: Element> Backward for Back<T> {
         let of_x = of_x.map(|of_x| Tensor::from_vec(of_x, self.x.shape(), self.x.device()));
         Ok([
             of_x.transpose()?,
-            Some(of_channels(of_weight.collect())?).filter(|_| wanted[1]),
-            Some(of_channels(of_bias.collect())?).filter(|_| wanted[2]),
+            wanted[1].then_some(of_channels(of_weight.collect())?),
+            wanted[2].then_some(of_channels(of_bias.collect())?),
         ])
     }
 }

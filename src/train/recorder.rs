@@ -120,7 +120,7 @@ impl Fetched {
             weight => [(value * weight) as f32, weight as f32],
         });
         let sums = ranks.sums(&sums.collect::<Vec<_>>())?;
-        for ((_, value, weight), sum) in self.values.iter_mut().zip(sums.chunks_exact(2)) {
+        for ((_, value, weight), sum) in self.values.iter_mut().zip(sums.as_chunks::<2>().0) {
             (*value, *weight) = (f64::from(sum[0]) / f64::from(sum[1]), f64::from(sum[1]));
         }
         Ok(())

@@ -94,7 +94,7 @@ impl<T: Element> Backward for Back<T> {
             let (input, output) = if transposed { (g, x) } else { (x, g) };
             let (weight, bias) = weight_gradient(geometry, input, output);
             of_weight = Some(tensor(weight, &self.weight)?);
-            of_bias = Some(bias).filter(|_| !transposed);
+            of_bias = (!transposed).then_some(bias);
         }
         if bias_wanted && transposed {
             let of_channel = |c: usize| {

@@ -148,9 +148,8 @@ impl Ranks {
             .flat_map(|value| value.to_le_bytes())
             .collect();
         let bytes = self.communicator.sent_by_first(bytes)?;
-        let values = bytes
-            .chunks_exact(8)
-            .map(|bytes| f64::from_le_bytes(array(bytes)));
+        let (values, _) = bytes.as_chunks();
+        let values = values.iter().map(|bytes| f64::from_le_bytes(*bytes));
         let values = Tensor::from_iter(values, &Device::Cpu)?.reshape(tensor.shape())?;
         parameter.set(&values.to_dtype(tensor.dtype())?)
     }
