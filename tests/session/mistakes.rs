@@ -3,11 +3,15 @@
 //! Each file is a part of a notebook; all run in one session, in the order of their names. Lines that
 //! begin with `> ` are a cell, and the next lines are its output. To add a mistake, write its cells. To
 //! update the outputs, run the test with `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
+//!
+//! What the compiler says changes from release to release. Where a newer one than the oldest that is supported
+//! says something else, `NAME.since-1.99.txt` holds it, for that release and later ones.
 
 use crate::common::events::{Events, own_session, value, words};
 use crate::common::root;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const KEPT: &str = "let mistakes_kept = 41;";
 
@@ -16,11 +20,17 @@ fn every_mistake_has_the_output_of_its_snapshot() {
     let mut session = own_session();
     show(&mut session, KEPT);
     let mut different = Vec::new();
-    for file in files() {
+    let release = release();
+    for name in files() {
+        let file = of_release(&name, release);
         let before = std::fs::read_to_string(&file).expect("a snapshot");
         let now = run(&mut session, &before);
-        if std::env::var_os("TAPER_UPDATE_SNAPSHOTS").is_some() {
-            std::fs::write(&file, now).expect("the snapshot can be written");
+        if now != before && std::env::var_os("TAPER_UPDATE_SNAPSHOTS").is_some() {
+            let file = match release > OLDEST {
+                true => name.with_extension(format!("since-1.{release}.txt")),
+                false => name,
+            };
+            std::fs::write(file, now).expect("the snapshot can be written");
         } else if now != before {
             different.push(difference(&file, &before, &now));
         }
@@ -28,10 +38,35 @@ fn every_mistake_has_the_output_of_its_snapshot() {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
+/// The minor version of the oldest Rust that is supported.
+const OLDEST: u32 = 95;
+
+/// Returns the minor version of the compiler that compiles the cells.
+fn release() -> u32 {
+    let output = Command::new("rustc").arg("--version").output();
+    let output = output.expect("rustc can be started").stdout;
+    let version = String::from_utf8_lossy(&output).into_owned();
+    let minor = version
+        .split('.')
+        .nth(1)
+        .and_then(|minor| minor.parse().ok());
+    minor.expect("a version such as 1.95.0")
+}
+
+/// Returns the snapshot of the newest release that is not newer than this one.
+fn of_release(name: &Path, release: u32) -> PathBuf {
+    let newest = (OLDEST + 1..=release).rev();
+    newest
+        .map(|minor| name.with_extension(format!("since-1.{minor}.txt")))
+        .find(|file| file.exists())
+        .unwrap_or_else(|| name.to_owned())
+}
+
 fn files() -> Vec<PathBuf> {
     let folder = root().join("tests/snapshots/errors");
     let entries = std::fs::read_dir(folder).expect("the snapshots");
     let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    files.retain(|file| !file.to_string_lossy().contains(".since-"));
     files.sort();
     assert!(files.len() > 30, "{files:?}");
     files

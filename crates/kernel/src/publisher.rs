@@ -171,9 +171,11 @@ impl Queue {
 }
 
 async fn accept(listener: Listener, subscribers: Arc<Subscribers>) {
-    for id in 0.. {
+    let mut id = 0;
+    loop {
         match listener.accept().await {
             Ok(stream) => {
+                id += 1;
                 let subscribers = subscribers.clone();
                 tokio::spawn(async move {
                     // An error means that the subscriber has left.
