@@ -7,6 +7,7 @@ use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::shared_slice::vec_filled_by;
 use super::engine::simd::{Element, multiversion};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::strided::in_order;
 use crate::tensor::is_grad_enabled;
 use candle_core::{Result, Tensor};
 use functions::{Differentiable, Elu, Exp, Gelu, Known, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
@@ -224,11 +225,12 @@ struct Loops<T> {
 
 impl<T: Element> Loops<T> {
     fn of<F: Differentiable>(function: F) -> Self {
-        let both: Box<Both<T>> =
-            Box::new(move |x, y, derivative| map_both(x, y, derivative, function));
+        let both = move || -> Box<Both<T>> {
+            Box::new(move |x, y, derivative| map_both(x, y, derivative, function))
+        };
         Loops {
             value: Box::new(move |x, y| map(x, y, function)),
-            both: F::TOGETHER.then_some(both),
+            both: F::TOGETHER.then(both),
             gradient: gradient_of(function),
             from_input: F::FROM_INPUT,
         }
@@ -240,7 +242,7 @@ fn gradient_of<T: Element>(function: impl Differentiable) -> Box<Gradient<T>> {
 }
 
 fn run<T: Element>(x: &Tensor, loops: Loops<T>) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     if x.track_op()

@@ -60,7 +60,7 @@ impl Adadelta {
 }
 
 impl Rule for AdadeltaRule {
-    fn state(&self) -> &'static [&'static str] {
+    fn state_names(&self) -> &'static [&'static str] {
         &["square_avg", "acc_delta"]
     }
 

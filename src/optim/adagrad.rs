@@ -81,7 +81,7 @@ impl AdagradRule {
 }
 
 impl Rule for AdagradRule {
-    fn state(&self) -> &'static [&'static str] {
+    fn state_names(&self) -> &'static [&'static str] {
         &["sum"]
     }
 

@@ -26,7 +26,7 @@ impl AdamRule {
 }
 
 impl Rule for AdamRule {
-    fn state(&self) -> &'static [&'static str] {
+    fn state_names(&self) -> &'static [&'static str] {
         &["exp_avg", "exp_avg_sq", "max_exp_avg_sq"]
     }
 

@@ -19,7 +19,11 @@ pub(super) struct Kept {
 impl Kept {
     /// Returns the state after a step; `None` if the rule needs none.
     pub(super) fn new(steps: f64, rule: &dyn Rule, tensors: Vec<Tensor>) -> Option<Self> {
-        let names = rule.state().iter().copied().filter(|name| rule.needs(name));
+        let names = rule
+            .state_names()
+            .iter()
+            .copied()
+            .filter(|name| rule.needs(name));
         (!tensors.is_empty()).then(|| Self {
             steps,
             tensors: Arc::new(names.zip(tensors).collect()),
@@ -29,7 +33,7 @@ impl Kept {
     /// Returns the tensors that the rule needs for the next step of a variable: on its device, and in
     /// memory that no clone of the optimiser shares.
     pub(super) fn tensors(kept: Option<&Self>, rule: &dyn Rule, var: &Var) -> Result<Vec<Tensor>> {
-        let needed = rule.state().iter().filter(|name| rule.needs(name));
+        let needed = rule.state_names().iter().filter(|name| rule.needs(name));
         let tensor = |name: &&'static str| {
             let Some((kept, tensor)) = kept.and_then(|k| Some((k, k.tensors.get(name)?))) else {
                 let zeros = var.zeros_like()?.detach();

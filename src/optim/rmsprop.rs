@@ -88,7 +88,7 @@ impl RMSprop {
 }
 
 impl Rule for RMSpropRule {
-    fn state(&self) -> &'static [&'static str] {
+    fn state_names(&self) -> &'static [&'static str] {
         &["square_avg", "momentum_buffer", "grad_avg"]
     }
 

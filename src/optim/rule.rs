@@ -6,7 +6,7 @@ use candle_core::{Result, Tensor};
 /// How an optimiser updates one parameter, with the settings that only this kind of optimiser has.
 pub(super) trait Rule: Send + 'static {
     /// Returns the names of all tensors that a parameter's state can have.
-    fn state(&self) -> &'static [&'static str];
+    fn state_names(&self) -> &'static [&'static str];
 
     /// Returns whether the state has this tensor under these settings.
     fn needs(&self, _name: &str) -> bool {
@@ -37,7 +37,7 @@ pub(super) trait Rule: Send + 'static {
 pub(super) struct Update<'a> {
     pub(super) value: &'a Tensor,
     pub(super) gradient: &'a Tensor,
-    /// The tensors that the rule needs, in the order of [`Rule::state`].
+    /// The tensors that the rule needs, in the order of [`Rule::state_names`].
     pub(super) state: &'a [Tensor],
     pub(super) lr: f64,
     pub(super) weight_decay: f64,

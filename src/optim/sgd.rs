@@ -84,7 +84,7 @@ impl SgdRule {
 }
 
 impl Rule for SgdRule {
-    fn state(&self) -> &'static [&'static str] {
+    fn state_names(&self) -> &'static [&'static str] {
         &["momentum_buffer"]
     }
 

@@ -58,14 +58,14 @@ fn load(
     for (i, member) in members.iter().enumerate() {
         let named = |name: &str| format!("{i}.{name}");
         let rule = rules[member.group];
-        let mut names = rule.state().iter().chain(&["step"]);
+        let mut names = rule.state_names().iter().chain(&["step"]);
         if !names.any(|name| state.contains_key(&named(name))) {
             loaded.push(None);
             continue;
         }
         let steps = scalar_of(state, &named("step"))?;
         let mut tensors = BTreeMap::new();
-        for name in rule.state() {
+        for name in rule.state_names() {
             if rule.needs(name) || state.contains_key(&named(name)) {
                 let tensor = fitting(state, &named(name), &member.parameter)?;
                 tensors.insert(*name, tensor.copy()?);

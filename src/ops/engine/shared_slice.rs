@@ -96,6 +96,11 @@ mod tests {
             // SAFETY: no other part is in use.
             let part = std::panic::catch_unwind(|| unsafe { shared.part(first, count) }.len());
             assert!(part.is_err(), "{first}, {count}");
+            let end = first.saturating_add(count);
+            // SAFETY: no element is accessed.
+            let pointer =
+                std::panic::catch_unwind(|| unsafe { shared.pointer(first, end) }.is_null());
+            assert!(pointer.is_err(), "{first}, {end}");
         }
         // SAFETY: the two parts do not overlap.
         let (a, b) = unsafe { (shared.part(0, 1), shared.part(1, 2)) };
