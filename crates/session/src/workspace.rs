@@ -60,6 +60,20 @@ debug-assertions = true
 overflow-checks = true
 "#;
 
+/// The line of a manifest, and of evcxr's `:dep`, for the crate `taper`.
+pub(crate) fn dependency(taper: &Path, features: &[String]) -> String {
+    let text = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let path = text(&taper.to_string_lossy());
+    let features: Vec<String> = features.iter().map(|feature| text(feature)).collect();
+    match features.is_empty() {
+        true => format!("taper = {{ path = {path} }}"),
+        false => format!(
+            "taper = {{ path = {path}, features = [{}] }}",
+            features.join(", ")
+        ),
+    }
+}
+
 /// In a session's folder: locked as long as the session lives. A process id would say little, for the
 /// process may live in another container, or another one may have its id by now.
 const ALIVE: &str = "alive";

@@ -5,7 +5,7 @@
 //! recorded, and made again as long as everything that cargo reads is as it was: arguments, manifest,
 //! lock file, configuration. Where there is no record, or a replay goes wrong, cargo is called.
 
-use super::kept::Kept;
+use super::kept::{self, Kept};
 use super::linker::Linker;
 use super::recorder::{self, Call};
 use super::replay::{Ended, Recipe, Task};
@@ -73,7 +73,9 @@ impl<'a> Build<'a> {
         };
         let basis = format!("{basis}.recipe");
         let Some(recipe) = self.recipe(&basis) else {
-            return self.run_cargo(Some(basis), true, complete);
+            let code = self.run_cargo(Some(basis.clone()), true, complete)?;
+            self.keep(&basis);
+            return Ok(code);
         };
         match self.replay(&recipe, &basis) {
             Ok(Some(Kept { success, messages })) => {
@@ -81,6 +83,14 @@ impl<'a> Build<'a> {
                 Ok(ExitCode::from(if success { 0 } else { 101 }))
             }
             Ok(None) | Err(_) => self.run_cargo(Some(basis), !recipe.links_directly(), complete),
+        }
+    }
+
+    /// Compiles a first cell of an image as sessions will, once cargo has shown how.
+    fn keep(&self, basis: &str) {
+        if let Some(recipe) = self.recipe(basis).filter(|_| kept::is_asked_for()) {
+            // What is not kept is compiled in each session.
+            let _ = self.replay(&recipe, basis);
         }
     }
 
@@ -135,7 +145,7 @@ impl<'a> Build<'a> {
         complete(&folder)?;
         let record = folder.join(RECORD);
         let _ = std::fs::remove_file(&record);
-        let mut cargo = tools::cargo(&self.arguments);
+        let mut cargo = tools::build(&self.arguments);
         if let Some(recorder) = variables::program(recorder::NAME) {
             recorder::attach(&mut cargo, &recorder, &record);
         }

@@ -42,7 +42,7 @@ impl Kept {
 
     /// Keeps this for the cell with this digest, in the process that is meant to.
     pub(crate) fn keep(&self, cell: &str, session: &Path) -> Result<()> {
-        if std::env::var_os(KEEP_VARIABLE).is_none() {
+        if !is_asked_for() {
             return Ok(());
         }
         if self.success {
@@ -53,6 +53,11 @@ impl Kept {
         memory::keep(&of_messages(cell), &messages, session);
         Ok(())
     }
+}
+
+/// Returns whether this process keeps the cells that it compiles.
+pub(crate) fn is_asked_for() -> bool {
+    std::env::var_os(KEEP_VARIABLE).is_some()
 }
 
 /// Where a session's compiled cell is put. No folder of cargo's is named.

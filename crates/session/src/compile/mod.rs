@@ -62,6 +62,6 @@ pub(crate) use kept::KEEP_VARIABLE as KEEP_CELLS;
 pub(crate) use library::show as show_library;
 pub(crate) use memory::{CARGO_HOME as CARGO_HOME_PLACEHOLDER, FOLDER as ANSWERS};
 pub(crate) use stand_in::StandIn;
-pub(crate) use tools::FLAGS;
+pub(crate) use tools::flags;
 pub(crate) use variables::packages;
 pub use variables::{STORED as STORED_CARGO_HOME, cargo_home};

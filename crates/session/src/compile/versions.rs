@@ -1,9 +1,10 @@
 //! The versions that the image was built with, kept.
 //!
-//! While evcxr looks for a package it writes manifests without `taper`, for which cargo empties the
-//! lock file. What cargo would resolve afterwards may be newer by now: then `taper` is compiled
+//! While evcxr looks for a package it writes manifests of another crate, or without `taper`, for which cargo changes
+//! or empties the lock file. What cargo would resolve afterwards may be newer by now: then `taper` is compiled
 //! again, and cells no longer fit the library that is loaded.
 
+use super::recorder;
 use std::path::Path;
 use taper_host::cache;
 
@@ -24,8 +25,11 @@ pub(crate) fn keep(session: &Path) {
     };
 }
 
+/// Returns whether the lock file is that of the cells' crate, with `taper`.
 fn is_whole(lock: &[u8]) -> bool {
-    memchr::memmem::find(lock, b"name = \"taper\"").is_some()
+    let names = [recorder::CRATE, "taper"].map(|name| format!("name = \"{name}\""));
+    let contains = |name: &String| memchr::memmem::find(lock, name.as_bytes()).is_some();
+    names.iter().all(contains)
 }
 
 #[cfg(test)]
@@ -47,6 +51,10 @@ mod tests {
         assert_eq!(after("name = \"ctx\"\n"), "name = \"ctx\"\n");
         assert_eq!(after(whole), whole);
         assert_eq!(after("name = \"ctx\"\nname = \"itoa\"\n"), whole);
+        assert_eq!(
+            after(&whole.replace("ctx", "evcxr_dummy_validate_dep")),
+            whole
+        );
         let more = format!("{whole}name = \"itoa\"\n");
         assert_eq!(after(&more), more);
         assert_eq!(after("name = \"ctx\"\n"), more);

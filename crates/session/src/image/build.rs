@@ -22,6 +22,35 @@ use taper_host::progress::{Progress, duration};
 /// The first argument with which this program runs the first cell of a new image.
 pub(crate) const WARM_ARGUMENT: &str = "__warm";
 
+/// What evcxr writes before the dependencies, and as cargo's configuration, to the byte: a session then finds the
+/// answers of cargo about this crate.
+const MANIFEST: &str = r#"
+[package]
+name = "ctx"
+version = "1.0.0"
+edition = "2024"
+
+[lib]
+crate-type = ["cdylib"]
+path = "src/lib.rs"
+
+[profile.dev]
+opt-level = 2
+debug = false
+strip = "debuginfo"
+rpath = true
+lto = false
+debug-assertions = true
+codegen-units = 16
+panic = 'unwind'
+incremental = true
+overflow-checks = true
+
+[dependencies]
+"#;
+
+const CONFIGURATION: &str = "\n[net]\noffline = false\n";
+
 /// Builds the image in `folder`, and continues where an earlier build stopped.
 pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Result<()> {
     checks::before_building(folder, has_begun(folder))?;
@@ -35,8 +64,6 @@ pub(crate) fn build(key: &Key, folder: &Path, progress: &mut dyn Progress) -> Re
     progress.line("Compiling Taper and its dependencies (once; later starts take seconds).");
     cargo::compile(&work, false, &mut |_| (), progress)?;
     progress.line("Running a first cell.");
-    // The first time cargo compiles the cells, the second time we do and keep what every session needs.
-    warm(key, &work, progress)?;
     warm(key, &work, progress)?;
     progress.line(&format!("Compiled in {}.", duration(start.elapsed())));
     Ok(())
@@ -60,18 +87,13 @@ pub(crate) fn wipe(folder: &Path) -> Result<()> {
 /// Writes the crate that evcxr writes when a session loads `taper`.
 fn prepare(key: &Key, folder: &Path) -> Result<()> {
     let work = folder.join(WORK);
-    cache::make(&work.join("src"))?;
+    for folder in ["src", ".cargo"] {
+        cache::make(&work.join(folder))?;
+    }
     workspace::prepare(folder)?;
-    let path = toml::Value::String(key.taper.to_string_lossy().into_owned());
-    let features = toml::Value::Array(key.features.iter().cloned().map(Into::into).collect());
-    let manifest = format!(
-        "[package]\nname = \"ctx\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
-         [lib]\ncrate-type = [\"cdylib\"]\npath = \"src/lib.rs\"\n\
-         [profile.dev]\nopt-level = 2\ndebug = false\nstrip = \"debuginfo\"\nrpath = true\nlto = false\n\
-         debug-assertions = true\ncodegen-units = 16\npanic = 'unwind'\nincremental = true\noverflow-checks = true\n\
-         [dependencies]\ntaper = {{ path = {path}, features = {features} }}\n"
-    );
+    let manifest = MANIFEST.to_owned() + &workspace::dependency(&key.taper, &key.features) + "\n\n";
     cache::write_atomically(&work.join("Cargo.toml"), manifest.as_bytes())?;
+    cache::write_atomically(&work.join(".cargo/config.toml"), CONFIGURATION.as_bytes())?;
     cache::write_atomically(&work.join("src/lib.rs"), b"pub use taper::prelude::*;\n")?;
     // The locked versions; cargo removes from the copy what this crate does not need.
     let lock = key.taper.join("Cargo.lock");
@@ -90,8 +112,8 @@ fn forget_answers(work: &Path) -> Result<()> {
     }
 }
 
-/// Runs a cell by evcxr in the work directory, which compiles what is still missing. This needs other
-/// environment variables, and so another process.
+/// Runs a cell by evcxr in the work directory, which compiles what is still missing and keeps what every session
+/// needs. This needs other environment variables, and so another process.
 fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
     let log = work.with_file_name("first-cell.log");
     let mut child = process::supervised(process::program()?)?

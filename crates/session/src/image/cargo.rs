@@ -1,7 +1,7 @@
 //! Runs cargo in an evcxr work directory and reports its progress.
 
 use super::estimate::Estimate;
-use crate::compile::FLAGS;
+use crate::compile;
 use crate::error::{Error, Result};
 use crate::workspace;
 use cargo_metadata::{Artifact, Message, Metadata, MetadataCommand, TargetKind};
@@ -47,15 +47,16 @@ pub(crate) fn resolves_offline(work: &Path) -> bool {
 
 /// Returns the command that evcxr uses too, so that cargo finds the image's packages fresh in a session.
 fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
-    let mut command = process::supervised(&toolchain::get()?.cargo)?;
+    let Toolchain { cargo, rustc, .. } = toolchain::get()?;
+    let mut command = process::supervised(cargo)?;
     workspace::leave_to_build(&mut command);
     command
         .arg(subcommand)
         .current_dir(work)
         .env("CARGO_TARGET_DIR", "target")
         .env("CARGO_BUILD_BUILD_DIR", "target")
-        .env("RUSTC", &toolchain::get()?.rustc)
-        .env("RUSTFLAGS", FLAGS)
+        .env("RUSTC", rustc)
+        .env("RUSTFLAGS", compile::flags(rustc))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

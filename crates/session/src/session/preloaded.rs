@@ -29,16 +29,11 @@ impl PreloadedCrate {
     /// Returns the cell that loads the crate. A linker that evcxr finds on the PATH would compile all packages
     /// again in kernels that have another PATH.
     pub(crate) fn first_cell(&self) -> String {
-        let folder = toml_string(&self.folder.to_string_lossy());
-        let features: Vec<String> = self.features.iter().map(|f| toml_string(f)).collect();
-        let features = match features.is_empty() {
-            true => String::new(),
-            false => format!(", features = [{}]", features.join(", ")),
-        };
+        let taper = crate::workspace::dependency(&self.folder, &self.features);
         let home = crate::compile::cargo_home().unwrap_or_default();
         let home = home.to_string_lossy();
         format!(
-            ":build_env CARGO_HOME={home}\n:linker system\n:dep taper = {{ path = {folder}{features} }}\n{PRELUDE}\n{QUESTION_MARK}"
+            ":build_env CARGO_HOME={home}\n:linker system\n:dep {taper}\n{PRELUDE}\n{QUESTION_MARK}"
         )
     }
 
@@ -94,10 +89,6 @@ fn folder_of_taper(path: &str) -> Option<PathBuf> {
     let manifest: toml::Table = manifest.parse().ok()?;
     let name = manifest.get("package")?.get("name")?.as_str()?;
     (name == NAME).then_some(folder)
-}
-
-fn toml_string(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]
