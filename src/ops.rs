@@ -31,6 +31,7 @@ mod attention;
 pub(crate) mod bad_inputs;
 mod batch_norm;
 pub(crate) mod check;
+mod contiguous;
 mod conv1d;
 mod conv2d;
 mod dropout;
@@ -58,6 +59,7 @@ pub use activation::{elu, exp, gelu, leaky_relu, log, relu, sigmoid, silu, tanh}
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{attention, attention_of_heads, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
+pub use contiguous::contiguous;
 pub use conv1d::conv1d;
 pub(crate) use conv1d::{conv_transpose1d, conv1d_as};
 pub use conv2d::{Conv2dSpec, conv2d};

@@ -163,10 +163,11 @@ fn function(op: &str, case: &Value, taper: bool) -> Option<Function> {
         ("sum", false) => Box::new(move |x| x[0].sum(dim)),
         ("max", true) => Box::new(move |x| max(&x[0], dim)),
         ("max", false) => Box::new(move |x| x[0].max(dim)),
+        ("transpose", true) => Box::new(|x| contiguous(&x[0].t()?)),
+        ("transpose", false) => Box::new(|x| x[0].t()?.contiguous()),
         // Taper has no functions of its own for these.
         ("add", _) => Box::new(|x| x[0].broadcast_add(&x[1])),
         ("mul", _) => Box::new(|x| x[0].broadcast_mul(&x[1])),
-        ("transpose", _) => Box::new(|x| x[0].t()?.contiguous()),
         ("copy", _) => Box::new(|x| Tensor::copy(&x[0])),
         _ => return None,
     })

@@ -6,6 +6,7 @@ mod mask;
 use super::engine::autograd::has_kernel;
 use super::{check, dropout, matmul, softmax_as};
 use crate::error::explain;
+use crate::ops::contiguous;
 use candle_core::{D, Result, Tensor};
 use fused::{Inputs, Place, Sizes, fused};
 use mask::hidden;
@@ -159,7 +160,7 @@ pub(crate) fn attention(
         let zeros = |last| Tensor::zeros(shape(last), query.dtype(), query.device());
         return Ok((zeros(value.dim(D::Minus1)?)?, zeros(key.dim(D::Minus2)?)?));
     }
-    let (query, key, value) = (query.contiguous()?, key.contiguous()?, value.contiguous()?);
+    let (query, key, value) = (contiguous(query)?, contiguous(key)?, contiguous(value)?);
     let features = query.dim(D::Minus1)?;
     let query = (query / (features as f64).sqrt())?;
     let scores = matmul(&query, &key.transpose(D::Minus2, D::Minus1)?)?;

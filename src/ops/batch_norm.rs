@@ -6,6 +6,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::strided::in_order;
 use crate::tensor::across;
 use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;
@@ -169,7 +170,7 @@ fn forward<T: Element>(
     statistics: Option<(&Tensor, &Tensor)>,
     eps: f64,
 ) -> Result<BatchNormOutput> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let layout = Layout::of(&input)?;
     let (mean, var): (Vec<[T; 2]>, Vec<T>) = match statistics {
         Some((mean, var)) => {

@@ -6,6 +6,7 @@ use super::engine::simd::Element;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use super::lookup::{check_indices, or_nan};
 use crate::error::explain;
+use crate::ops::engine::strided::in_order;
 use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -75,7 +76,7 @@ pub(crate) fn embedding_as(
 fn forward<T: Element>(weight: &Tensor, indices: &Tensor, shape: Vec<usize>) -> Result<Tensor> {
     let (count, length) = weight.dims2()?;
     let indices: Vec<i64> = indices.to_dtype(DType::I64)?.to_vec1()?;
-    let input = weight.contiguous()?;
+    let input = in_order(weight)?;
     let view = CpuView::of(&input)?;
     let table = view.as_slice::<T>()?;
     // SAFETY: each chunk is some rows, which the loop initialises.

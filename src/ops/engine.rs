@@ -4,7 +4,8 @@
 //!
 //! 1. [`autograd::has_kernel`] decides whether the kernels can compute with the given tensors.
 //! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
-//! 3. [`CpuView`] borrows the elements of an input as a slice.
+//! 3. [`CpuView`] borrows the elements of an input as a slice; [`strided`] copies an input whose elements are not
+//!    one after the other.
 //! 4. [`threads`] runs the kernel's tasks on all cores. [`vec_by_chunks`] and [`shared_slice`] let
 //!    the tasks write disjoint parts of the output; [`scratch`] lends each task temporary memory.
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
@@ -23,6 +24,7 @@ pub(super) mod microkernel;
 pub(super) mod scratch;
 pub(super) mod shared_slice;
 pub(super) mod simd;
+pub(super) mod strided;
 pub(super) mod sums;
 pub(super) mod threads;
 
@@ -54,6 +56,20 @@ impl<'a> CpuView<'a> {
             storage,
             start,
             count,
+        })
+    }
+
+    /// Borrows what lies between the first and the last element of a tensor that is not empty.
+    pub(super) fn of_strided(tensor: &'a Tensor) -> Result<Self> {
+        simd::check_setting()?;
+        let (storage, layout) = tensor.storage_and_layout();
+        let steps = layout.dims().iter().zip(layout.stride());
+        let last: usize = steps.map(|(size, step)| (size - 1) * step).sum();
+        let start = layout.start_offset();
+        Ok(CpuView {
+            storage,
+            start,
+            count: last + 1,
         })
     }
 

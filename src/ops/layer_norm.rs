@@ -7,6 +7,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::strided::in_order;
 use candle_core::shape::Dim;
 use candle_core::{D, DType, Result, Tensor};
 use std::fmt::Display;
@@ -134,7 +135,7 @@ pub(super) fn centred(x: &Tensor, dim: impl Dim + Copy) -> Result<Tensor> {
 
 fn forward<T: Element>(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
     let x = inputs[0];
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let weights = inputs[1].to_vec1::<T>()?;

@@ -6,6 +6,7 @@ use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::sums::column_sums;
 use super::engine::{CpuView, dispatch_dtype};
+use crate::ops::engine::strided::in_order;
 use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -81,7 +82,7 @@ fn linear_with_candle(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Res
 }
 
 fn forward<T: Element>(inputs: &[&Tensor]) -> Result<Tensor> {
-    let (x, weight) = (inputs[0].contiguous()?, inputs[1].contiguous()?);
+    let (x, weight) = (in_order(inputs[0])?, in_order(inputs[1])?);
     let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
     let (outs, ins) = weight.dims2()?;
     let rows = x.elem_count() / ins;

@@ -6,6 +6,7 @@ use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::{CpuView, dispatch_dtype};
 use crate::error::explain;
+use crate::ops::engine::strided::in_order;
 use candle_core::{D, Result, Tensor};
 use std::marker::PhantomData;
 
@@ -115,7 +116,7 @@ impl Matrices {
             tensor: if transposed {
                 exchanged.detach()
             } else {
-                x.detach().contiguous()?
+                in_order(x)?
             },
             transposed,
             rows,

@@ -10,6 +10,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::sums::{column_sums, column_sums_in_task, sum as sum_row, total};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::strided::in_order;
 use candle_core::shape::Dim;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
@@ -78,7 +79,7 @@ fn index(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<usize> {
 }
 
 fn forward<T: Element>(x: &Tensor, dim: usize) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let (before, after) = (&x.dims()[..dim], &x.dims()[dim + 1..]);

@@ -7,6 +7,7 @@ use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::sums::{dot, largest, sum};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::strided::in_order;
 use candle_core::shape::Dim;
 use candle_core::{D, Result, Tensor};
 use std::fmt::Display;
@@ -109,7 +110,7 @@ fn log_softmax_with_candle(x: &Tensor) -> Result<Tensor> {
 }
 
 fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let count = row_length(x);

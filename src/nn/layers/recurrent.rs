@@ -4,6 +4,7 @@
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
+use crate::ops::contiguous;
 use crate::ops::{self, Cell, Recurrence};
 use crate::tensor::{check_size, uniform};
 use candle_core::{Device, Result, Tensor};
@@ -166,7 +167,7 @@ impl Recurrent {
             }; // (steps, batch, directions · hidden)
         }
         let y = match self.batch_first {
-            true => x.transpose(0, 1)?.contiguous()?,
+            true => contiguous(&x.transpose(0, 1)?)?,
             false => x,
         };
         Ok((seen(layer, y)?, Tensor::stack(&last, 1)?))

@@ -8,6 +8,7 @@ use super::weight_gradient::weight_gradient;
 use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_all};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
@@ -19,7 +20,7 @@ pub(super) fn forward<T: Element>(
     geometry: Geometry,
     transposed: bool,
 ) -> Result<Tensor> {
-    let (x, weight) = (inputs[0].contiguous()?, inputs[1].contiguous()?);
+    let (x, weight) = (in_order(inputs[0])?, in_order(inputs[1])?);
     let bias = inputs.get(2).map(|bias| bias.contiguous()).transpose()?;
     let y = {
         let bias = bias.as_ref().map(CpuView::of).transpose()?;

@@ -18,6 +18,7 @@
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;
+use super::strided::in_order;
 use crate::error::explain;
 use crate::tensor::is_grad_enabled;
 use candle_core::op::BackpropOp;
@@ -154,7 +155,7 @@ impl Slot {
     fn take(&self, count: &Tensor) -> Result<Tensor> {
         let (gradient, have) = std::mem::take(&mut *lock(&self.0));
         match gradient {
-            Some(gradient) if count.to_vec1::<f32>()? == [have] => gradient.contiguous(),
+            Some(gradient) if count.to_vec1::<f32>()? == [have] => in_order(&gradient),
             _ => Err(explain(
                 "these gradients are mixed with those of another backward(), which failed or runs at the same time",
                 "Compute the loss again, and call backward() on it once",

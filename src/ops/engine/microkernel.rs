@@ -4,29 +4,14 @@
 //! Images lie flat in memory: one row follows the other with a fixed pitch, so an element of the
 //! convolution's kernel is one fixed offset for all positions, in whatever row they are.
 
+mod tile;
+
+pub(in crate::ops) use tile::{Sums, TileSize, Weights, lanes, tile_shape};
+
 use crate::ops::engine::simd::{Element, Level, Vector, baseline};
 
-/// The vectors in a row of a tile of [`weighted_sums`].
-const VECTORS: usize = 3;
 /// The offsets in a tile of [`correlations`].
 pub(in crate::ops) const OFFSETS: usize = 3;
-
-/// Returns the size of a full tile of [`weighted_sums`]: rows and columns, in elements.
-pub(in crate::ops) fn tile_shape<T: Element>() -> (usize, usize) {
-    let bytes = size_of::<T>();
-    match Level::get() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => (8, VECTORS * 64 / bytes),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => (4, VECTORS * 32 / bytes),
-        Level::Baseline => (4, VECTORS * 16 / bytes),
-    }
-}
-
-/// Returns the elements in a vector of [`weighted_sums`].
-pub(in crate::ops) fn lanes<T: Element>() -> usize {
-    tile_shape::<T>().1 / VECTORS
-}
 
 /// Returns the rows of a full tile of [`correlations`].
 pub(in crate::ops) fn correlation_rows() -> usize {
@@ -36,70 +21,6 @@ pub(in crate::ops) fn correlation_rows() -> usize {
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => 3,
         Level::Baseline => 3,
-    }
-}
-
-/// The part of a tile that is computed.
-#[derive(Clone, Copy)]
-pub(in crate::ops) struct TileSize {
-    rows: usize,
-    /// Vectors in a row.
-    vectors: usize,
-}
-
-impl TileSize {
-    /// Returns `rows` rows of as many whole vectors as `columns` elements need, at most a full tile's.
-    pub(in crate::ops) fn of<T: Element>(rows: usize, columns: usize) -> Self {
-        let vectors = columns.div_ceil(lanes::<T>()).clamp(1, VECTORS);
-        TileSize { rows, vectors }
-    }
-}
-
-/// Strided weights: the weight of row `m` at step `k` is `start[m * row_step + k * step]`.
-#[derive(Clone, Copy)]
-pub(in crate::ops) struct Weights<T> {
-    pub(in crate::ops) start: *const T,
-    pub(in crate::ops) row_step: usize,
-    pub(in crate::ops) step: usize,
-}
-
-impl<T> Weights<T> {
-    /// Returns the same weights with another name for their element type.
-    fn cast<U>(self) -> Weights<U> {
-        Weights {
-            start: self.start.cast(),
-            row_step: self.row_step,
-            step: self.step,
-        }
-    }
-}
-
-/// Where the sums of a tile go: row `m` begins at `start[m * pitch]`.
-#[derive(Clone, Copy)]
-pub(in crate::ops) struct Sums<T> {
-    pub(in crate::ops) start: *mut T,
-    pub(in crate::ops) pitch: usize,
-    /// What is added to the sums: a pointer to its first row, and the distance from one row to the next.
-    pub(in crate::ops) added: Option<(*const T, usize)>,
-}
-
-impl<T: Element> Sums<T> {
-    /// Returns the rows of a full tile, one after the other.
-    pub(in crate::ops) fn of_tile(tile: &mut [T]) -> Self {
-        Sums {
-            start: tile.as_mut_ptr(),
-            pitch: tile_shape::<T>().1,
-            added: None,
-        }
-    }
-
-    /// Returns the same rows with another name for their element type.
-    fn cast<U>(self) -> Sums<U> {
-        Sums {
-            start: self.start.cast(),
-            pitch: self.pitch,
-            added: self.added.map(|(start, pitch)| (start.cast(), pitch)),
-        }
     }
 }
 
@@ -266,14 +187,14 @@ mod x86 {
         "avx2,fma",
         __m256,
         f32,
-        sums_256_f32 = sums_by_4,
+        sums_256_f32 = sums_by_6,
         correlate_256_f32 = correlate_by_3
     );
     compiled!(
         "avx2,fma",
         __m256d,
         f64,
-        sums_256_f64 = sums_by_4,
+        sums_256_f64 = sums_by_6,
         correlate_256_f64 = correlate_by_3
     );
 }
@@ -290,7 +211,7 @@ macro_rules! by_rows {
 }
 
 macro_rules! sums_by {
-    ($name:ident, $counts:tt) => {
+    ($name:ident, $rows:tt, [$($vectors:literal)*]) => {
         #[inline(always)]
         unsafe fn $name<V: Vector>(
             size: TileSize,
@@ -302,23 +223,18 @@ macro_rules! sums_by {
             // SAFETY: the caller's promise is the body's.
             unsafe {
                 match size.vectors {
-                    1 => by_rows!(size.rows, sums, $counts, 1, (weights, offsets, x, out)),
-                    2 => by_rows!(size.rows, sums, $counts, 2, (weights, offsets, x, out)),
-                    _ => by_rows!(
-                        size.rows,
-                        sums,
-                        $counts,
-                        VECTORS,
-                        (weights, offsets, x, out)
-                    ),
+                    $($vectors => by_rows!(size.rows, sums, $rows, $vectors, (weights, offsets, x, out)),)*
+                    vectors => unreachable!("a tile has no {vectors} vectors"),
                 }
             }
         }
     };
 }
 #[cfg(target_arch = "x86_64")]
-sums_by!(sums_by_8, [1 2 3 4 5 6 7 8]);
-sums_by!(sums_by_4, [1 2 3 4]);
+sums_by!(sums_by_8, [1 2 3 4 5 6 7 8], [1 2 3]);
+#[cfg(target_arch = "x86_64")]
+sums_by!(sums_by_6, [1 2 3 4 5 6], [1 2]);
+sums_by!(sums_by_4, [1 2 3 4], [1 2 3]);
 
 macro_rules! correlate_by {
     ($name:ident, $counts:tt) => {

@@ -5,6 +5,7 @@ use super::rows::{Rows, losses_of_rows};
 use super::targets::same_device;
 use crate::error::{self, explain};
 use crate::ops::check;
+use crate::ops::contiguous;
 use crate::ops::lookup::check_indices;
 use crate::ops::softmax::log_softmax;
 use candle_core::{D, DType, Result, Tensor};
@@ -297,7 +298,7 @@ impl Settings {
                 };
                 // (batch, …, classes), in the order of the targets
                 let order: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
-                let rows = x.permute(order)?.contiguous()?;
+                let rows = contiguous(&x.permute(order)?)?;
                 (rows.reshape(((), classes))?, false)
             }
         };

@@ -5,6 +5,7 @@ use super::targets::same_shape;
 use crate::ops::check;
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::{DType, Result, Tensor};
 use std::mem::MaybeUninit;
@@ -65,7 +66,7 @@ fn run<T: Element>(
     y_hat: &Tensor,
     y: &Tensor,
 ) -> Result<Tensor> {
-    let (a, b) = (y_hat.contiguous()?, y.contiguous()?);
+    let (a, b) = (in_order(y_hat)?, in_order(y)?);
     let losses = {
         let (a, b) = (CpuView::of(&a)?, CpuView::of(&b)?);
         let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);

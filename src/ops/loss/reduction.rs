@@ -3,6 +3,7 @@
 use crate::error;
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, sums};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
@@ -67,7 +68,7 @@ pub(super) fn sum(x: &Tensor) -> Result<Tensor> {
 }
 
 fn sum_on_cpu<T: Element>(x: &Tensor) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let total = sums::total(CpuView::of(&input)?.as_slice::<T>()?);
     record(&[x], vec![total], (), || Back::<T> {
         shape: x.dims().to_vec(),

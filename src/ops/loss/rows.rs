@@ -2,6 +2,7 @@
 
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
 use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -97,7 +98,7 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
         Some(weight) => weight.to_vec1::<T>()?,
         None => Vec::new(),
     };
-    let input = rows.x.contiguous()?;
+    let input = in_order(&rows.x)?;
     let view = CpuView::of(&input)?;
     let x = view.as_slice::<T>()?;
     let mut rule = Rule {

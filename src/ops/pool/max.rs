@@ -9,12 +9,13 @@ use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
 
 pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let planes = values.len() / plane.elements();

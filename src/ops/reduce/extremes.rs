@@ -6,6 +6,7 @@ use super::{CHUNK, TASK, index};
 use crate::ops::check;
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::shape::Dim;
@@ -136,7 +137,7 @@ fn indices_with_candle(x: &Tensor, dim: usize, smallest: bool) -> Result<Tensor>
 }
 
 fn values_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = lines.extremes(view.as_slice::<T>()?, smallest);
     drop(view);
@@ -148,7 +149,7 @@ fn values_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Resul
 }
 
 fn indices_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
     let places = lines.places(values, &lines.extremes(values, smallest));

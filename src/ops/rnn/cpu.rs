@@ -7,6 +7,7 @@ use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use candle_core::{Result, Tensor};
 
@@ -17,7 +18,7 @@ pub(super) fn forward<T: Element>(inputs: [&Tensor; 3], recurrence: &Recurrence)
     let [gates, weight, state] = inputs;
     let (steps, batch, _) = gates.dims3()?;
     let (states, _, hidden) = state.dims3()?;
-    let (gates, weight) = (gates.contiguous()?, weight.contiguous()?);
+    let (gates, weight) = (in_order(gates)?, in_order(weight)?);
     let sizes = Sizes {
         cell: recurrence.cell,
         steps,

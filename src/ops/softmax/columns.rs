@@ -6,6 +6,7 @@ use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
 use crate::ops::engine::{CpuView, dispatch_dtype};
 use candle_core::{Result, Tensor};
@@ -23,7 +24,7 @@ pub(super) fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
 }
 
 fn forward<T: Element>(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
-    let input = x.contiguous()?;
+    let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let grid = Grid::of(x, dim);
     let y = grid.map([view.as_slice::<T>()?], |[x]| softmax_block(x, log));

@@ -1,0 +1,67 @@
+//! A tensor in one piece of memory.
+
+use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::dispatch_dtype;
+use super::engine::simd::Element;
+use super::engine::strided::elements;
+use candle_core::{Result, Tensor};
+
+/// Returns the tensor with its elements one after the other in memory: itself, or a copy made on all cores. Many
+/// times as fast as Candle's `x.contiguous()` for a transposed matrix.
+///
+/// # Errors
+/// If there is not enough memory on a GPU.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let x = tensor(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &cpu())?; // (2, 3)
+/// let y = contiguous(&x.t()?)?; // (3, 2)
+/// assert!(!x.t()?.is_contiguous() && y.is_contiguous());
+/// assert_eq!(y.to_vec2::<f32>()?, [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn contiguous(x: &Tensor) -> Result<Tensor> {
+    match !x.is_contiguous() && x.elem_count() > 0 && has_kernel(&[x]) {
+        true => dispatch_dtype!(x, forward(x)),
+        false => x.contiguous(),
+    }
+}
+
+fn forward<T: Element>(x: &Tensor) -> Result<Tensor> {
+    record(&[x], elements::<T>(x)?, x.dims(), || Back)
+}
+
+struct Back;
+
+impl Backward for Back {
+    fn backward(
+        &self,
+        _: Option<&Tensor>,
+        gradient: &Tensor,
+        _: [bool; 3],
+    ) -> Result<[Option<Tensor>; 3]> {
+        Ok([Some(gradient.clone()), None, None])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::compare;
+    use crate::tensor::rand;
+    use candle_core::Device;
+
+    #[test]
+    fn the_kernel_agrees_with_candle() {
+        compare("contiguous", 12, |case| {
+            let shape = [case.between(2, 40), case.between(2, 70), case.between(2, 5)];
+            let x = case.input(rand(shape.as_slice(), &Device::Cpu));
+            Some((
+                vec![x],
+                Box::new(|x| contiguous(&x[0].transpose(0, 1)?)),
+                Box::new(|x| x[0].transpose(0, 1)?.contiguous()),
+            ))
+        });
+    }
+}

@@ -1,0 +1,94 @@
+//! A tile of [`weighted_sums`](super::weighted_sums): its size, what it reads, and where its sums go.
+
+use crate::ops::engine::simd::{Element, Level};
+
+/// Returns the rows of a full tile of [`weighted_sums`](super::weighted_sums), the vectors in each, and the bytes of a vector.
+///
+/// The sums, the vectors of a row of `x` and a weight need one register each. With all 16 registers of AVX2
+/// in use, 4 rows of 3 vectors, LLVM keeps a sum in memory, and a product takes twice as long.
+fn full_tile() -> (usize, usize, usize) {
+    match Level::get() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => (8, 3, 64),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => (6, 2, 32),
+        Level::Baseline => (4, 3, 16),
+    }
+}
+
+/// Returns the size of a full tile of [`weighted_sums`](super::weighted_sums): rows and columns, in elements.
+pub(in crate::ops) fn tile_shape<T: Element>() -> (usize, usize) {
+    let (rows, vectors, _) = full_tile();
+    (rows, vectors * lanes::<T>())
+}
+
+/// Returns the elements in a vector of [`weighted_sums`](super::weighted_sums).
+pub(in crate::ops) fn lanes<T: Element>() -> usize {
+    let (.., bytes) = full_tile();
+    bytes / size_of::<T>()
+}
+
+/// The part of a tile that is computed.
+#[derive(Clone, Copy)]
+pub(in crate::ops) struct TileSize {
+    pub(super) rows: usize,
+    /// Vectors in a row.
+    pub(super) vectors: usize,
+}
+
+impl TileSize {
+    /// Returns `rows` rows of as many whole vectors as `columns` elements need, at most a full tile's.
+    pub(in crate::ops) fn of<T: Element>(rows: usize, columns: usize) -> Self {
+        let (_, most, _) = full_tile();
+        let vectors = columns.div_ceil(lanes::<T>()).clamp(1, most);
+        TileSize { rows, vectors }
+    }
+}
+
+/// Strided weights: the weight of row `m` at step `k` is `start[m * row_step + k * step]`.
+#[derive(Clone, Copy)]
+pub(in crate::ops) struct Weights<T> {
+    pub(in crate::ops) start: *const T,
+    pub(in crate::ops) row_step: usize,
+    pub(in crate::ops) step: usize,
+}
+
+impl<T> Weights<T> {
+    /// Returns the same weights with another name for their element type.
+    pub(super) fn cast<U>(self) -> Weights<U> {
+        Weights {
+            start: self.start.cast(),
+            row_step: self.row_step,
+            step: self.step,
+        }
+    }
+}
+
+/// Where the sums of a tile go: row `m` begins at `start[m * pitch]`.
+#[derive(Clone, Copy)]
+pub(in crate::ops) struct Sums<T> {
+    pub(in crate::ops) start: *mut T,
+    pub(in crate::ops) pitch: usize,
+    /// What is added to the sums: a pointer to its first row, and the distance from one row to the next.
+    pub(in crate::ops) added: Option<(*const T, usize)>,
+}
+
+impl<T: Element> Sums<T> {
+    /// Returns the rows of a full tile, one after the other.
+    pub(in crate::ops) fn of_tile(tile: &mut [T]) -> Self {
+        Sums {
+            start: tile.as_mut_ptr(),
+            pitch: tile_shape::<T>().1,
+            added: None,
+        }
+    }
+
+    /// Returns the same rows with another name for their element type.
+    pub(super) fn cast<U>(self) -> Sums<U> {
+        Sums {
+            start: self.start.cast(),
+            pitch: self.pitch,
+            added: self.added.map(|(start, pitch)| (start.cast(), pitch)),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Copies the elements of a strided tensor, such as a transposed matrix, into one piece of memory.
+
+use super::CpuView;
+use super::shared_slice::{SharedSlice, vec_filled_by};
+use super::simd::Element;
+use super::threads::for_each_task;
+use candle_core::{DType, Result, Tensor};
+use std::mem::MaybeUninit;
+
+/// The rows and columns that are transposed together: what lies next to each other in the input is then read
+/// together, although the output has it in different rows.
+const TILE: usize = 16;
+/// The elements that one task copies.
+const TASK: usize = 1 << 15;
+
+/// Returns the tensor with its elements one after the other, without its gradient: for kernels, which read slices.
+pub(in crate::ops) fn in_order(x: &Tensor) -> Result<Tensor> {
+    let copied = !x.is_contiguous() && x.elem_count() > 0 && x.device().is_cpu();
+    match x.dtype() {
+        DType::F32 if copied => copy::<f32>(x),
+        DType::F64 if copied => copy::<f64>(x),
+        _ => x.detach().contiguous(),
+    }
+}
+
+fn copy<T: Element>(x: &Tensor) -> Result<Tensor> {
+    Tensor::from_vec(elements::<T>(x)?, x.dims(), x.device())
+}
+
+/// Returns the elements of a tensor that is not empty, in the order of its indices.
+pub(in crate::ops) fn elements<T: Element>(x: &Tensor) -> Result<Vec<T>> {
+    let view = CpuView::of_strided(x)?;
+    let values = view.as_slice::<T>()?;
+    let copy = Copy::of(x.dims(), x.stride());
+    // SAFETY: the blocks cover all indices.
+    Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run(values, out)) })
+}
+
+/// A dimension of a copy: its size, and from an index to the next the distances in the input and in the output.
+#[derive(Clone, Debug)]
+struct Dimension {
+    size: usize,
+    from: usize,
+    to: usize,
+}
+
+/// How a tensor is copied: for each index of the outer dimensions, a matrix.
+struct Copy {
+    outer: Vec<Dimension>,
+    rows: Dimension,
+    /// Adjacent in the output.
+    columns: Dimension,
+}
+
+impl Copy {
+    fn of(dims: &[usize], strides: &[usize]) -> Self {
+        let mut outer = merged(dims, strides);
+        let last = outer.pop();
+        let columns = last.unwrap_or(Dimension {
+            size: 1,
+            from: 1,
+            to: 1,
+        });
+        // Rows whose elements are adjacent in the input, if those of a row are not.
+        let rows = match columns.from {
+            1 => outer.len().checked_sub(1),
+            _ => (0..outer.len()).min_by_key(|&i| (outer[i].from == 0, outer[i].from)),
+        };
+        let rows = rows.map(|i| outer.remove(i));
+        let rows = rows.unwrap_or(Dimension {
+            size: 1,
+            from: 0,
+            to: columns.size,
+        });
+        Copy {
+            outer,
+            rows,
+            columns,
+        }
+    }
+
+    fn run<T: Element>(&self, values: &[T], out: SharedSlice<MaybeUninit<T>>) {
+        let length = self.columns.size;
+        let several = (TASK / length).next_multiple_of(TILE).min(self.rows.size);
+        let blocks = self.rows.size.div_ceil(several);
+        let units = self.outer.iter().map(|d| d.size).product::<usize>() * blocks;
+        let together = (TASK / (several * length)).max(1);
+        for_each_task(units.div_ceil(together), |task| {
+            for unit in task * together..((task + 1) * together).min(units) {
+                let (from, to) = self.offsets(unit / blocks);
+                let first = unit % blocks * several;
+                let end = (first + several).min(self.rows.size);
+                let from = &values[from + first * self.rows.from..];
+                self.copy_rows(end - first, from, to + first * self.rows.to, out);
+            }
+        });
+    }
+
+    /// Returns where a matrix begins in the input and in the output.
+    fn offsets(&self, mut index: usize) -> (usize, usize) {
+        let (mut from, mut to) = (0, 0);
+        for dimension in self.outer.iter().rev() {
+            let here = index % dimension.size;
+            index /= dimension.size;
+            from += here * dimension.from;
+            to += here * dimension.to;
+        }
+        (from, to)
+    }
+
+    /// Copies some rows, which begin with `values` in the input and at index `to` in the output.
+    fn copy_rows<T: Element>(
+        &self,
+        rows: usize,
+        values: &[T],
+        to: usize,
+        out: SharedSlice<MaybeUninit<T>>,
+    ) {
+        // SAFETY: each element of the output belongs to one row of one matrix.
+        let part = |row, first, count| unsafe { out.part(to + row * self.rows.to + first, count) };
+        if self.columns.from == 1 {
+            for row in 0..rows {
+                let row_of_input = &values[row * self.rows.from..][..self.columns.size];
+                part(row, 0, self.columns.size).write_copy_of_slice(row_of_input);
+            }
+            return;
+        }
+        for first_row in (0..rows).step_by(TILE) {
+            for first in (0..self.columns.size).step_by(TILE) {
+                let high = TILE.min(rows - first_row);
+                let wide = TILE.min(self.columns.size - first);
+                let start = first_row * self.rows.from + first * self.columns.from;
+                let tile = self.tile(&values[start..], high, wide);
+                for (row, values) in tile[..high].iter().enumerate() {
+                    part(first_row + row, first, wide).write_copy_of_slice(&values[..wide]);
+                }
+            }
+        }
+    }
+
+    /// Returns the rows of a tile of the output.
+    fn tile<T: Element>(&self, values: &[T], high: usize, wide: usize) -> [[T; TILE]; TILE] {
+        let mut tile = [[T::ZERO; TILE]; TILE];
+        for column in 0..wide {
+            let values = &values[column * self.columns.from..];
+            if self.rows.from == 1 && high == TILE {
+                for (row, value) in tile.iter_mut().zip(&values[..TILE]) {
+                    row[column] = *value;
+                }
+            } else {
+                for (row, to) in tile[..high].iter_mut().enumerate() {
+                    to[column] = values[row * self.rows.from];
+                }
+            }
+        }
+        tile
+    }
+}
+
+/// Returns the dimensions without those of size 1. Adjacent ones become one where the steps of the input allow it.
+fn merged(dims: &[usize], strides: &[usize]) -> Vec<Dimension> {
+    let mut merged: Vec<Dimension> = vec![];
+    let mut to = dims.iter().product::<usize>();
+    for (&size, &from) in dims.iter().zip(strides) {
+        to /= size;
+        match merged.last_mut() {
+            _ if size == 1 => {}
+            Some(before) if before.from == size * from => {
+                *before = Dimension {
+                    size: before.size * size,
+                    from,
+                    to,
+                };
+            }
+            _ => merged.push(Dimension { size, from, to }),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{rand, with_seed};
+    use candle_core::Device;
+
+    #[test]
+    fn copies_equal_candles() -> Result<()> {
+        let shapes: [&[usize]; 6] = [
+            &[5],
+            &[37, 70],
+            &[3, 4, 5, 6],
+            &[2, 33, 17],
+            &[1, 300, 1, 130],
+            &[2, 1, 5, 3, 4],
+        ];
+        for (seed, shape) in shapes.iter().enumerate() {
+            for dtype in [DType::F32, DType::F64] {
+                let x = with_seed(seed as u64, || rand(*shape, &Device::Cpu))?.to_dtype(dtype)?;
+                for x in views(&x)? {
+                    let copy = in_order(&x)?;
+                    let what = format!("{:?} {:?}", x.dims(), x.stride());
+                    assert!(copy.is_contiguous(), "{what}");
+                    let flat = |x: &Tensor| x.flatten_all()?.to_dtype(DType::F64)?.to_vec1::<f64>();
+                    assert_eq!(flat(&copy)?, flat(&x.contiguous()?)?, "{what}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the tensor with its dimensions in other orders, parts of those, and repetitions.
+    fn views(x: &Tensor) -> Result<Vec<Tensor>> {
+        let mut views = vec![x.clone()];
+        for first in 0..x.rank() {
+            for second in first + 1..x.rank() {
+                views.push(x.transpose(first, second)?);
+            }
+        }
+        let mut order: Vec<usize> = (0..x.rank()).collect();
+        order.rotate_left(1);
+        views.push(x.permute(order.clone())?);
+        order.reverse();
+        views.push(x.permute(order)?);
+        for i in 0..views.len() {
+            let view = views[i].clone();
+            for (dim, &size) in view.dims().iter().enumerate() {
+                views.push(view.narrow(dim, size / 2, size - size / 2)?);
+            }
+            let more = [&[3], view.dims(), &[2]].concat();
+            views.push(view.unsqueeze(view.rank())?.broadcast_as(more)?);
+        }
+        Ok(views)
+    }
+}
