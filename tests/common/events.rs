@@ -3,6 +3,7 @@
 use super::taper;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -113,6 +114,31 @@ impl Events {
             json!({ "event": "done", "ok": true })
         );
         session
+    }
+
+    /// The session's folder, from the environment of the processes that it has started.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let tasks = format!("/proc/{}/task", self.process.id());
+        let tasks = std::fs::read_dir(tasks)
+            .expect("the session lives")
+            .flatten();
+        let children = tasks.flat_map(|task| {
+            let children = std::fs::read_to_string(task.path().join("children"));
+            let children = children.unwrap_or_default();
+            children
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        });
+        let folder = |child: String| {
+            let environment = std::fs::read_to_string(format!("/proc/{child}/environ")).ok()?;
+            let mut variables = environment.split('\0');
+            variables.find_map(|text| Some(text.strip_prefix("TAPER_SESSION=")?.into()))
+        };
+        children
+            .filter_map(folder)
+            .next()
+            .expect("a child names it")
     }
 
     /// Runs the cell of a request; `seen` receives each event when it arrives.

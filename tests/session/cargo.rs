@@ -1,6 +1,9 @@
 //! The program in place of cargo, called as evcxr calls it, over a cargo that differs from today's: another
 //! layout of folders, other texts in its log, other keys in its messages, in another order.
 
+use crate::common::{events, python};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -176,4 +179,23 @@ fn cargo_is_called_when_a_repeated_call_fails_for_another_reason() {
     std::fs::write(session.path("work/cells"), "").expect("a file");
     assert!(session.build(&cell("second_cell")).status.success());
     assert_eq!(session.calls(), 2);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_session_starts_with_what_its_image_knows() {
+    let session = events::own_session();
+    let kept = |work: PathBuf| -> BTreeSet<OsString> {
+        let files = std::fs::read_dir(work.join("answers")).expect("a folder");
+        files.flatten().map(|file| file.file_name()).collect()
+    };
+    let images = std::fs::read_dir(python::cache().join("images")).expect("a folder");
+    let known = images.flatten().map(|image| image.path().join("work"));
+    let known: BTreeSet<_> = known.filter(|work| work.exists()).flat_map(kept).collect();
+    let own = kept(session.folder().join("work"));
+    let new: Vec<_> = own.difference(&known).collect();
+    assert!(
+        !own.is_empty() && new.is_empty(),
+        "cargo was asked for {new:?}"
+    );
 }
