@@ -98,7 +98,7 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
         Some(weight) => weight.to_vec1::<T>()?,
         None => Vec::new(),
     };
-    let input = in_order(&rows.x)?;
+    let input = in_order(rows.x)?;
     let view = CpuView::of(&input)?;
     let x = view.as_slice::<T>()?;
     let mut rule = Rule {
