@@ -6,8 +6,8 @@ use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::shared_slice::vec_filled_by;
 use super::engine::simd::{Element, multiversion};
+use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::ops::engine::strided::in_order;
 use crate::tensor::is_grad_enabled;
 use candle_core::{Result, Tensor};
 use functions::{Differentiable, Elu, Exp, Gelu, Known, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
@@ -324,7 +324,7 @@ impl<T: Element> Backward for Back<T> {
 multiversion! {
     fn map<T: Element, F: Differentiable>(x: &[T], y: &mut [MaybeUninit<T>], function: F) {
         for (y, x) in y.iter_mut().zip(x) {
-            y.write(function.value(*x));
+            y.write(function.value::<T, FUSED>(*x));
         }
     }
 }
@@ -332,7 +332,7 @@ multiversion! {
 multiversion! {
     fn map_both<T: Element, F: Differentiable>(x: &[T], y: &mut [MaybeUninit<T>], derivative: &mut [MaybeUninit<T>], function: F) {
         for ((y, derivative), x) in y.iter_mut().zip(derivative).zip(x) {
-            let both = function.both(*x);
+            let both = function.both::<T, FUSED>(*x);
             y.write(both.0);
             derivative.write(both.1);
         }
@@ -342,7 +342,7 @@ multiversion! {
 multiversion! {
     fn map_gradient<T: Element, F: Differentiable>(gradient: &[T], saved: &[T], out: &mut [MaybeUninit<T>], function: F) {
         for ((out, g), saved) in out.iter_mut().zip(gradient).zip(saved) {
-            out.write(*g * function.derivative(*saved));
+            out.write(*g * function.derivative::<T, FUSED>(*saved));
         }
     }
 }

@@ -3,10 +3,10 @@
 mod fused;
 mod mask;
 
+use super::contiguous;
 use super::engine::autograd::has_kernel;
 use super::{check, dropout, matmul, softmax_as};
 use crate::error::explain;
-use crate::ops::contiguous;
 use candle_core::{D, Result, Tensor};
 use fused::{Inputs, Place, Sizes, fused};
 use mask::hidden;

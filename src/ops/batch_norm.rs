@@ -3,10 +3,10 @@
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
+use super::engine::strided::in_order;
 use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::ops::engine::strided::in_order;
 use crate::tensor::across;
 use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;

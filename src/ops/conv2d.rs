@@ -3,6 +3,7 @@
 //! - [`convolve`] computes the sums from rows in scratch memory, which have the [`layout`] in which each
 //!   element of the convolution's kernel is one fixed offset.
 //! - Narrow images are a product of matrices instead, whose columns are [`patches`].
+//! - Kernels of 3×3 need fewer multiplications with many channels ([`winograd`]).
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
 //!   same code with another [`geometry`]. With a stride, the zeros between the gradients' pixels are left out
 //!   ([`phases`]).
@@ -19,6 +20,7 @@ mod patches;
 mod phases;
 mod transpose;
 mod weight_gradient;
+mod winograd;
 
 pub use geometry::Conv2dSpec;
 pub(crate) use transpose::conv_transpose2d;

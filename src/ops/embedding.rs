@@ -3,10 +3,10 @@
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::Element;
+use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use super::lookup::{check_indices, or_nan};
 use crate::error::explain;
-use crate::ops::engine::strided::in_order;
 use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
 use std::marker::PhantomData;

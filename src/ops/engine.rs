@@ -111,6 +111,12 @@ pub(super) unsafe fn vec_by_chunks<T: Element>(
     unsafe { fill_by_chunks(count, chunk, &compute) }
 }
 
+/// Returns zeros, written on all cores.
+pub(super) fn zeros<T: Element>(count: usize) -> Vec<T> {
+    // SAFETY: each chunk is filled.
+    unsafe { vec_by_chunks(count, 1 << 15, |_, out| out.fill(MaybeUninit::new(T::ZERO))) }
+}
+
 /// Does what [`vec_by_chunks`] says. Is compiled for each element and not again for each kernel.
 ///
 /// # Safety

@@ -4,9 +4,9 @@ use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
+use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype};
 use crate::error::explain;
-use crate::ops::engine::strided::in_order;
 use candle_core::{D, Result, Tensor};
 use std::marker::PhantomData;
 

@@ -5,9 +5,9 @@ mod columns;
 use super::check;
 use super::engine::autograd::{Backward, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
+use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::ops::engine::strided::in_order;
 use candle_core::shape::Dim;
 use candle_core::{D, Result, Tensor};
 use std::fmt::Display;
@@ -138,9 +138,9 @@ fn chunk(count: usize) -> usize {
 
 multiversion! {
     fn softmax_row<T: Element>(x: &[T], y: &mut [MaybeUninit<T>], log: bool) {
-        let (y, largest, sum) = exponentials(x, y);
+        let (y, largest, sum) = exponentials::<T, FUSED>(x, y);
         if log {
-            let shift = sum.ln();
+            let shift = sum.ln::<FUSED>();
             for (y, x) in y.iter_mut().zip(x) {
                 *y = *x - largest - shift;
             }
@@ -157,18 +157,21 @@ multiversion! {
     /// Returns the largest logit, and the logarithm of the sum of `exp(logit - largest)`: without both, a logit
     /// is a log-probability. The exponentials are written to the second slice, of the same length.
     pub(super) fn normalizer<T: Element>(x: &[T], scratch: &mut [MaybeUninit<T>]) -> [T; 2] {
-        let (_, largest, sum) = exponentials(x, scratch);
-        [largest, sum.ln()]
+        let (_, largest, sum) = exponentials::<T, FUSED>(x, scratch);
+        [largest, sum.ln::<FUSED>()]
     }
 }
 
 /// Writes `exp(logit - largest)`; returns these, the largest logit, and their sum.
 #[inline(always)]
-fn exponentials<'a, T: Element>(x: &[T], y: &'a mut [MaybeUninit<T>]) -> (&'a mut [T], T, T) {
+fn exponentials<'a, T: Element, const FUSED: bool>(
+    x: &[T],
+    y: &'a mut [MaybeUninit<T>],
+) -> (&'a mut [T], T, T) {
     assert_eq!(x.len(), y.len());
     let largest = largest(x);
     for (y, x) in y.iter_mut().zip(x) {
-        y.write((*x - largest).exp());
+        y.write((*x - largest).exp::<FUSED>());
     }
     // SAFETY: the slices have the same length, so the loop has initialised all of `y`.
     let y = unsafe { y.assume_init_mut() };
@@ -178,10 +181,10 @@ fn exponentials<'a, T: Element>(x: &[T], y: &'a mut [MaybeUninit<T>]) -> (&'a mu
 
 /// Replaces logits by probabilities; returns the largest logit, and the sum of `exp(logit - largest)`.
 #[inline(always)]
-pub(super) fn softmax_in_place<T: Element>(row: &mut [T]) -> (T, T) {
+pub(super) fn softmax_in_place<T: Element, const FUSED: bool>(row: &mut [T]) -> (T, T) {
     let largest = largest(row);
     for x in row.iter_mut() {
-        *x = (*x - largest).exp();
+        *x = (*x - largest).exp::<FUSED>();
     }
     let sum = sum(row);
     let scale = T::ONE / sum;
@@ -235,7 +238,7 @@ multiversion! {
         if log {
             let common = sum(gradient);
             for ((out, g), y) in rows {
-                out.write(*g - y.exp() * common);
+                out.write(*g - y.exp::<FUSED>() * common);
             }
         } else {
             let common = dot(gradient, y);

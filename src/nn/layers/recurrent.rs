@@ -232,10 +232,17 @@ impl Weights {
         state: &Tensor,
     ) -> Result<(Tensor, Tensor)> {
         let name = check::name(layer);
-        let bias = |i: usize| self.bias.as_ref().map(|bias| bias[i].tensor()).transpose();
+        let (of_input, of_state) = match &self.bias {
+            None => (None, None),
+            Some([ih, hh]) => match recurrence.cell {
+                // The reset gate is multiplied with the state's bias, too.
+                Cell::Gru => (Some(ih.tensor()?), Some(hh.tensor()?)),
+                _ => (Some((ih.tensor()? + hh.tensor()?)?), None),
+            },
+        };
         let (ih, hh) = (self.ih.tensor()?, self.hh.tensor()?);
-        let gates = ops::linear_as(&name, x, &ih, bias(0)?.as_ref())?; // (steps, batch, gates · hidden)
-        ops::rnn(&name, recurrence, &gates, &hh, bias(1)?.as_ref(), state)
+        let gates = ops::linear_as(&name, x, &ih, of_input.as_ref())?; // (steps, batch, gates · hidden)
+        ops::rnn(&name, recurrence, &gates, &hh, of_state.as_ref(), state)
     }
 }
 

@@ -8,13 +8,13 @@ pub(super) trait Differentiable: Copy + Send + Sync + 'static {
     const FROM_INPUT: bool = false;
     /// Whether the forward pass computes the derivative, too, because it shares most of the work.
     const TOGETHER: bool = false;
-    fn value<T: Element>(self, x: T) -> T;
-    fn derivative<T: Element>(self, saved: T) -> T;
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T;
+    fn derivative<T: Element, const FUSED: bool>(self, saved: T) -> T;
 
     /// Returns the value and the derivative.
     #[inline(always)]
-    fn both<T: Element>(self, x: T) -> (T, T) {
-        (self.value(x), self.derivative(x))
+    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
+        (self.value::<T, FUSED>(x), self.derivative::<T, FUSED>(x))
     }
 }
 
@@ -26,12 +26,12 @@ impl Differentiable for Known {
     const FROM_INPUT: bool = true;
 
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         x
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, derivative: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, derivative: T) -> T {
         derivative
     }
 }
@@ -41,12 +41,12 @@ pub(super) struct Relu;
 
 impl Differentiable for Relu {
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x <= T::ZERO { T::ZERO } else { x }
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         if y <= T::ZERO { T::ZERO } else { T::ONE }
     }
 }
@@ -56,12 +56,12 @@ pub(super) struct Sigmoid;
 
 impl Differentiable for Sigmoid {
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        T::ONE / (T::ONE + (-x).exp())
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        T::ONE / (T::ONE + (-x).exp::<FUSED>())
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         y * (T::ONE - y)
     }
 }
@@ -71,12 +71,12 @@ pub(super) struct Tanh;
 
 impl Differentiable for Tanh {
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        Element::tanh(x)
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        Element::tanh::<FUSED>(x)
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         T::ONE - y * y
     }
 }
@@ -86,12 +86,12 @@ pub(super) struct Exp;
 
 impl Differentiable for Exp {
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        Element::exp(x)
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        Element::exp::<FUSED>(x)
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, y: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, y: T) -> T {
         y
     }
 }
@@ -103,12 +103,12 @@ impl Differentiable for Log {
     const FROM_INPUT: bool = true;
 
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        Element::ln(x)
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        Element::ln::<FUSED>(x)
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
         T::ONE / x
     }
 }
@@ -121,20 +121,18 @@ impl Differentiable for Gelu {
     const TOGETHER: bool = true;
 
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        x * x.normal_cdf()
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        x * x.normal::<FUSED>().0
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
-        self.both(x).1
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
+        self.both::<T, FUSED>(x).1
     }
 
     #[inline(always)]
-    fn both<T: Element>(self, x: T) -> (T, T) {
-        let cdf = x.normal_cdf();
-        // The density of the normal distribution: 1/√2π at 0.
-        let density = T::of(0.398_942_280_401_432_7) * (x * x * T::of(-0.5)).exp();
+    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
+        let (cdf, density) = x.normal::<FUSED>();
         (x * cdf, cdf + x * density)
     }
 }
@@ -147,18 +145,18 @@ impl Differentiable for Silu {
     const TOGETHER: bool = true;
 
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
-        x * Sigmoid.value(x)
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
+        x * Sigmoid.value::<T, FUSED>(x)
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
-        self.both(x).1
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
+        self.both::<T, FUSED>(x).1
     }
 
     #[inline(always)]
-    fn both<T: Element>(self, x: T) -> (T, T) {
-        let s = Sigmoid.value(x);
+    fn both<T: Element, const FUSED: bool>(self, x: T) -> (T, T) {
+        let s = Sigmoid.value::<T, FUSED>(x);
         (x * s, s * (T::ONE + x * (T::ONE - s)))
     }
 }
@@ -170,12 +168,12 @@ impl Differentiable for LeakyRelu {
     const FROM_INPUT: bool = true;
 
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x > T::ZERO { x } else { x * T::of(self.0) }
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x > T::ZERO { T::ONE } else { T::of(self.0) }
     }
 }
@@ -187,7 +185,7 @@ impl Differentiable for Elu {
     const FROM_INPUT: bool = true;
 
     #[inline(always)]
-    fn value<T: Element>(self, x: T) -> T {
+    fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x > T::ZERO {
             x
         } else {
@@ -196,11 +194,11 @@ impl Differentiable for Elu {
     }
 
     #[inline(always)]
-    fn derivative<T: Element>(self, x: T) -> T {
+    fn derivative<T: Element, const FUSED: bool>(self, x: T) -> T {
         if x > T::ZERO {
             T::ONE
         } else {
-            x.exp() * T::of(self.0)
+            x.exp::<FUSED>() * T::of(self.0)
         }
     }
 }

@@ -177,9 +177,9 @@ multiversion! {
         for score in scores.iter_mut() {
             *score *= scale;
         }
-        let (largest, sum) = softmax_in_place(scores);
+        let (largest, sum) = softmax_in_place::<T, FUSED>(scores);
         hidden.fill(T::ZERO);
-        largest + sum.ln()
+        largest + sum.ln::<FUSED>()
     }
 }
 
@@ -188,7 +188,7 @@ multiversion! {
     fn weights_of<T: Element>(scores: &mut [T], count: usize, scale: T, logarithm: T) {
         let (scores, hidden) = scores.split_at_mut(count);
         for score in scores.iter_mut() {
-            *score = (*score * scale - logarithm).exp();
+            *score = (*score * scale - logarithm).exp::<FUSED>();
         }
         hidden.fill(T::ZERO);
     }

@@ -6,6 +6,7 @@
 use super::geometry::Geometry;
 use super::layout::{RowLayout, Run};
 use super::patches::Patches;
+use super::winograd;
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::Element;
@@ -16,6 +17,33 @@ use std::ops::Range;
 
 /// Returns the convolution of `x` with `weight`, whose dimensions are (group, out, in, row, column).
 pub(super) fn convolve<T: Element>(
+    geometry: &Geometry,
+    x: &[T],
+    weight: &[T],
+    bias: Option<&[T]>,
+) -> Vec<T> {
+    match winograd::suits(geometry, x, weight) {
+        true => winograd::convolve(geometry, x, weight, false, bias),
+        false => convolve_directly(geometry, x, weight, bias),
+    }
+}
+
+/// Returns the gradient of the input of a convolution with stride 1, plus a bias: the convolution of the output's gradient
+/// `x` with the rotated weights.
+pub(super) fn convolve_rotated<T: Element>(
+    forward: &Geometry,
+    x: &[T],
+    weight: &[T],
+    bias: Option<&[T]>,
+) -> Vec<T> {
+    let geometry = &forward.backward();
+    match winograd::suits(geometry, x, weight) {
+        true => winograd::convolve(geometry, x, weight, true, bias),
+        false => convolve_directly(geometry, x, &forward.rotated(weight, None), bias),
+    }
+}
+
+fn convolve_directly<T: Element>(
     geometry: &Geometry,
     x: &[T],
     weight: &[T],

@@ -1,7 +1,7 @@
 //! The convolution and its transpose on the CPU, forward and backward. The forward pass of one is the
 //! backward pass of the other.
 
-use super::convolve::convolve;
+use super::convolve::{convolve, convolve_rotated};
 use super::geometry::Geometry;
 use super::phases::convolve_phases;
 use super::weight_gradient::weight_gradient;
@@ -56,10 +56,7 @@ fn map<T: Element>(
     let weight = weight.as_slice::<T>()?;
     Ok(match transposed {
         false => convolve(geometry, x, weight, bias),
-        true if geometry.stride == [1, 1] => {
-            let weight = geometry.rotated(weight, None);
-            convolve(&geometry.backward(), x, &weight, bias)
-        }
+        true if geometry.stride == [1, 1] => convolve_rotated(geometry, x, weight, bias),
         true => convolve_phases(geometry, x, weight, bias),
     })
 }

@@ -16,7 +16,7 @@ use super::scratch::with_scratch;
 use super::shared_slice::{SharedSlice, vec_filled_by};
 use super::simd::Element;
 use super::threads::for_each_task;
-use super::{microkernel, split_evenly};
+use super::{microkernel, split_evenly, zeros};
 use block::Block;
 use few_rows::{FEW_ROWS, multiply_few};
 use matrix::{Rows, Tasks};
@@ -32,6 +32,8 @@ const LARGE: usize = 1 << 24;
 const PACKED: usize = 1 << 20;
 /// The elements of the left matrix that stay in the L2 cache while all panels are multiplied with them.
 const KEPT: usize = 1 << 17;
+/// The rows of a task that copies the left matrix: they are beside each other there, for the processor to read ahead.
+const COPIED: usize = 64;
 /// The elements of a cache line: 16 of `f32`, two lines of `f64`.
 const LINE: usize = 16;
 
@@ -187,8 +189,8 @@ unsafe fn multiply_packed<T: Element>(
         let pitch = ((depth / LINE + 1) | 1) * LINE;
         return with_scratch(rows * pitch, |copy: &mut [T]| {
             let shared = SharedSlice::new(copy);
-            tasks(rows.div_ceil(LINE), &|i| {
-                let (first, count) = (i * LINE, LINE.min(rows - i * LINE));
+            tasks(rows.div_ceil(COPIED), &|i| {
+                let (first, count) = (i * COPIED, COPIED.min(rows - i * COPIED));
                 // SAFETY: each task copies rows of its own.
                 let copy = unsafe { shared.part(first * pitch, count * pitch) };
                 pack_transposed(&a.values[first..], a.column_step, depth, pitch, copy);
@@ -268,7 +270,7 @@ impl<T: Element> Packed<T> {
         b.check(depth, columns);
         let (_, tile_columns) = microkernel::tile_shape::<T>();
         let (count, size) = (columns.div_ceil(tile_columns), depth * tile_columns);
-        let mut panels = vec![T::ZERO; count * size];
+        let mut panels = zeros(count * size);
         let shared = SharedSlice::new(&mut panels);
         for_each_task(count, |panel| {
             let column = panel * tile_columns;

@@ -31,6 +31,7 @@ pub(in crate::ops) fn correlation_rows() -> usize {
 /// The size has `0 < rows <= tile_shape::<T>().0`; `weights` are valid for reads of each of these rows at
 /// `offsets.len()` steps; `x` for reads of the size's vectors at each offset; `out` for writes of the size's
 /// vectors in each row, and what is added for reads of them.
+#[inline(always)] // A copy of the structs on the stack would be read before the last tile's sums are in the cache.
 pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
     size: TileSize,
     weights: Weights<T>,

@@ -95,24 +95,25 @@ fn unknown_setting(found: &str) -> candle_core::Error {
 }
 
 /// Compiles a function for each instruction set; a call uses the best that the processor has. The
-/// body is safe code. Functions that it calls in a loop must be `#[inline(always)]`.
+/// body is safe code. Functions that it calls in a loop must be `#[inline(always)]`. In the body, `FUSED` says whether
+/// the instruction set has a fused multiply-add, for the functions of [`Element`].
 macro_rules! multiversion {
     ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident: $bound:path $(, $f:ident: $fbound:path)?>($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         $vis fn $name<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
             #[inline(always)]
-            fn body<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? $body
+            fn body<$t: $bound $(, $f: $fbound)?, const FUSED: bool>($($arg: $type),*) $(-> $result)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
             fn avx512<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
-                body::<$t $(, $f)?>($($arg),*)
+                body::<$t $(, $f)?, true>($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2<$t: $bound $(, $f: $fbound)?>($($arg: $type),*) $(-> $result)? {
-                body::<$t $(, $f)?>($($arg),*)
+                body::<$t $(, $f)?, true>($($arg),*)
             }
 
             match $crate::ops::engine::simd::Level::get() {
@@ -122,7 +123,7 @@ macro_rules! multiversion {
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 $crate::ops::engine::simd::Level::Avx2 => unsafe { avx2::<$t $(, $f)?>($($arg),*) },
-                $crate::ops::engine::simd::Level::Baseline => body::<$t $(, $f)?>($($arg),*),
+                $crate::ops::engine::simd::Level::Baseline => body::<$t $(, $f)?, { cfg!(target_arch = "aarch64") }>($($arg),*),
             }
         }
     };

@@ -31,13 +31,12 @@ fn copy<T: Element>(x: &Tensor) -> Result<Tensor> {
 pub(in crate::ops) fn elements<T: Element>(x: &Tensor) -> Result<Vec<T>> {
     let view = CpuView::of_strided(x)?;
     let values = view.as_slice::<T>()?;
-    let copy = Copy::of(x.dims(), x.stride());
+    let copy = StridedCopy::of(x.dims(), x.stride());
     // SAFETY: the blocks cover all indices.
     Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run(values, out)) })
 }
 
 /// A dimension of a copy: its size, and from an index to the next the distances in the input and in the output.
-#[derive(Clone, Debug)]
 struct Dimension {
     size: usize,
     from: usize,
@@ -45,14 +44,14 @@ struct Dimension {
 }
 
 /// How a tensor is copied: for each index of the outer dimensions, a matrix.
-struct Copy {
+struct StridedCopy {
     outer: Vec<Dimension>,
     rows: Dimension,
     /// Adjacent in the output.
     columns: Dimension,
 }
 
-impl Copy {
+impl StridedCopy {
     fn of(dims: &[usize], strides: &[usize]) -> Self {
         let mut outer = merged(dims, strides);
         let last = outer.pop();
@@ -72,7 +71,7 @@ impl Copy {
             from: 0,
             to: columns.size,
         });
-        Copy {
+        StridedCopy {
             outer,
             rows,
             columns,

@@ -5,6 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// The parts in which each thread takes its tasks, if it has more. To take a small task alone would take longer than
+/// the task.
+const PARTS: usize = 32;
+
 /// Calls `work` with each task index below `count`, on the calling thread and on Candle's pool.
 ///
 /// The threads of that pool stay awake for a while before they sleep. A training step makes dozens
@@ -21,21 +25,14 @@ fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
     if count <= 1 || rayon::current_num_threads() == 1 {
         return (0..count).for_each(work);
     }
-    let next = AtomicUsize::new(0);
-    let take = || {
-        loop {
-            match next.fetch_add(1, Ordering::Relaxed) {
-                task if task < count => work(task),
-                _ => break,
-            }
-        }
-    };
     let pool = candle_core::utils::barrier_pool();
+    let queues = Queues::new(count, pool.n_workers() + 1);
     let (caller, finished) = (pool.n_workers(), AtomicUsize::new(0));
     // If the calling thread unwound out of `execute`, the pool would stay locked.
     let panic = Mutex::new(None);
     pool.execute(|thread| {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(take)) {
+        let take = AssertUnwindSafe(|| queues.take(thread, work));
+        if let Err(payload) = catch_unwind(take) {
             *panic.lock().unwrap_or_else(|error| error.into_inner()) = Some(payload);
         }
         match thread == caller {
@@ -48,6 +45,48 @@ fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
         .unwrap_or_else(|error| error.into_inner())
     {
         resume_unwind(payload);
+    }
+}
+
+/// The tasks of each thread. What a thread has computed is in its cache: where the next kernel has as many tasks, it
+/// takes the same ones.
+struct Queues {
+    queues: Vec<Queue>,
+    /// How many tasks a thread takes at once.
+    together: usize,
+}
+
+/// Tasks that follow each other. Other threads take some of them after their own.
+#[repr(align(64))] // a cache line, so that threads do not wait for each other's queue
+struct Queue {
+    next: AtomicUsize,
+    end: usize,
+}
+
+impl Queues {
+    fn new(count: usize, threads: usize) -> Self {
+        let queue = |thread: usize| Queue {
+            next: AtomicUsize::new(thread * count / threads),
+            end: (thread + 1) * count / threads,
+        };
+        Queues {
+            queues: (0..threads).map(queue).collect(),
+            together: (count / (threads * PARTS)).max(1),
+        }
+    }
+
+    /// Calls `work` with tasks until none is left.
+    fn take(&self, thread: usize, work: &(dyn Fn(usize) + Sync)) {
+        let (before, own) = self.queues.split_at(thread);
+        for queue in own.iter().chain(before) {
+            loop {
+                let first = queue.next.fetch_add(self.together, Ordering::Relaxed);
+                if first >= queue.end {
+                    break;
+                }
+                (first..queue.end.min(first + self.together)).for_each(work);
+            }
+        }
     }
 }
 

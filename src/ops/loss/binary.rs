@@ -139,14 +139,14 @@ impl ElementLoss for Binary {
     #[inline(always)]
     fn value<T: Element>(self, x: T, y: T) -> T {
         let off = if x < T::ZERO { -y } else { T::ONE - y };
-        let tail = (-x.abs()).exp().ln_1p();
+        let tail = (-x.abs()).exp::<false>().ln_1p();
         if off == T::ZERO { tail } else { x * off + tail }
     }
 
     /// The derivative in the logit is `sigmoid(x) - y`, from the smaller of `sigmoid(x)` and its complement.
     #[inline(always)]
     fn derivatives<T: Element>(self, x: T, y: T) -> [T; 2] {
-        let tail = (-x.abs()).exp();
+        let tail = (-x.abs()).exp::<false>();
         let small = tail / (T::ONE + tail);
         let slope = if x < T::ZERO {
             small - y

@@ -49,13 +49,17 @@ impl ElementLoss for Divergence {
 
     #[inline(always)]
     fn value<T: Element>(self, log_q: T, p: T) -> T {
-        let information = if p == T::ZERO { p } else { p * p.ln() };
+        let information = if p == T::ZERO { p } else { p * p.ln::<false>() };
         information - p * log_q
     }
 
     #[inline(always)]
     fn derivatives<T: Element>(self, log_q: T, p: T) -> [T; 2] {
-        let of_p = if p == T::ZERO { p } else { p.ln() + T::ONE };
+        let of_p = if p == T::ZERO {
+            p
+        } else {
+            p.ln::<false>() + T::ONE
+        };
         [-p, of_p - log_q]
     }
 

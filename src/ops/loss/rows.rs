@@ -201,7 +201,7 @@ multiversion! {
     fn to_gradient_of_logits<T: Element>(gradient: &mut [T], x: &[T], normal: [T; 2]) {
         let common = sum(gradient);
         for (g, x) in gradient.iter_mut().zip(x) {
-            *g -= (*x - normal[0] - normal[1]).exp() * common;
+            *g -= (*x - normal[0] - normal[1]).exp::<FUSED>() * common;
         }
     }
 }

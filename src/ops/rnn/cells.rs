@@ -71,8 +71,8 @@ impl Cell {
 }
 
 #[inline(always)]
-fn sigmoid<T: Element>(x: T) -> T {
-    T::ONE / (T::ONE + (-x).exp())
+fn sigmoid<T: Element, const FUSED: bool>(x: T) -> T {
+    T::ONE / (T::ONE + (-x).exp::<FUSED>())
 }
 
 /// Returns the parts of `n` values each.
@@ -93,7 +93,7 @@ multiversion! {
             let sum = x[j] + products[j];
             *h = match relu {
                 true => if sum <= T::ZERO { T::ZERO } else { sum },
-                false => Element::tanh(sum),
+                false => Element::tanh::<FUSED>(sum),
             };
             *saved = *h;
         }
@@ -121,10 +121,10 @@ multiversion! {
         let [si, sf, sg, so, sc] = parts_mut(after.saved, n);
         let (h, c) = (&mut after.h[..n], &mut after.c[..n]);
         for j in 0..n {
-            let (i, f) = (sigmoid(xi[j] + pi[j]), sigmoid(xf[j] + pf[j]));
-            let (g, o) = (Element::tanh(xg[j] + pg[j]), sigmoid(xo[j] + po[j]));
+            let (i, f) = (sigmoid::<T, FUSED>(xi[j] + pi[j]), sigmoid::<T, FUSED>(xf[j] + pf[j]));
+            let (g, o) = (Element::tanh::<FUSED>(xg[j] + pg[j]), sigmoid::<T, FUSED>(xo[j] + po[j]));
             c[j] = f * before.c[j] + i * g;
-            let shown = Element::tanh(c[j]);
+            let shown = Element::tanh::<FUSED>(c[j]);
             h[j] = o * shown;
             (si[j], sf[j], sg[j], so[j], sc[j]) = (i, f, g, o, shown);
         }
@@ -156,8 +156,8 @@ multiversion! {
         let [sr, sz, sn, sp] = parts_mut(after.saved, n);
         let h = &mut after.h[..n];
         for j in 0..n {
-            let (r, z) = (sigmoid(xr[j] + pr[j]), sigmoid(xz[j] + pz[j]));
-            let new = Element::tanh(xn[j] + r * pn[j]);
+            let (r, z) = (sigmoid::<T, FUSED>(xr[j] + pr[j]), sigmoid::<T, FUSED>(xz[j] + pz[j]));
+            let new = Element::tanh::<FUSED>(xn[j] + r * pn[j]);
             h[j] = new + z * (before.h[j] - new);
             (sr[j], sz[j], sn[j], sp[j]) = (r, z, new, pn[j]);
         }

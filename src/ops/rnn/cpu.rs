@@ -2,14 +2,15 @@
 
 use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
-use crate::ops::engine::CpuView;
 use crate::ops::engine::autograd::{Backward, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{CpuView, zeros};
 use candle_core::{Result, Tensor};
+use std::mem::take;
 
 /// Returns the outputs of all steps, followed by the state after the last:
 /// `(steps + states, batch, hidden)`. The bias is the last column of the weight, if it has one more than
@@ -30,12 +31,12 @@ pub(super) fn forward<T: Element>(inputs: [&Tensor; 3], recurrence: &Recurrence)
         sizes,
         order: recurrence.order(steps).collect(),
         valid: recurrence.valid_steps()?,
-        weight: weight.flatten_all()?.to_vec1::<T>()?,
-        before: vec![T::ZERO; states * steps * sizes.state()],
-        saved: vec![T::ZERO; steps * sizes.saved()],
+        before: zeros(states * steps * sizes.state()),
+        saved: zeros(steps * sizes.saved()),
+        weight,
     };
     let state = state.flatten_all()?.to_vec1::<T>()?;
-    let outputs = run.forward(CpuView::of(&gates)?.as_slice::<T>()?, state);
+    let outputs = run.forward(CpuView::of(&gates)?.as_slice::<T>()?, state)?;
     record(&inputs, outputs, (steps + states, batch, hidden), || run)
 }
 
@@ -77,10 +78,19 @@ struct Run<T> {
     sizes: Sizes,
     order: Vec<usize>,
     valid: Option<Vec<bool>>,
-    weight: Vec<T>,
+    weight: Tensor,
     /// `h` before each step, and then `c` before each step.
     before: Vec<T>,
     saved: Vec<T>,
+}
+
+/// The gradients that one pass back through the steps computes.
+struct OfInputs<T> {
+    x: Vec<T>,
+    /// Those of the products of the state, where they differ from those of `x`.
+    products: Option<Vec<T>>,
+    /// Those of the state before the first step.
+    state: Vec<T>,
 }
 
 impl<T: Element> Run<T> {
@@ -89,30 +99,17 @@ impl<T: Element> Run<T> {
         self.valid.as_ref().is_none_or(|valid| valid[index])
     }
 
-    /// Calls `work` with each example that is valid in a step, on all cores.
-    fn for_each_valid(&self, t: usize, work: impl Fn(usize) + Sync) {
+    /// Calls `work` with each example, on all cores.
+    fn for_each_example(&self, work: impl Fn(usize) + Sync) {
         let (batch, together) = (self.sizes.batch, (TASK / self.sizes.hidden).max(1));
         for_each_task(batch.div_ceil(together), |task| {
-            let examples = task * together..((task + 1) * together).min(batch);
-            examples.filter(|&i| self.is_valid(t, i)).for_each(&work);
+            (task * together..((task + 1) * together).min(batch)).for_each(&work);
         });
     }
 
-    fn weight(&self) -> Matrix<'_, T> {
-        Matrix::of_rows(&self.weight, self.sizes.columns)
-    }
-
-    /// Returns `h` and `c` before a step; `c` is empty if there is none.
-    fn before(&self, t: usize) -> (&[T], &[T]) {
-        let (h, c) = self.before.split_at(self.sizes.steps * self.sizes.state());
-        (
-            &h[t * self.sizes.state()..][..self.sizes.state()],
-            part(c, t, self.sizes.state()),
-        )
-    }
-
-    fn forward(&mut self, gates: &[T], mut state: Vec<T>) -> Vec<T> {
+    fn forward(&mut self, gates: &[T], mut state: Vec<T>) -> Result<Vec<T>> {
         let Sizes {
+            steps,
             batch,
             hidden,
             columns,
@@ -121,39 +118,46 @@ impl<T: Element> Run<T> {
         let (width, all) = (self.sizes.gates(), self.sizes.gates() * batch);
         let (size, saved_size) = (self.sizes.state(), self.sizes.saved());
         let saved_row = saved_size / batch;
+        let view = CpuView::of(&self.weight)?;
+        let weight = view.as_slice::<T>()?;
         let bias: Option<Vec<T>> = (columns > hidden).then(|| {
-            self.weight
-                .chunks_exact(columns)
-                .map(|row| row[hidden])
-                .collect()
+            let rows = weight.chunks_exact(columns);
+            rows.map(|row| row[hidden]).collect()
         });
-        let mut outputs = vec![T::ZERO; self.sizes.steps * size];
-        let weight = Packed::new(self.weight().transposed(), hidden, width);
+        let weight = Matrix::of_rows(weight, columns).transposed();
+        let weight = Packed::new(weight, hidden, width);
+        let mut outputs = zeros(steps * size + state.len());
+        let (mut before, mut saved) = (take(&mut self.before), take(&mut self.saved));
+        let (h_before, c_before) = before.split_at_mut(steps * size);
+        let [h_before, c_before] = [h_before, c_before].map(SharedSlice::new);
         for t in self.order.clone() {
-            for (i, values) in state.chunks_exact(size).enumerate() {
-                self.before[(i * self.sizes.steps + t) * size..][..size].copy_from_slice(values);
-            }
             let h = Matrix::of_rows(&state[..size], hidden);
             let products = weight.product(batch, h, bias.as_deref());
-            let mut saved = std::mem::take(&mut self.saved);
             let (h, c) = state.split_at_mut(size);
-            let (h, c) = (SharedSlice::new(h), SharedSlice::new(c));
+            let [h, c] = [h, c].map(SharedSlice::new);
             let of_step = SharedSlice::new(&mut saved[t * saved_size..][..saved_size]);
             let shown = SharedSlice::new(&mut outputs[t * size..][..size]);
-            let (h_before, c_before) = self.before(t);
             let work = |i: usize| {
+                let row = t * batch + i;
                 // SAFETY: each task has the parts of its own examples.
-                let (h, c, saved, shown) = unsafe {
+                let (h, c, h_before, c_before, saved, shown) = unsafe {
                     (
                         h.part(i * hidden, hidden),
                         part_of(c, i, hidden),
+                        h_before.part(row * hidden, hidden),
+                        part_of(c_before, row, hidden),
                         of_step.part(i * saved_row, saved_row),
                         shown.part(i * hidden, hidden),
                     )
                 };
+                h_before.copy_from_slice(h);
+                c_before.copy_from_slice(c);
+                if !self.is_valid(t, i) {
+                    return;
+                }
                 let before = Before {
-                    h: &h_before[i * hidden..][..hidden],
-                    c: part(c_before, i, hidden),
+                    h: h_before,
+                    c: c_before,
                 };
                 let x = &gates[t * all + i * width..][..width];
                 let products = &products[i * width..][..width];
@@ -165,37 +169,42 @@ impl<T: Element> Run<T> {
                 self.sizes.cell.forward(x, products, before, after);
                 shown.copy_from_slice(h);
             };
-            self.for_each_valid(t, work);
-            self.saved = saved;
+            self.for_each_example(work);
         }
-        outputs.extend(state);
-        outputs
+        outputs[steps * size..].copy_from_slice(&state);
+        drop(view);
+        (self.before, self.saved) = (before, saved);
+        Ok(outputs)
     }
 
-    /// Returns the gradients of `gates`, of the products of the state where they differ, and of the
-    /// state before the first step.
-    fn gradients(&self, gradient: &[T]) -> (Vec<T>, Option<Vec<T>>, Vec<T>) {
+    /// Returns the gradients of all inputs but the weight.
+    fn gradients(&self, gradient: &[T]) -> Result<OfInputs<T>> {
         let Sizes {
             cell,
             steps,
             batch,
             hidden,
-            ..
+            columns,
         } = self.sizes;
         let (width, size) = (self.sizes.gates(), self.sizes.state());
         let saved_row = cell.saved() * hidden;
         let (outputs, state) = gradient.split_at(steps * size);
         let mut state = state.to_vec();
-        let mut of_x = vec![T::ZERO; steps * batch * width];
-        let mut of_products = (cell == Cell::Gru).then(|| of_x.clone());
-        let weight = Packed::new(self.weight(), width, hidden);
+        let mut of_x = zeros(steps * batch * width);
+        let mut of_products = (cell == Cell::Gru).then(|| zeros(of_x.len()));
+        let view = CpuView::of(&self.weight)?;
+        let weight = Matrix::of_rows(view.as_slice()?, columns);
+        let weight = Packed::new(weight, width, hidden);
+        let (h_before, c_before) = self.before.split_at(steps * size);
         for &t in self.order.iter().rev() {
-            let (h_before, c_before) = self.before(t);
             let (h, c) = state.split_at_mut(size);
             let (h, c) = (SharedSlice::new(h), SharedSlice::new(c));
             let x = SharedSlice::new(&mut of_x);
             let products = SharedSlice::new(of_products.as_deref_mut().unwrap_or_default());
             let work = |i: usize| {
+                if !self.is_valid(t, i) {
+                    return;
+                }
                 let row = t * batch + i;
                 // SAFETY: each task has the parts of its own examples.
                 let gradients = unsafe {
@@ -210,18 +219,22 @@ impl<T: Element> Run<T> {
                 let of_h = gradients.h.iter_mut().zip(output);
                 of_h.for_each(|(h, g)| *h += *g);
                 let before = Before {
-                    h: &h_before[i * hidden..][..hidden],
-                    c: part(c_before, i, hidden),
+                    h: part(h_before, row, hidden),
+                    c: part(c_before, row, hidden),
                 };
                 cell.backward(part(&self.saved, row, saved_row), before, gradients);
             };
-            self.for_each_valid(t, work);
+            self.for_each_example(work);
             let products = of_products.as_ref().unwrap_or(&of_x);
             let products = Matrix::of_rows(&products[t * batch * width..][..batch * width], width);
             let through = weight.product(batch, products, None);
             state.iter_mut().zip(through).for_each(|(h, g)| *h += g);
         }
-        (of_x, of_products, state)
+        Ok(OfInputs {
+            x: of_x,
+            products: of_products,
+            state,
+        })
     }
 
     /// Returns the gradient of the weight, and of the bias in its last column.
@@ -296,16 +309,16 @@ impl<T: Element> Backward for Run<T> {
             columns,
         } = self.sizes;
         let view = CpuView::of(gradient)?;
-        let (of_x, of_products, of_state) = self.gradients(view.as_slice()?);
+        let of = self.gradients(view.as_slice()?)?;
         let width = self.sizes.gates();
         let device = gradient.device();
         let of_weight = weight_wanted.then(|| {
-            let values = self.weight_gradient(of_products.as_ref().unwrap_or(&of_x));
+            let values = self.weight_gradient(of.products.as_ref().unwrap_or(&of.x));
             Tensor::from_vec(values, (width, columns), device)
         });
         let of_state = state_wanted
-            .then(|| Tensor::from_vec(of_state, (cell.states(), batch, hidden), device));
-        let of_x = Tensor::from_vec(of_x, (steps, batch, width), device)?;
+            .then(|| Tensor::from_vec(of.state, (cell.states(), batch, hidden), device));
+        let of_x = Tensor::from_vec(of.x, (steps, batch, width), device)?;
         Ok([Some(of_x), of_weight.transpose()?, of_state.transpose()?])
     }
 }

@@ -132,7 +132,7 @@ multiversion! {
             }
         }
         if log {
-            let shifts = sums(x, |row, i| (row[i] - largest[i]).exp()).map(T::ln);
+            let shifts = sums(x, |row, i| (row[i] - largest[i]).exp::<FUSED>()).map(T::ln::<FUSED>);
             for row in x {
                 for i in 0..COLUMNS {
                     row[i] = row[i] - largest[i] - shifts[i];
@@ -141,7 +141,7 @@ multiversion! {
             return;
         }
         let sums = sums(x, |row, i| {
-            row[i] = (row[i] - largest[i]).exp();
+            row[i] = (row[i] - largest[i]).exp::<FUSED>();
             row[i]
         });
         for row in x {
@@ -196,7 +196,7 @@ multiversion! {
         }
         for (g, y) in gradient.iter_mut().zip(y) {
             for i in 0..COLUMNS {
-                g[i] = if log { g[i] - y[i].exp() * common[i] } else { y[i] * (g[i] - common[i]) };
+                g[i] = if log { g[i] - y[i].exp::<FUSED>() * common[i] } else { y[i] * (g[i] - common[i]) };
             }
         }
     }

@@ -36,6 +36,8 @@ pub(super) fn pack<T: Element>(
 
 /// The side of the squares that are transposed at once.
 const SQUARE: usize = 8;
+/// The length of columns from which on their squares follow each other in lines.
+const SHORT: usize = 128;
 
 multiversion! {
     /// Packs columns whose elements are contiguous, which transposes them. `pitch` is the distance from
@@ -43,19 +45,17 @@ multiversion! {
     pub(in crate::ops) fn pack_transposed<T: Element>(columns: &[T], pitch: usize, width: usize, tile_columns: usize, packed: &mut [T]) {
         let depth = packed.len() / tile_columns;
         let (squares, even) = (width / SQUARE * SQUARE, depth / SQUARE * SQUARE);
-        for k in (0..even).step_by(SQUARE) {
-            let lines = &mut packed[k * tile_columns..][..SQUARE * tile_columns];
-            for column in (0..squares).step_by(SQUARE) {
-                let mut square = [[T::ZERO; SQUARE]; SQUARE];
-                for (i, column_part) in square.iter_mut().enumerate() {
-                    column_part.copy_from_slice(&columns[(column + i) * pitch + k..][..SQUARE]);
-                }
-                for (i, line) in lines.chunks_exact_mut(tile_columns).enumerate() {
-                    let mut transposed = [T::ZERO; SQUARE];
-                    for j in 0..SQUARE {
-                        transposed[j] = square[j][i];
+        // The squares beside each other in the shorter direction follow each other.
+        let short = even <= SHORT;
+        let (outer, inner) = if short { (squares, even) } else { (even, squares) };
+        for i in (0..outer).step_by(SQUARE) {
+            for j in (0..inner).step_by(SQUARE) {
+                let (column, k) = if short { (i, j) } else { (j, i) };
+                let lines = &mut packed[k * tile_columns..][..SQUARE * tile_columns];
+                for (k, line) in (k..).zip(lines.chunks_exact_mut(tile_columns)) {
+                    for (j, value) in line[column..column + SQUARE].iter_mut().enumerate() {
+                        *value = columns[(column + j) * pitch + k];
                     }
-                    line[column..column + SQUARE].copy_from_slice(&transposed);
                 }
             }
         }

@@ -1,0 +1,79 @@
+//! Whether the transforms keep the digits of a convolution.
+
+use crate::ops::engine::simd::{Element, multiversion};
+use crate::ops::engine::sums::{LANES, fold_lanes, sum_all, sum_terms};
+use crate::ops::engine::threads::map_tasks;
+
+/// The largest pixel, in multiples of the others' size. Its rounding error reaches outputs that it does not meet.
+const SPREAD: f64 = 1024.0;
+/// The values of one task.
+const TASK: usize = 1 << 16;
+
+/// Returns whether all values are finite, no few pixels are far larger than the others, and sums of transformed
+/// values are in the range of the type.
+pub(super) fn keeps_digits<T: Element>(x: &[T], weight: &[T], channels: usize) -> bool {
+    let (pixels, weights) = (Magnitudes::of(x), Magnitudes::of(weight));
+    // A transform of pixels adds 4 of them, one of weights at most 9 / 4, and the last one 9 sums.
+    let bound = T::of(81.0 * channels as f64) * pixels.largest * weights.largest;
+    let finite = |value: T| !(value * T::ZERO).is_nan();
+    finite(pixels.sum)
+        && finite(weights.sum)
+        && finite(bound)
+        && pixels.largest.to_f64() <= SPREAD * pixels.typical()
+}
+
+struct Magnitudes<T> {
+    largest: T,
+    sum: T,
+    sum_of_roots: T,
+    /// How many are not 0.
+    count: T,
+}
+
+impl<T: Element> Magnitudes<T> {
+    fn of(values: &[T]) -> Self {
+        let part = |i: usize| &values[i * TASK..((i + 1) * TASK).min(values.len())];
+        let parts = map_tasks(values.len().div_ceil(TASK), |i| magnitudes(part(i)));
+        let sum = |of: usize| sum_all(parts.iter().map(|part| part[of]));
+        Magnitudes {
+            largest: parts.iter().map(|part| part[0]).fold(T::ZERO, larger),
+            sum: sum(1),
+            sum_of_roots: sum(2),
+            count: sum(3),
+        }
+    }
+
+    /// Returns the square of the mean root, in which a few large values weigh little.
+    fn typical(&self) -> f64 {
+        let mean = self.sum_of_roots.to_f64() / self.count.to_f64().max(1.0);
+        mean * mean
+    }
+}
+
+#[inline(always)]
+fn larger<T: Element>(a: T, b: T) -> T {
+    if a > b { a } else { b }
+}
+
+multiversion! {
+    /// Returns the largest magnitude, the sums of the magnitudes and of their roots, and how many are not 0.
+    fn magnitudes<T: Element>(values: &[T]) -> [T; 4] {
+        let (blocks, rest) = values.as_chunks::<LANES>();
+        let mut lanes = [T::ZERO; LANES];
+        for block in blocks {
+            for i in 0..LANES {
+                lanes[i] = larger(block[i].abs(), lanes[i]);
+            }
+        }
+        let mut largest = fold_lanes(lanes, larger);
+        for value in rest {
+            largest = larger(value.abs(), largest);
+        }
+        let [sum, roots, count] = sum_terms(values, |value| {
+            let magnitude = value.abs();
+            let one = if magnitude > T::ZERO { T::ONE } else { T::ZERO };
+            [magnitude, magnitude.sqrt(), one]
+        });
+        [largest, sum, roots, count]
+    }
+}

@@ -1,0 +1,85 @@
+use super::super::{Conv2dSpec, conv2d, conv2d_with_candle};
+use crate::ops::testing::compare;
+use crate::tensor::{full, randn};
+use candle_core::{DType, Device, Tensor};
+
+const CPU: Device = Device::Cpu;
+
+#[test]
+fn the_kernel_agrees_with_candle() {
+    compare("conv2d by Winograd's method", 40, |case| {
+        let groups = case.one_of(&[1, 1, 2]);
+        let spec = Conv2dSpec::new()
+            .padding((case.between(0, 4), case.between(0, 4)))
+            .groups(groups);
+        let (ins, outs) = (case.between(48, 60), case.between(48, 100));
+        let (height, width) = (case.between(3, 30), case.between(3, 30));
+        let squares = height.div_ceil(2) * width.div_ceil(2);
+        let batch = 200usize.div_ceil(squares);
+        let mut inputs = vec![
+            case.input(randn((batch, groups * ins, height, width), &CPU)),
+            case.input(randn((groups * outs, ins, 3, 3), &CPU)),
+        ];
+        if case.one_of(&[true, false]) {
+            inputs.push(case.input(randn(groups * outs, &CPU)));
+        }
+        let kernel = move |x: &[Tensor]| conv2d(&x[0], &x[1], x.get(2), spec);
+        let candle = move |x: &[Tensor]| conv2d_with_candle(&x[0], &x[1], x.get(2), spec);
+        Some((inputs, Box::new(kernel), Box::new(candle)))
+    });
+}
+
+/// Random images and weights in `f64`.
+fn random() -> [Tensor; 2] {
+    crate::tensor::manual_seed(5);
+    let x = randn((2, 64, 20, 20), &CPU).unwrap();
+    let weight = randn((64, 64, 3, 3), &CPU).unwrap();
+    [x, weight].map(|tensor| tensor.to_dtype(DType::F64).unwrap())
+}
+
+fn convolve(x: &Tensor, weight: &Tensor, dtype: DType) -> Vec<f64> {
+    let [x, weight] = [x, weight].map(|tensor| tensor.to_dtype(dtype).unwrap());
+    let y = conv2d(&x, &weight, None, Conv2dSpec::new()).unwrap();
+    let y = y.to_dtype(DType::F64).unwrap();
+    y.flatten_all().unwrap().to_vec1().unwrap()
+}
+
+/// The sums have 576 terms of magnitude 1, so they are about 24.
+#[test]
+fn single_precision_keeps_six_digits() {
+    let [x, weight] = random();
+    let exact = convolve(&x, &weight, DType::F64);
+    for (got, want) in convolve(&x, &weight, DType::F32).iter().zip(&exact) {
+        assert!((got - want).abs() < 5e-5, "{want}, not {got}");
+    }
+}
+
+/// The first pixel meets only the first output of each channel.
+#[test]
+fn an_extreme_pixel_changes_only_the_outputs_that_meet_it() {
+    let [x, weight] = random();
+    let exact = convolve(&x, &weight, DType::F64);
+    for extreme in [f64::NAN, f64::INFINITY, 1e30, -1e6] {
+        let pixel = full((2, 64, 1, 1), extreme, &CPU).unwrap();
+        let pixel = pixel.to_dtype(DType::F64).unwrap();
+        let x = x.slice_assign(&[0..2, 0..64, 0..1, 0..1], &pixel).unwrap();
+        let got = convolve(&x, &weight, DType::F32);
+        for (i, (got, want)) in got.iter().zip(&exact).enumerate() {
+            assert!(
+                i % (18 * 18) == 0 || (got - want).abs() < 1e-4,
+                "{extreme}: output {i} is {want}, not {got}"
+            );
+        }
+    }
+}
+
+/// The products of transformed values would exceed the range of `f32`.
+#[test]
+fn sums_near_the_end_of_the_range_are_finite() {
+    let x = full((1, 64, 20, 20), 1e37, &CPU).unwrap();
+    let weight = full((64, 64, 3, 3), 1e-2, &CPU).unwrap();
+    let want = 576.0 * 1e35;
+    for got in convolve(&x, &weight, DType::F32) {
+        assert!((got - want).abs() < 1e-5 * want, "{want}, not {got}");
+    }
+}
