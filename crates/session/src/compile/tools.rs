@@ -10,7 +10,9 @@ use taper_host::toolchain::RUSTC_VARIABLE;
 /// The flags with which evcxr compiles.
 const FLAGS: &str = "-Cprefer-dynamic";
 /// Only small functions are copied from one of a crate's compilation units to another, to be inlined there: those
-/// of 40 instructions, not 100. An image takes 0.93 of the time, and what it computes is as fast.
+/// of 40 instructions, not 100. Candle and `taper` compile in 0.87 of the time. Of 55 operations, Taper's functions
+/// and Candle's methods are as fast as before. The steps of Candle's optimisers, which Taper does not use, take
+/// twice as long.
 const SMALL_IMPORTS: &str = " -Cllvm-args=-import-instr-limit=40";
 
 /// The session's cargo.
@@ -86,4 +88,16 @@ pub(crate) fn command<'a>(
 /// The exit code of a program, as our own.
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().map_or(1, |code| code as u8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_refuses_a_flag_is_not_given_it() {
+        assert_eq!(more_flags(Path::new("false")), "");
+        assert_eq!(more_flags(Path::new("no-such-compiler")), "");
+        assert_eq!(more_flags(Path::new("true")), SMALL_IMPORTS);
+    }
 }
