@@ -296,7 +296,7 @@ impl Part<'_> {
         }
     }
 
-    /// Initialises the outputs of some channels of all groups. `lines` are scratch memory.
+    /// Initialises the outputs of some channels, which are numbered through all groups. `lines` are scratch memory.
     ///
     /// # Safety
     /// As for [`convolve`](Self::convolve).

@@ -85,7 +85,7 @@ struct Run<T> {
 }
 
 /// The gradients that one pass back through the steps computes.
-struct OfInputs<T> {
+struct InputGradients<T> {
     x: Vec<T>,
     /// Those of the products of the state, where they differ from those of `x`.
     products: Option<Vec<T>>,
@@ -178,7 +178,7 @@ impl<T: Element> Run<T> {
     }
 
     /// Returns the gradients of all inputs but the weight.
-    fn gradients(&self, gradient: &[T]) -> Result<OfInputs<T>> {
+    fn gradients(&self, gradient: &[T]) -> Result<InputGradients<T>> {
         let Sizes {
             cell,
             steps,
@@ -230,7 +230,7 @@ impl<T: Element> Run<T> {
             let through = weight.product(batch, products, None);
             state.iter_mut().zip(through).for_each(|(h, g)| *h += g);
         }
-        Ok(OfInputs {
+        Ok(InputGradients {
             x: of_x,
             products: of_products,
             state,
@@ -309,16 +309,16 @@ impl<T: Element> Backward for Run<T> {
             columns,
         } = self.sizes;
         let view = CpuView::of(gradient)?;
-        let of = self.gradients(view.as_slice()?)?;
+        let gradients = self.gradients(view.as_slice()?)?;
         let width = self.sizes.gates();
         let device = gradient.device();
         let of_weight = weight_wanted.then(|| {
-            let values = self.weight_gradient(of.products.as_ref().unwrap_or(&of.x));
+            let values = self.weight_gradient(gradients.products.as_ref().unwrap_or(&gradients.x));
             Tensor::from_vec(values, (width, columns), device)
         });
         let of_state = state_wanted
-            .then(|| Tensor::from_vec(of.state, (cell.states(), batch, hidden), device));
-        let of_x = Tensor::from_vec(of.x, (steps, batch, width), device)?;
+            .then(|| Tensor::from_vec(gradients.state, (cell.states(), batch, hidden), device));
+        let of_x = Tensor::from_vec(gradients.x, (steps, batch, width), device)?;
         Ok([Some(of_x), of_weight.transpose()?, of_state.transpose()?])
     }
 }
