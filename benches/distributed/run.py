@@ -47,7 +47,7 @@ def pytorch(python, ranks, threads, name, hidden, examples, batch):
 def main():
     python = os.environ.get("TAPER_PYTORCH") or sys.exit("set TAPER_PYTORCH to a Python with PyTorch")
     env = variables(environment())
-    program = build(env)
+    program = build(env, profile="image")
     print("ms per step, 2 ranks with 1 thread: Taper, PyTorch, Taper's / PyTorch's; 1 rank with 2 threads")
     for name, hidden, examples, batch in NETS:
         ours = taper(program, env, 2, 1, name, hidden, examples, batch)

@@ -15,6 +15,6 @@ from run import environment  # noqa: E402  (the kernel's)
 
 if __name__ == "__main__":
     if not {"-h", "--help"} & set(sys.argv):
-        command = ["cargo", "build", "--quiet", "--locked", "-p", "taper", "--example", "ops"]
+        command = ["cargo", "build", "--quiet", "--locked", "--profile", "image", "-p", "taper", "--example", "ops"]
         subprocess.run(command, cwd=HERE.parent.parent, check=True)
     sys.exit(subprocess.call([environment(), HERE / "measure.py", *sys.argv[1:]]))

@@ -17,7 +17,7 @@ from run import environment  # noqa: E402  (the kernel's)
 
 def main() -> int:
     if not {"-h", "--help"} & set(sys.argv):
-        command = ["cargo", "build", "--quiet", "--locked", "-p", "taper", "--example", "training"]
+        command = ["cargo", "build", "--quiet", "--locked", "--profile", "image", "-p", "taper", "--example", "training"]
         if "cuda" in sys.argv or "--device=cuda" in sys.argv:
             # With the toolkit that `taper setup` chose.
             command = ["cargo", "taper", "cuda", *command, "--features", "cuda"]

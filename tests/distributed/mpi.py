@@ -59,16 +59,17 @@ def with_nccl(variables: dict) -> dict:
     return {**variables, "LIBRARY_PATH": str(library.parent), "LD_LIBRARY_PATH": found}
 
 
-def build(variables: dict, feature="mpi") -> Path:
-    """Builds the program as `cargo test` builds the rest, so that dependencies are compiled once."""
+def build(variables: dict, feature="mpi", profile="dev") -> Path:
+    """Builds the program: in the profile `dev` as `cargo test` builds the rest, so that dependencies are compiled once."""
     if given := os.environ.get("TAPER_DISTRIBUTED"):
         return Path(given)
-    command = ["cargo", "build", "--locked", "--features", f"taper/{feature}", "--example", "distributed"]
+    options = ["--profile", profile, "--features", f"taper/{feature}", "--example", "distributed"]
+    command = ["cargo", "build", "--locked", *options]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     if feature == "nccl":
         command = [target / "debug/taper", "cuda", *command]
     subprocess.run(command, cwd=ROOT, env=variables, check=True)
-    return target / "debug/examples/distributed"
+    return target / ("debug" if profile == "dev" else profile) / "examples/distributed"
 
 
 if __name__ == "__main__":

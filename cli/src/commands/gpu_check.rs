@@ -97,13 +97,13 @@ fn steps(arguments: &Arguments) -> Result<Vec<Step>> {
     let mut steps = vec![
         with_cargo(
             "The tests of `taper` with `cuda`",
-            &["test"],
+            &["test", "--profile", "image"],
             &["--lib"],
             false,
         ),
         with_cargo(
             "Checks against the CPU, and measurements",
-            &["run", "--quiet"],
+            &["run", "--quiet", "--profile", "image"],
             &["--example", "gpu_check"],
             true,
         ),
