@@ -65,7 +65,7 @@ impl Forecaster {
             state = next;
             values.push(self.head.forward(&y)?);
         }
-        Tensor::cat(&values, 1)
+        cat(&values, 1)
     }
 }
 

@@ -156,7 +156,7 @@ impl Layer for Translator {
         let start = Tensor::full(START, (source.dim(0)?, 1), source.device())?;
         (1..TARGET).try_fold(start, |tokens, step| {
             let last = self.logits(source, &tokens)?.narrow(1, step - 1, 1)?;
-            Tensor::cat(&[tokens, last.argmax(D::Minus1)?.to_dtype(DType::I64)?], 1)
+            cat(&[tokens, last.argmax(D::Minus1)?.to_dtype(DType::I64)?], 1)
         })
     }
 }

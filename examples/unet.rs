@@ -97,7 +97,7 @@ impl Layer for UNet {
         x = self.bottom.forward(&x)?;
         for ((larger, block), level) in self.up.iter().zip(levels.iter().rev()) {
             x = larger.forward(&x)?;
-            x = block.forward(&Tensor::cat(&[level, &x], 1)?)?;
+            x = block.forward(&cat(&[level, &x], 1)?)?;
         }
         self.head.forward(&x) // (batch, 1, height, width)
     }
@@ -140,7 +140,7 @@ fn main() -> Result<()> {
     for batch in &Discs.loader(8)? {
         let Batch { x, y } = batch?;
         let marked = model.forward(&x)?.gt(0.0)?.to_dtype(DType::F32)?;
-        show_images(&Tensor::cat(&[x, y, marked], 0)?).save("unet.png")?;
+        show_images(&cat(&[x, y, marked], 0)?).save("unet.png")?;
     }
     Ok(())
 }

@@ -30,6 +30,7 @@ mod attention;
 #[cfg(test)]
 pub(crate) mod bad_inputs;
 mod batch_norm;
+mod cat;
 pub(crate) mod check;
 mod contiguous;
 mod conv1d;
@@ -59,6 +60,7 @@ pub use activation::{elu, exp, gelu, leaky_relu, log, relu, sigmoid, silu, tanh}
 pub use attention::{AttentionMask, scaled_dot_product_attention};
 pub(crate) use attention::{attention, attention_of_heads, valid_steps};
 pub(crate) use batch_norm::{BatchNormOutput, batch_norm};
+pub use cat::cat;
 pub use contiguous::contiguous;
 pub use conv1d::conv1d;
 pub(crate) use conv1d::{conv_transpose1d, conv1d_as};
@@ -67,6 +69,7 @@ pub(crate) use conv2d::{conv_transpose2d, conv2d_as};
 pub use dropout::dropout;
 pub use embedding::embedding;
 pub(crate) use embedding::embedding_as;
+pub use engine::autograd::backward;
 pub use group_norm::group_norm;
 pub(crate) use group_norm::group_norm_as;
 pub use layer_norm::{layer_norm, rms_norm};

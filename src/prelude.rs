@@ -41,10 +41,10 @@ pub use crate::notebook::{
 pub use crate::ops::{
     BCEWithLogitsLoss, Conv2dSpec, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss,
     NLLLoss, PaddingMode, Pair, Pool2dSpec, Reduction, SmoothL1Loss, adaptive_avg_pool2d, argmax,
-    argmin, avg_pool2d, bce_with_logits, contiguous, conv1d, conv2d, cross_entropy, dropout, elu,
-    embedding, exp, gelu, group_norm, huber_loss, kl_div, l1_loss, layer_norm, leaky_relu, linear,
-    log, log_softmax, matmul, max, max_pool2d, mean, min, mse_loss, nll_loss, one_hot, relu,
-    rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh,
+    argmin, avg_pool2d, backward, bce_with_logits, cat, contiguous, conv1d, conv2d, cross_entropy,
+    dropout, elu, embedding, exp, gelu, group_norm, huber_loss, kl_div, l1_loss, layer_norm,
+    leaky_relu, linear, log, log_softmax, matmul, max, max_pool2d, mean, min, mse_loss, nll_loss,
+    one_hot, relu, rms_norm, sigmoid, silu, smooth_l1_loss, softmax, sum, tanh,
 };
 pub use crate::optim::{
     Adadelta, Adagrad, Adam, AdamW, LrSchedule, OneCycle, Optimizer, RMSprop, ReduceOnPlateau,

@@ -68,7 +68,12 @@ fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
     };
     if case["gradient"] == true {
         return Ok(Some(Box::new(move || {
-            function(&inputs)?.backward().map(drop)
+            let y = function(&inputs)?;
+            let gradients = match taper {
+                true => backward(&y),
+                false => y.backward(),
+            };
+            gradients.map(drop)
         })));
     }
     Ok(Some(Box::new(move || {

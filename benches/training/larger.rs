@@ -115,7 +115,7 @@ struct Joined(Sequential);
 
 impl Layer for Joined {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        Tensor::cat(&[x, &self.0.forward(x)?], 1)
+        cat(&[x, &self.0.forward(x)?], 1)
     }
 }
 
@@ -187,7 +187,7 @@ impl Layer for UNet {
             levels.push(x.clone());
         }
         for ((larger, block), level) in self.up.iter().zip(levels.iter().rev().skip(1)) {
-            x = block.forward(&Tensor::cat(&[level, &larger.forward(&x)?], 1)?)?;
+            x = block.forward(&cat(&[level, &larger.forward(&x)?], 1)?)?;
         }
         self.head.forward(&x)
     }

@@ -54,7 +54,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Result
     };
     Ok(Box::new(move || {
         let loss = loss(&net.forward(&x)?, &y)?;
-        optimizer.step(&loss.backward()?)?;
+        optimizer.step(&backward(&loss)?)?;
         loss.to_scalar::<f32>().map(drop)
     }))
 }
@@ -72,7 +72,7 @@ pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
         for batch in &loader {
             let Batch { x, y } = batch?;
             let loss = cross_entropy(&net.forward(&x)?, &y)?;
-            optimizer.step(&loss.backward()?)?;
+            optimizer.step(&backward(&loss)?)?;
             losses.push(loss.detach());
         }
         Tensor::stack(&losses, 0)?

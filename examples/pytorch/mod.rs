@@ -117,7 +117,7 @@ pub(crate) fn doubles(data: &impl DataModule) -> Result<DataLoader> {
     batches.retain(|batch| batch.len() == size);
     batches.truncate(STEPS);
     let joined = |part: fn(&Batch) -> &Tensor| -> Result<Tensor> {
-        let all = Tensor::cat(&batches.iter().map(part).collect::<Vec<_>>(), 0)?;
+        let all = cat(&batches.iter().map(part).collect::<Vec<_>>(), 0)?;
         match all.dtype() {
             DType::F32 => all.to_dtype(DType::F64),
             _ => Ok(all),

@@ -3,6 +3,7 @@
 use super::dataset::check_indices;
 use super::{BatchData, Dataset};
 use crate::error;
+use crate::ops::cat;
 use candle_core::{Result, Tensor};
 
 /// Joins sequences of unequal lengths to one tensor: `padding` fills the end of the shorter ones.
@@ -54,7 +55,7 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
             return Ok(sequence.clone());
         }
         let end = Tensor::full(padding, shape, sequence.device())?.to_dtype(sequence.dtype())?;
-        Tensor::cat(&[sequence, &end], 0)
+        cat(&[sequence, &end], 0)
     };
     let padded: Vec<Tensor> = sequences.iter().map(padded).collect::<Result<_>>()?;
     for tensor in &padded {

@@ -19,6 +19,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("argmax", |x, _, size| argmax(x, size)),
     ("argmin", |x, _, size| argmin(x, size)),
     ("matmul", |x, y, _| matmul(x, y)),
+    ("cat", |x, y, size| cat(&[x, y], size)),
     ("elu", |x, _, _| elu(x, 1.0)),
     ("softmax", |x, _, size| softmax(x, size)),
     ("log_softmax", |x, _, size| log_softmax(x, size)),

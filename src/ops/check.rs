@@ -6,6 +6,7 @@
 use crate::device::DeviceExt;
 use crate::error::{self, explain};
 use crate::tensor::fits_memory;
+use candle_core::shape::Dim;
 use candle_core::{DType, Error, Result, Tensor};
 use std::fmt::Display;
 
@@ -126,6 +127,17 @@ pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Displ
         format!("{caller} cannot take an input of shape {shape:?}"),
         expected,
     )
+}
+
+/// Returns the index of a dimension of the input.
+pub(super) fn dimension(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<usize> {
+    dim.to_index(x.shape(), "dimension").map_err(|_| {
+        let expected = match x.rank() {
+            0 => "Expected at least one dimension".to_owned(),
+            rank => format!("Its dimensions are 0 to {}", rank - 1),
+        };
+        wrong_shape(caller, x, expected)
+    })
 }
 
 /// Checks that the device of `x` can hold an output of this shape, in the type of `x`.

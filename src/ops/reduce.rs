@@ -13,7 +13,6 @@ use super::engine::threads::map_tasks;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
 use candle_core::shape::Dim;
 use candle_core::{Result, Tensor};
-use std::fmt::Display;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -39,7 +38,7 @@ const TASK: usize = 1 << 15;
 /// # Ok::<(), Error>(())
 /// ```
 pub fn sum(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
-    let dim = index(&"sum", x, dim)?;
+    let dim = check::dimension(&"sum", x, dim)?;
     if check::is_half(x) {
         return check::in_single([x], |[x]| sum(&x, dim));
     }
@@ -63,19 +62,8 @@ pub fn sum(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
 /// ```
 pub fn mean(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     check::floating(&"mean", x)?;
-    let dim = index(&"mean", x, dim)?;
+    let dim = check::dimension(&"mean", x, dim)?;
     sum(x, dim)? / x.dim(dim)? as f64
-}
-
-/// Returns the index of a dimension.
-fn index(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<usize> {
-    dim.to_index(x.shape(), "sum").map_err(|_| {
-        let expected = match x.rank() {
-            0 => "Expected at least one dimension".to_owned(),
-            rank => format!("Its dimensions are 0 to {}", rank - 1),
-        };
-        check::wrong_shape(caller, x, expected)
-    })
 }
 
 fn forward<T: Element>(x: &Tensor, dim: usize) -> Result<Tensor> {

@@ -11,6 +11,7 @@ mod recurrence;
 
 pub(crate) use recurrence::{Cell, Recurrence};
 
+use super::cat;
 use super::check;
 use super::engine::autograd::has_kernel;
 use super::engine::dispatch_dtype;
@@ -58,7 +59,7 @@ pub(crate) fn rnn(
     }
     // A kernel has three inputs at most, so the bias is a column of the weight.
     let weight = match bias {
-        Some(bias) => Tensor::cat(&[weight, &bias.unsqueeze(1)?], 1)?,
+        Some(bias) => cat(&[weight, &bias.unsqueeze(1)?], 1)?,
         None => weight.clone(),
     };
     let inputs = [gates, &weight, state];

@@ -65,17 +65,7 @@ pub fn log_softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
 /// Computes along a dimension, which is made the last one for that.
 fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<Tensor> {
     check::floating(caller, x)?;
-    let dim = match x.rank() {
-        0 => Err(check::wrong_shape(
-            caller,
-            x,
-            "Expected at least one dimension, such as logits (…, classes)",
-        )),
-        _ => dim.to_index(x.shape(), "softmax").map_err(|_| {
-            let expected = format!("Its dimensions are 0 to {}", x.rank() - 1);
-            check::wrong_shape(caller, x, expected)
-        }),
-    }?;
+    let dim = check::dimension(caller, x, dim)?;
     if x.elem_count() == 0 {
         return Ok(x.clone());
     }
@@ -269,7 +259,7 @@ mod tests {
         assert_eq!(
             softmax(&x, D::Minus1).unwrap_err().to_string(),
             "softmax cannot take an input of shape []\n\
-             Expected at least one dimension, such as logits (…, classes)"
+             Expected at least one dimension"
         );
         let x = zeros((2, 3), &Device::Cpu).unwrap();
         let message = log_softmax(&x, 2).unwrap_err().to_string();

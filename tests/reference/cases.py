@@ -84,6 +84,30 @@ def sequences(rng):
         case("embedding", F.embedding, [tokens, randn(5, rng.randint(1, 4))], kinds="ig")
 
 
+def tensors(rng):
+    for _ in range(12):
+        shape = [rng.randint(1, 5) for _ in range(rng.randint(1, 4))]
+        dim = rng.randrange(len(shape))
+        x = randn(*shape, shift=rng.choice([0, 50]))
+        case("exp", torch.exp, [randn(*shape)])
+        case("log", torch.log, [torch.rand(shape) + 0.1])
+        case("sum", lambda x: x.sum(dim), [x], [dim])
+        case("mean", lambda x: x.mean(dim), [x], [dim])
+        case("max", lambda x: x.max(dim).values, [x], [dim])
+        case("min", lambda x: x.min(dim).values, [x], [dim])
+        case("argmax", lambda x: x.argmax(dim), [x], [dim], "f")
+        case("argmin", lambda x: x.argmin(dim), [x], [dim], "f")
+        inputs = []
+        for _ in range(rng.randint(1, 7)):
+            shape[dim] = rng.randint(1, 6)
+            inputs.append(randn(*shape))
+        case("cat", lambda *x: torch.cat(x, dim), inputs, [dim])
+    for _ in range(30):
+        rows, depth, columns = (rng.randint(1, 14) for _ in range(3))
+        batch = [rng.randint(1, 3) for _ in range(rng.randint(0, 2))]
+        case("matmul", torch.matmul, [randn(*batch, rows, depth), randn(*batch, depth, columns)])
+
+
 def pooling(rng):
     for _ in range(30):
         kernel = [rng.randint(1, 4) for _ in range(2)]
@@ -175,7 +199,7 @@ def main():
     options.add_argument("--out", type=Path, default=here / "cases.safetensors")
     options = options.parse_args()
     torch.set_num_threads(1)
-    functions = [activations, linear, convolutions, sequences, pooling, norms, losses]
+    functions = [activations, linear, convolutions, sequences, tensors, pooling, norms, losses]
     for generate in functions + layer_cases.ALL + training_cases.ALL:
         # Each has generators of its own, so that the cases of the others stay the same.
         torch.manual_seed(options.seed)

@@ -2,6 +2,7 @@
 
 use super::{Batch, BatchData, nothing_to_join};
 use crate::error;
+use crate::ops::cat;
 use crate::tensor::{TensorExt, moved};
 use candle_core::{Device, Error, Result, Tensor};
 
@@ -116,7 +117,7 @@ impl BatchData for Tensor {
                 ));
             }
         }
-        Tensor::cat(batches, 0)
+        cat(batches, 0)
     }
 }
 

@@ -4,8 +4,7 @@
 use crate::error::explain;
 use crate::nn::summary::seen;
 use crate::nn::{Mode, Parameter, Parameters, Visitor, VisitorMut, check, visit_field};
-use crate::ops::contiguous;
-use crate::ops::{self, Cell, Recurrence};
+use crate::ops::{self, Cell, Recurrence, cat, contiguous};
 use crate::tensor::{check_size, uniform};
 use candle_core::{Device, Result, Tensor};
 
@@ -163,7 +162,7 @@ impl Recurrent {
             }
             x = match outputs.len() {
                 1 => outputs.remove(0),
-                _ => Tensor::cat(&outputs, 2)?,
+                _ => cat(&outputs, 2)?,
             }; // (steps, batch, directions · hidden)
         }
         let y = match self.batch_first {

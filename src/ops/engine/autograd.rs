@@ -16,9 +16,14 @@
 //! The element that Candle passes along the chain counts the gradients in a slot. A slot with another
 //! count still holds gradients of a `backward` that failed; using it is an error.
 
+mod variables;
+
+pub use variables::backward;
+
 use super::memory::keep_freed_memory;
 use super::simd::Element;
 use super::strided::in_order;
+use super::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::error::explain;
 use crate::tensor::is_grad_enabled;
 use candle_core::op::BackpropOp;
@@ -145,7 +150,7 @@ impl Slot {
     fn put(&self, gradient: Tensor) -> Result<Tensor> {
         let mut slot = lock(&self.0);
         slot.0 = Some(match slot.0.take() {
-            Some(sum) => (sum + gradient)?,
+            Some(sum) => total(&sum, &gradient)?,
             None => gradient,
         });
         slot.1 += 1.0;
@@ -162,6 +167,29 @@ impl Slot {
             )),
         }
     }
+}
+
+/// Returns the sum of two gradients of an output.
+fn total(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    match a.dims() == b.dims() && has_kernel(&[a, b]) {
+        true => dispatch_dtype!(a, add(&in_order(a)?, &in_order(b)?)),
+        false => a + b,
+    }
+}
+
+fn add<T: Element>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (x, y) = (CpuView::of(a)?, CpuView::of(b)?);
+    let (x, y) = (x.as_slice::<T>()?, y.as_slice::<T>()?);
+    // SAFETY: each chunk is as long as those of the inputs.
+    let sum = unsafe {
+        vec_by_chunks(x.len(), 1 << 15, |first, sum| {
+            let terms = x[first..].iter().zip(&y[first..]);
+            for (sum, (x, y)) in sum.iter_mut().zip(terms) {
+                sum.write(*x + *y);
+            }
+        })
+    };
+    Tensor::from_vec(sum, a.dims(), &Device::Cpu)
 }
 
 /// The node that runs the backward pass.
@@ -192,24 +220,24 @@ impl CustomOp3 for Token {
 
     fn bwd(
         &self,
-        _: &Tensor,
-        _: &Tensor,
-        _: &Tensor,
+        a: &Tensor,
+        b: &Tensor,
+        c: &Tensor,
         _: &Tensor,
         count: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let gradient = self.slot.take(count)?;
-        let [a, b, c] = self
+        let gradient_of_output = self.slot.take(count)?;
+        let gradients = self
             .op
-            .backward(self.output.get(), &gradient, self.wanted)?;
-        drop(gradient);
-        let passed = |gradient: Option<Tensor>, before: &Option<Arc<Slot>>| match (gradient, before)
-        {
+            .backward(self.output.get(), &gradient_of_output, self.wanted)?;
+        drop(gradient_of_output);
+        let [x, y, z] = gradients;
+        let passed = |gradient, input: &Tensor, i: usize| match (gradient, &self.before[i]) {
             (Some(gradient), Some(slot)) => slot.put(gradient).map(Some),
+            (Some(gradient), None) if input.is_variable() => variables::put(input, gradient),
             (gradient, _) => Ok(gradient),
         };
-        let [x, y, z] = &self.before;
-        Ok((passed(a, x)?, passed(b, y)?, passed(c, z)?))
+        Ok((passed(x, a, 0)?, passed(y, b, 1)?, passed(z, c, 2)?))
     }
 }
 

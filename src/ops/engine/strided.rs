@@ -79,20 +79,40 @@ impl StridedCopy {
     }
 
     fn run<T: Element>(&self, values: &[T], out: SharedSlice<MaybeUninit<T>>) {
-        let length = self.columns.size;
-        let several = (TASK / length).next_multiple_of(TILE).min(self.rows.size);
-        let blocks = self.rows.size.div_ceil(several);
-        let units = self.outer.iter().map(|d| d.size).product::<usize>() * blocks;
-        let together = (TASK / (several * length)).max(1);
-        for_each_task(units.div_ceil(together), |task| {
-            for unit in task * together..((task + 1) * together).min(units) {
-                let (from, to) = self.offsets(unit / blocks);
-                let first = unit % blocks * several;
-                let end = (first + several).min(self.rows.size);
-                let from = &values[from + first * self.rows.from..];
-                self.copy_rows(end - first, from, to + first * self.rows.to, out);
+        let (high, wide) = self.block();
+        let (down, across) = (
+            self.rows.size.div_ceil(high),
+            self.columns.size.div_ceil(wide),
+        );
+        let matrices = self.outer.iter().map(|d| d.size).product::<usize>();
+        let blocks = matrices * down * across;
+        let together = (TASK / (high * wide)).max(1);
+        for_each_task(blocks.div_ceil(together), |task| {
+            for block in task * together..((task + 1) * together).min(blocks) {
+                let (matrix, within) = (block / (down * across), block % (down * across));
+                let (row, column) = (within / across * high, within % across * wide);
+                let (from, to) = self.offsets(matrix);
+                let from = from + row * self.rows.from + column * self.columns.from;
+                self.copy_block(
+                    high.min(self.rows.size - row),
+                    wide.min(self.columns.size - column),
+                    &values[from..],
+                    to + row * self.rows.to + column,
+                    out,
+                );
             }
         });
+    }
+
+    /// Returns how many rows and columns are copied together.
+    fn block(&self) -> (usize, usize) {
+        let (rows, columns) = (self.rows.size, self.columns.size);
+        if self.columns.from == 1 {
+            let wide = columns.min(TASK);
+            return ((TASK / wide).min(rows), wide);
+        }
+        let wide = columns.min(TASK / TILE);
+        ((TASK / wide).next_multiple_of(TILE).min(rows), wide)
     }
 
     /// Returns where a matrix begins in the input and in the output.
@@ -107,10 +127,11 @@ impl StridedCopy {
         (from, to)
     }
 
-    /// Copies some rows, which begin with `values` in the input and at index `to` in the output.
-    fn copy_rows<T: Element>(
+    /// Copies a block, which begins with `values` in the input and at index `to` in the output.
+    fn copy_block<T: Element>(
         &self,
         rows: usize,
+        columns: usize,
         values: &[T],
         to: usize,
         out: SharedSlice<MaybeUninit<T>>,
@@ -119,15 +140,15 @@ impl StridedCopy {
         let part = |row, first, count| unsafe { out.part(to + row * self.rows.to + first, count) };
         if self.columns.from == 1 {
             for row in 0..rows {
-                let row_of_input = &values[row * self.rows.from..][..self.columns.size];
-                part(row, 0, self.columns.size).write_copy_of_slice(row_of_input);
+                let row_of_input = &values[row * self.rows.from..][..columns];
+                part(row, 0, columns).write_copy_of_slice(row_of_input);
             }
             return;
         }
         for first_row in (0..rows).step_by(TILE) {
-            for first in (0..self.columns.size).step_by(TILE) {
+            for first in (0..columns).step_by(TILE) {
                 let high = TILE.min(rows - first_row);
-                let wide = TILE.min(self.columns.size - first);
+                let wide = TILE.min(columns - first);
                 let start = first_row * self.rows.from + first * self.columns.from;
                 let tile = self.tile(&values[start..], high, wide);
                 for (row, values) in tile[..high].iter().enumerate() {
@@ -185,9 +206,11 @@ mod tests {
 
     #[test]
     fn copies_equal_candles() -> Result<()> {
-        let shapes: [&[usize]; 6] = [
+        let shapes: [&[usize]; 8] = [
             &[5],
             &[37, 70],
+            &[2, 70_000],
+            &[70_000, 3],
             &[3, 4, 5, 6],
             &[2, 33, 17],
             &[1, 300, 1, 130],

@@ -2,7 +2,7 @@
 
 mod kernels;
 
-use super::{CHUNK, TASK, index};
+use super::{CHUNK, TASK};
 use crate::ops::check;
 use crate::ops::engine::autograd::{Backward, has_kernel, record};
 use crate::ops::engine::simd::Element;
@@ -168,7 +168,7 @@ struct Lines {
 
 impl Lines {
     fn of(caller: &str, x: &Tensor, dim: impl Dim) -> Result<Self> {
-        let dim = index(&caller, x, dim)?;
+        let dim = check::dimension(&caller, x, dim)?;
         let mut shape = x.dims().to_vec();
         let rows = shape.remove(dim);
         if rows == 0 {

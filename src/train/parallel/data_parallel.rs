@@ -5,6 +5,7 @@ use crate::data::{AnyBatch, BatchData};
 use crate::device::explain_gpu;
 use crate::error::{self, Problem};
 use crate::nn::{Parameter, Parameters, ParametersExt, state_of};
+use crate::ops;
 use crate::tensor::{draw_seed, moved, with_seed};
 use crate::train::Module;
 use crate::train::model::{AnyModel, Steps, steps};
@@ -324,7 +325,7 @@ fn one_part(step: Result<(Tensor, Vec<Metric>)>, share: f64) -> Result<Part> {
         1.0 => loss,
         _ => (loss * share)?,
     };
-    let gradients = loss.backward()?;
+    let gradients = ops::backward(&loss)?;
     let loss = loss.detach();
     Ok(Part {
         loss,

@@ -72,16 +72,16 @@ const MISSING: &[(&str, &str)] = &[
     ("power", "a power is `x.powf(3.0)?`; the square, `x.sqr()?`."),
     ("square", "the square is `x.sqr()?`."),
     ("rsqrt", "it is `x.sqrt()?.recip()?`."),
-    ("concat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
-    ("cat", "tensors are joined with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("concat", "tensors are joined with `cat(&[&a, &b], 0)?`."),
+    ("cat", "tensors are joined with `cat(&[&a, &b], 0)?`."),
     ("plot", "a curve is drawn with `plot(&x, &[&y])`."),
     ("shape_as_list", "the shape is `x.dims()`."),
     ("is_empty", "a tensor is empty if `x.elem_count() == 0`."),
     ("iter", "iterate over the rows: `for i in 0..x.dim(0)? { let row = x.get(i)?; … }`; or over `x.to_vec1::<f32>()?`."),
     ("map", "operators work on all elements: `(x * 2.0)?`, `x.exp()?`."),
     ("apply_", "operators work on all elements: `(x * 2.0)?`, `x.exp()?`."),
-    ("push", "a tensor does not grow; join two with `Tensor::cat(&[&a, &b], 0)?`."),
-    ("append", "a tensor does not grow; join two with `Tensor::cat(&[&a, &b], 0)?`."),
+    ("push", "a tensor does not grow; join two with `cat(&[&a, &b], 0)?`."),
+    ("append", "a tensor does not grow; join two with `cat(&[&a, &b], 0)?`."),
 ];
 
 /// Methods that exist and are called as PyTorch's.

@@ -1,0 +1,140 @@
+//! The gradients of variables, without Candle's additions.
+//!
+//! Candle adds the gradient of a variable, too, to zeros, on one core: more work than the optimiser's
+//! step. [`backward`] lets the kernels put it here instead.
+
+use super::total;
+use crate::ops::engine::strided::in_order;
+use candle_core::backprop::GradStore;
+use candle_core::{Result, Tensor, TensorId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+type Gradients = HashMap<TensorId, Tensor>;
+
+thread_local! {
+    /// The gradients of the variables of the [`backward`] that runs on this thread. This is ambient state,
+    /// because Candle calls the nodes and passes them only tensors.
+    static GRADIENTS: RefCell<Option<Gradients>> = const { RefCell::new(None) };
+}
+
+/// Returns the gradients of a loss: those of Candle's `loss.backward()?`, in less time for a model
+/// with many parameters.
+///
+/// Candle adds the gradient of each parameter to a tensor of zeros on one core. Here the kernels of
+/// [`ops`](crate::ops) pass it on as it is. [`Trainer`](crate::train::Trainer) calls this function.
+///
+/// # Errors
+/// If an operation has no gradient, or there is not enough memory on a GPU.
+///
+/// ```
+/// use taper::prelude::*;
+///
+/// let net = Linear::new(3, 1)?;
+/// let x = ones((2, 3), &cpu())?;
+/// let gradients = backward(&net.forward(&x)?.sum_all()?)?;
+/// let weight = net.parameters()[0].tensor()?; // (1, 3)
+/// assert_eq!(gradients.get(&weight).unwrap().to_vec2::<f32>()?, [[2.0, 2.0, 2.0]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn backward(loss: &Tensor) -> Result<GradStore> {
+    let outer = GRADIENTS.replace(Some(HashMap::new()));
+    let restore = Restore(outer);
+    let mut gradients = loss.backward()?;
+    let own = GRADIENTS.take().unwrap_or_default();
+    drop(restore);
+    for (id, gradient) in own {
+        let sum = match gradients.get_id(id) {
+            Some(other) => total(other, &gradient)?,
+            None => gradient,
+        };
+        gradients.insert_id(id, sum);
+    }
+    Ok(gradients)
+}
+
+/// Restores the gradients of the outer [`backward`] when the inner one ends, also by a panic.
+struct Restore(Option<Gradients>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        GRADIENTS.set(self.0.take());
+    }
+}
+
+/// Takes the gradient of a variable if a [`backward`] of ours runs; otherwise returns it for Candle.
+pub(super) fn put(variable: &Tensor, gradient: Tensor) -> Result<Option<Tensor>> {
+    let before = GRADIENTS.with_borrow_mut(|gradients| {
+        let gradients = gradients.as_mut()?;
+        Some(gradients.remove(&variable.id()))
+    });
+    let Some(before) = before else {
+        return Ok(Some(gradient));
+    };
+    let gradient = match before {
+        Some(sum) => total(&sum, &gradient)?,
+        None => in_order(&gradient)?,
+    };
+    GRADIENTS.with_borrow_mut(|gradients| {
+        gradients
+            .as_mut()
+            .map(|all| all.insert(variable.id(), gradient))
+    });
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+    use crate::ops::engine::autograd::link_of;
+    use crate::tensor::{rand, tensor};
+    use candle_core::{Device, Var};
+
+    /// A variable that kernels use twice and Candle once, and one that only Candle uses.
+    #[test]
+    fn gradients_are_those_of_candle() -> Result<()> {
+        let x = Var::from_tensor(&rand((3, 4), &Device::Cpu)?)?;
+        let y = Var::from_tensor(&rand((3, 4), &Device::Cpu)?)?;
+        let loss = || -> Result<Tensor> {
+            let z = (ops::tanh(&x)? * ops::sigmoid(x.as_tensor())?)?;
+            ((z * x.as_tensor())? + y.sqr()?)?.sum_all()
+        };
+        let (got, want) = (backward(&loss()?)?, loss()?.backward()?);
+        for var in [&x, &y] {
+            let [got, want] = [&got, &want].map(|g| g.get(var).unwrap().to_vec2::<f32>().unwrap());
+            for (got, want) in got.iter().flatten().zip(want.iter().flatten()) {
+                assert!((got - want).abs() < 1e-6, "{got} is not {want}");
+            }
+        }
+        assert!(GRADIENTS.with_borrow(Option::is_none));
+        Ok(())
+    }
+
+    #[test]
+    fn a_loss_without_a_graph_has_no_gradients_of_variables() -> Result<()> {
+        let x = Var::from_tensor(&tensor(&[1.0, 2.0], &Device::Cpu)?)?;
+        let gradients = backward(&ops::sum(&x.detach(), 0)?)?;
+        assert!(gradients.get(&x).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn a_variable_may_be_the_loss() -> Result<()> {
+        let x = Var::from_tensor(&tensor(&[1.0, 2.0], &Device::Cpu)?)?;
+        let gradients = backward(&x)?;
+        assert_eq!(gradients.get(&x).unwrap().to_vec1::<f32>()?, [1.0, 1.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn an_error_leaves_nothing_behind() -> Result<()> {
+        let x = Var::from_tensor(&tensor(&[1.0, 2.0], &Device::Cpu)?)?;
+        let y = ops::sigmoid(&x)?;
+        let left = link_of(&y).expect("it is from a kernel");
+        left.slot.put(y.ones_like()?)?;
+        assert!(backward(&y.sum_all()?).is_err());
+        assert!(GRADIENTS.with_borrow(Option::is_none));
+        Ok(())
+    }
+}
