@@ -198,6 +198,26 @@ mod tests {
         }
     }
 
+    /// Without gradients, another kernel computes the maxima.
+    #[test]
+    fn maxima_are_the_same_with_and_without_gradients() -> Result<()> {
+        for (kernel, stride, padding) in [(2, 2, 0), (3, 2, 1), (3, 1, 1), (4, 3, 2), (2, 5, 0)] {
+            for shape in [(2, 3, 8, 8), (1, 2, 33, 17), (1, 1, 5, 40)] {
+                let x = randn(shape, &Device::Cpu)?;
+                let x = ((&x * 2.0)?.round()? / x.relu()?)?; // many equal elements, infinities and NaN
+                let spec = Pool2dSpec::new(kernel).stride(stride).padding(padding);
+                let var = Var::from_tensor(&x)?;
+                let tracked = max_pool2d(var.as_tensor(), spec)?;
+                let bits = |y: &Tensor| -> Result<Vec<u32>> {
+                    let y = y.flatten_all()?.to_vec1::<f32>()?;
+                    Ok(y.into_iter().map(f32::to_bits).collect())
+                };
+                assert_eq!(bits(&max_pool2d(&x, spec)?)?, bits(&tracked)?, "{spec:?}");
+            }
+        }
+        Ok(())
+    }
+
     #[test]
     fn a_nan_stays_in_its_own_patches() {
         let mut values = vec![1.0; 35];

@@ -64,7 +64,8 @@ pub(in crate::ops) fn record<T: Element, B: Backward>(
     add_nodes(inputs, T::to_cpu_storage_owned(values), shape.into(), op)
 }
 
-fn are_tracked(inputs: &[&Tensor]) -> bool {
+/// Returns whether gradients will flow through an output of these inputs.
+pub(in crate::ops) fn are_tracked(inputs: &[&Tensor]) -> bool {
     is_grad_enabled() && inputs.iter().any(|input| input.track_op())
 }
 

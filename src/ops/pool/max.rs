@@ -5,19 +5,28 @@
 //! more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
-use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::autograd::{Backward, are_tracked, record};
+use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::for_each_task;
+use crate::ops::engine::{CpuView, vec_by_chunks};
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
+    if !are_tracked(&[x]) {
+        return Tensor::from_vec(
+            max_values(plane, values),
+            plane.output_shape(x)?,
+            x.device(),
+        );
+    }
     let planes = values.len() / plane.elements();
     let count = plane.out_elements();
     let mut indices = vec![0u32; planes * count];
@@ -45,6 +54,62 @@ pub(super) fn max_pool<T: Element>(x: &Tensor, plane: Plane) -> Result<Tensor> {
         x: x.dims().to_vec(),
         element: PhantomData,
     })
+}
+
+/// Returns the maxima of all planes without their indices, which only the gradient needs.
+fn max_values<T: Element>(plane: Plane, x: &[T]) -> Vec<T> {
+    let count = plane.out_elements();
+    let columns = plane.padded_width();
+    let scratch = columns + plane.part_width() * plane.spec.stride.width + plane.out_width;
+    // SAFETY: each chunk is the output of a plane, whose rows the copies initialise.
+    unsafe {
+        vec_by_chunks(x.len() / plane.elements() * count, count, |first, y| {
+            let x = &x[first / count * plane.elements()..][..plane.elements()];
+            with_scratch(scratch, |scratch: &mut [T]| {
+                max_of_plane(plane, x, scratch, y)
+            });
+        })
+    }
+}
+
+multiversion! {
+    fn max_of_plane<T: Element>(plane: Plane, x: &[T], scratch: &mut [T], y: &mut [MaybeUninit<T>]) {
+        let (stride, width) = (plane.spec.stride.width, plane.part_width());
+        // The maxima of the columns and of the padding beside them; those sorted for a stride; a row of the output.
+        let (max, rest) = scratch.split_at_mut(plane.padded_width());
+        let (parts, out) = rest.split_at_mut(width * stride);
+        max.fill(T::of(f64::NEG_INFINITY));
+        for (row, y) in y.chunks_exact_mut(plane.out_width).enumerate() {
+            let inner = &mut max[plane.spec.padding.width..][..plane.width];
+            for (i, line) in plane.rows(row).enumerate() {
+                let line = &x[line * plane.width..][..plane.width];
+                match i {
+                    0 => inner.copy_from_slice(line),
+                    _ => larger(line, inner),
+                }
+            }
+            if stride > 1 {
+                separated(max, stride, parts);
+            }
+            let columns = if stride > 1 { &*parts } else { &*max };
+            for k in 0..plane.spec.kernel.width {
+                let columns = &columns[k % stride * width + k / stride..][..plane.out_width];
+                match k {
+                    0 => out.copy_from_slice(columns),
+                    _ => larger(columns, out),
+                }
+            }
+            y.write_copy_of_slice(out);
+        }
+    }
+}
+
+/// Replaces the values in `max` that are smaller than those in `x`. NaN counts as larger than all other values.
+#[inline(always)]
+fn larger<T: Element>(x: &[T], max: &mut [T]) {
+    for (x, max) in x.iter().zip(max) {
+        *max = if (*x > *max) | x.is_nan() { *x } else { *max };
+    }
 }
 
 fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut [u32]) {
@@ -99,30 +164,35 @@ multiversion! {
 }
 
 multiversion! {
-    /// Copies every `stride`-th column from the first one on to the first part, from the second one on to the
-    /// second, and so on.
     fn separate<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
-        let width = parts.len() / stride;
-        // The usual stride, in a form that the compiler vectorises.
-        if stride == 2 {
-            let (pairs, last) = columns.as_chunks::<2>();
-            let (even, odd) = parts.split_at_mut(width);
-            for ((even, odd), pair) in even.iter_mut().zip(odd).zip(pairs) {
-                (*even, *odd) = (pair[0], pair[1]);
-            }
-            even[width - last.len()..].copy_from_slice(last);
-            return;
+        separated(columns, stride, parts);
+    }
+}
+
+/// Copies every `stride`-th column from the first one on to the first part, from the second one on to the
+/// second, and so on.
+#[inline(always)]
+fn separated<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
+    let width = parts.len() / stride;
+    // The usual stride, in a form that the compiler vectorises.
+    if stride == 2 {
+        let (pairs, last) = columns.as_chunks::<2>();
+        let (even, odd) = parts.split_at_mut(width);
+        for ((even, odd), pair) in even.iter_mut().zip(odd).zip(pairs) {
+            (*even, *odd) = (pair[0], pair[1]);
         }
-        for (first, part) in parts.chunks_exact_mut(width).enumerate() {
-            for (value, column) in part.iter_mut().zip(columns[first..].iter().step_by(stride)) {
-                *value = *column;
-            }
+        even[width - last.len()..].copy_from_slice(last);
+        return;
+    }
+    for (first, part) in parts.chunks_exact_mut(width).enumerate() {
+        for (value, column) in part.iter_mut().zip(columns[first..].iter().step_by(stride)) {
+            *value = *column;
         }
     }
 }
 
 multiversion! {
-    /// Reads the columns from the parts of [`separate`]. Of equal values, the first of the image counts.
+    /// Reads the columns from the parts of [`separated`]. Of equal values, the first of the image counts.
     fn max_of_columns<T: Element>(plane: Plane, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
         let stride = plane.spec.stride.width;
         for k in 0..plane.spec.kernel.width {
