@@ -16,23 +16,24 @@
 //! The element that Candle passes along the chain counts the gradients in a slot. A slot with another
 //! count still holds gradients of a `backward` that failed; using it is an error.
 
+mod support;
+mod total;
 mod variables;
 
+pub(in crate::ops) use support::{has_kernel, second_derivatives};
 pub use variables::backward;
 
 use super::memory::keep_freed_memory;
 use super::simd::Element;
 use super::strided::in_order;
-use super::{CpuView, dispatch_dtype, vec_by_chunks};
 use crate::error::explain;
 use crate::tensor::is_grad_enabled;
 use candle_core::op::BackpropOp;
-use candle_core::{
-    CpuStorage, CustomOp1, CustomOp3, DType, Device, Layout, Result, Shape, Storage,
-};
+use candle_core::{CpuStorage, CustomOp1, CustomOp3, Device, Layout, Result, Shape, Storage};
 use candle_core::{Tensor, TensorId, bail};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use total::total;
 
 /// The backward pass of a kernel.
 pub(in crate::ops) trait Backward: Send + Sync + 'static {
@@ -170,29 +171,6 @@ impl Slot {
     }
 }
 
-/// Returns the sum of two gradients of an output.
-fn total(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    match a.dims() == b.dims() && has_kernel(&[a, b]) {
-        true => dispatch_dtype!(a, add(&in_order(a)?, &in_order(b)?)),
-        false => a + b,
-    }
-}
-
-fn add<T: Element>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (x, y) = (CpuView::of(a)?, CpuView::of(b)?);
-    let (x, y) = (x.as_slice::<T>()?, y.as_slice::<T>()?);
-    // SAFETY: each chunk is as long as those of the inputs.
-    let sum = unsafe {
-        vec_by_chunks(x.len(), 1 << 15, |first, sum| {
-            let terms = x[first..].iter().zip(&y[first..]);
-            for (sum, (x, y)) in sum.iter_mut().zip(terms) {
-                sum.write(*x + *y);
-            }
-        })
-    };
-    Tensor::from_vec(sum, a.dims(), &Device::Cpu)
-}
-
 /// The node that runs the backward pass.
 struct Token {
     op: Box<dyn Backward>,
@@ -272,25 +250,6 @@ impl Drop for Output {
         // Dropping the token may drop other outputs, which take the lock: it must be free by now.
         drop(link);
     }
-}
-
-/// Returns whether the kernels can compute with these tensors: all are on the CPU and of the same
-/// type, `f32` or `f64`, and no second derivatives are wanted, which the kernels do not have.
-pub(in crate::ops) fn has_kernel(tensors: &[&Tensor]) -> bool {
-    let dtype = tensors[0].dtype();
-    matches!(dtype, DType::F32 | DType::F64)
-        && tensors
-            .iter()
-            .all(|t| t.device().is_cpu() && t.dtype() == dtype)
-        && !second_derivatives()
-}
-
-/// Returns whether Candle's variable for second derivatives is set. Like Candle, this reads it once.
-pub(in crate::ops) fn second_derivatives() -> bool {
-    static SET: LazyLock<bool> = LazyLock::new(|| {
-        std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")
-    });
-    *SET
 }
 
 #[cfg(test)]

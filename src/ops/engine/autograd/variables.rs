@@ -3,7 +3,7 @@
 //! Candle adds the gradient of a variable, too, to zeros, on one core: more work than the optimiser's
 //! step. [`backward`] lets the kernels put it here instead.
 
-use super::total;
+use super::total::total;
 use crate::ops::engine::strided::in_order;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor, TensorId};
@@ -91,7 +91,7 @@ mod tests {
     use crate::tensor::{rand, tensor};
     use candle_core::{Device, Var};
 
-    /// A variable that kernels use twice and Candle once, and one that only Candle uses.
+    /// Kernels use the first variable twice and Candle once; only Candle uses the second.
     #[test]
     fn gradients_are_those_of_candle() -> Result<()> {
         let x = Var::from_tensor(&rand((3, 4), &Device::Cpu)?)?;
