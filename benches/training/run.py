@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the program, installs PyTorch in the environment of the kernel's measurements, and measures.
 
-    python3 benches/training/run.py [--device cuda] [--burn] [--only MODEL] [--steps N] [--json FILE]
+    python3 benches/training/run.py [--device cuda] [--burn] [--scaling] [--only MODEL] [--json FILE]
 """
 
 import subprocess
@@ -25,7 +25,8 @@ def main() -> int:
         if any(argument.startswith("--burn") for argument in sys.argv):
             command = ["cargo", "build", "--quiet", "--locked", "--release"]
             subprocess.run(command, cwd=ROOT / "benches/burn", check=True)
-    return subprocess.call([environment(), HERE / "measure.py", *sys.argv[1:]])
+    script = "scaling.py" if "--scaling" in sys.argv else "measure.py"
+    return subprocess.call([environment(), HERE / script, *sys.argv[1:]])
 
 
 if __name__ == "__main__":
