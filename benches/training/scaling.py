@@ -2,7 +2,7 @@
 
     python3 benches/training/run.py --scaling [--only MODEL] [--turns N] [--json FILE]
 
-Amdahl's law with two measured times gives the serial share `s`, the part of a step that more cores do not shorten:
+By Amdahl's law, two measured times determine the serial share `s`, the part of a step that more cores do not shorten:
 `time(n) = time(1) · (s + (1 - s) / n)`. It is taken from the times with 1 thread and with all cores.
 """
 
