@@ -1,7 +1,7 @@
 //! Tensors joined along a dimension.
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, are_tracked, has_kernel, record};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -84,8 +84,7 @@ fn fits(first: &Tensor, other: &Tensor, dim: usize) -> Result<()> {
 
 /// Joins any number of tensors. If gradients flow to more than a node can have, parts are joined first.
 fn joined(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
-    let tracked = tensors.iter().any(|x| x.track_op());
-    if !tracked || tensors.len() <= INPUTS {
+    if !are_tracked(tensors) || tensors.len() <= INPUTS {
         return dispatch_dtype!(tensors[0], forward(tensors, dim));
     }
     let parts = tensors.chunks(tensors.len().div_ceil(INPUTS));

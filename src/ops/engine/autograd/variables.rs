@@ -1,6 +1,6 @@
 //! The gradients of variables, without Candle's additions.
 //!
-//! Candle adds the gradient of a variable, too, to zeros, on one core: more work than the optimiser's
+//! Candle adds the gradient of a variable to zeros as well, on one core: more work than the optimiser's
 //! step. [`backward`] lets the kernels put it here instead.
 
 use super::total::total;
