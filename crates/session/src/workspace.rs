@@ -17,21 +17,29 @@ use taper_host::progress::Console;
 /// above the work directory, where cargo finds it and evcxr does not write.
 ///
 /// Dependencies are optimized. Cells are compiled fast instead, and keep the checks that report
-/// mistakes (overflow, debug assertions).
+/// mistakes (overflow, debug assertions). Small packages are compiled in one part: on two
+/// cores they take 0.88 of the time, without the optimization across parts.
 pub const CARGO_CONFIG: &str = r#"
 [profile.dev]
 opt-level = 1
 debug-assertions = false
 overflow-checks = false
 
-# What computes.
+[profile.dev.build-override]
+codegen-units = 1
+
+[profile.dev.package."*"]
+codegen-units = 1
+
+# What is large or computes.
 [profile.dev.package]
 # An image is built once: what is kept for the next build takes time.
-taper = { opt-level = 3, incremental = false }
-candle-core = { opt-level = 2 }
+taper = { opt-level = 3, codegen-units = 16, incremental = false }
+candle-core = { opt-level = 2, codegen-units = 16 }
+candle-nn = { codegen-units = 16 }
 gemm-common = { opt-level = 3 }
-gemm-f32 = { opt-level = 3 }
-gemm-f64 = { opt-level = 3 }
+gemm-f32 = { opt-level = 3, codegen-units = 16 }
+gemm-f64 = { opt-level = 3, codegen-units = 16 }
 ppv-lite86 = { opt-level = 3 }
 rand_chacha = { opt-level = 3 }
 rayon = { opt-level = 3 }
@@ -50,7 +58,7 @@ regex-automata = { opt-level = 0 }
 regex-syntax = { opt-level = 0 }
 rustix = { opt-level = 0 }
 tempfile = { opt-level = 0 }
-tokenizers = { opt-level = 0 }
+tokenizers = { opt-level = 0, codegen-units = 16 }
 typed-path = { opt-level = 0 }
 zip = { opt-level = 0 }
 

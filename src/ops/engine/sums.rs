@@ -15,7 +15,7 @@ pub(in crate::ops) const LANES: usize = 32;
 const TASK: usize = 1 << 16;
 
 /// Adds values in pairs, the pairs in pairs, and so on, in the order in which they come.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(in crate::ops) struct Pairwise<T> {
     count: usize,
     /// `levels[i]` is the sum of 2ⁱ values if bit `i` of the count is set.
@@ -66,17 +66,24 @@ pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
     terms: impl Fn(T, T) -> [T; N],
 ) -> [T; N] {
     let b = &b[..a.len()];
-    if a.len() <= BLOCK {
-        return sum_block(a, b, &terms);
-    }
-    let mut sums: [Pairwise<T>; N] = std::array::from_fn(|_| Pairwise::new());
+    let is_one_block = a.len() <= BLOCK;
+    let mut sums = None;
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+        // The only call: each one is another copy of the kernel that is compiled into the caller.
         let block = sum_block(a, b, &terms);
+        if is_one_block {
+            return block;
+        }
+        let sums = sums.get_or_insert([Pairwise::new(); N]);
         for (sums, sum) in sums.iter_mut().zip(block) {
             sums.add(sum);
         }
     }
-    std::array::from_fn(|i| sums[i].sum())
+    let mut totals = [T::ZERO; N];
+    for (total, sums) in totals.iter_mut().zip(sums.iter().flatten()) {
+        *total = sums.sum();
+    }
+    totals
 }
 
 /// Returns the sums of `N` terms of each value.
@@ -96,42 +103,52 @@ fn sum_block<T: Element, const N: usize>(
 ) -> [T; N] {
     let (a, a_rest) = a.as_chunks::<LANES>();
     let (b, b_rest) = b.as_chunks::<LANES>();
-    let add_rest = || {
-        let mut rest = [T::ZERO; N];
-        for (a, b) in a_rest.iter().zip(b_rest) {
-            let terms = terms(*a, *b);
-            for i in 0..N {
-                rest[i] += terms[i];
+    let mut sums = [T::ZERO; N];
+    if !a.is_empty() {
+        let mut lanes = [[T::ZERO; LANES]; N];
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..LANES {
+                let terms = terms(a[lane], b[lane]);
+                for i in 0..N {
+                    lanes[i][lane] += terms[i];
+                }
             }
         }
-        rest
-    };
-    if a.is_empty() {
-        return add_rest();
-    }
-    let mut lanes = [[T::ZERO; LANES]; N];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            let terms = terms(a[lane], b[lane]);
-            for i in 0..N {
-                lanes[i][lane] += terms[i];
-            }
+        for i in 0..N {
+            sums[i] = fold_lanes(lanes[i], |a, b| a + b);
         }
     }
-    let sums: [T; N] = std::array::from_fn(|i| fold_lanes(lanes[i], |a, b| a + b));
     // Last, because the processor expects memory to be read in its order.
-    let rest = add_rest();
-    std::array::from_fn(|i| sums[i] + rest[i])
+    let mut rest = [T::ZERO; N];
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        let terms = terms(*a, *b);
+        for i in 0..N {
+            rest[i] += terms[i];
+        }
+    }
+    for i in 0..N {
+        sums[i] += rest[i];
+    }
+    sums
 }
 
 /// Combines the upper half with the lower half until one value is left.
 #[inline(always)]
 pub(in crate::ops) fn fold_lanes<T: Element>(lanes: [T; LANES], combine: impl Fn(T, T) -> T) -> T {
     // An array for each half: a loop over halves would make the compiler fit its vectors to the last one.
-    let lanes: [T; 16] = std::array::from_fn(|i| combine(lanes[i], lanes[i + 16]));
-    let lanes: [T; 8] = std::array::from_fn(|i| combine(lanes[i], lanes[i + 8]));
-    let lanes: [T; 4] = std::array::from_fn(|i| combine(lanes[i], lanes[i + 4]));
-    combine(combine(lanes[0], lanes[2]), combine(lanes[1], lanes[3]))
+    let mut by_16 = [lanes[0]; 16];
+    for i in 0..16 {
+        by_16[i] = combine(lanes[i], lanes[i + 16]);
+    }
+    let mut by_8 = [lanes[0]; 8];
+    for i in 0..8 {
+        by_8[i] = combine(by_16[i], by_16[i + 8]);
+    }
+    let mut by_4 = [lanes[0]; 4];
+    for i in 0..4 {
+        by_4[i] = combine(by_8[i], by_8[i + 4]);
+    }
+    combine(combine(by_4[0], by_4[2]), combine(by_4[1], by_4[3]))
 }
 
 /// Returns the sum, within a task.
