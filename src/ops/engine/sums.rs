@@ -66,22 +66,20 @@ pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
     terms: impl Fn(T, T) -> [T; N],
 ) -> [T; N] {
     let b = &b[..a.len()];
-    let is_one_block = a.len() <= BLOCK;
-    let mut sums = None;
+    // Short rows are frequent: for them, another copy of the kernel is worth its time to compile.
+    if a.len() <= BLOCK {
+        return sum_block(a, b, &terms);
+    }
+    let mut sums = [Pairwise::new(); N];
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
-        // The only call: each one is another copy of the kernel that is compiled into the caller.
         let block = sum_block(a, b, &terms);
-        if is_one_block {
-            return block;
-        }
-        let sums = sums.get_or_insert([Pairwise::new(); N]);
         for (sums, sum) in sums.iter_mut().zip(block) {
             sums.add(sum);
         }
     }
     let mut totals = [T::ZERO; N];
-    for (total, sums) in totals.iter_mut().zip(sums.iter().flatten()) {
-        *total = sums.sum();
+    for i in 0..N {
+        totals[i] = sums[i].sum();
     }
     totals
 }
@@ -103,29 +101,34 @@ fn sum_block<T: Element, const N: usize>(
 ) -> [T; N] {
     let (a, a_rest) = a.as_chunks::<LANES>();
     let (b, b_rest) = b.as_chunks::<LANES>();
-    let mut sums = [T::ZERO; N];
-    if !a.is_empty() {
-        let mut lanes = [[T::ZERO; LANES]; N];
-        for (a, b) in a.iter().zip(b) {
-            for lane in 0..LANES {
-                let terms = terms(a[lane], b[lane]);
-                for i in 0..N {
-                    lanes[i][lane] += terms[i];
-                }
+    let add_rest = || {
+        let mut rest = [T::ZERO; N];
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            let terms = terms(*a, *b);
+            for i in 0..N {
+                rest[i] += terms[i];
             }
         }
-        for i in 0..N {
-            sums[i] = fold_lanes(lanes[i], |a, b| a + b);
+        rest
+    };
+    if a.is_empty() {
+        return add_rest();
+    }
+    let mut lanes = [[T::ZERO; LANES]; N];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            let terms = terms(a[lane], b[lane]);
+            for i in 0..N {
+                lanes[i][lane] += terms[i];
+            }
         }
+    }
+    let mut sums = [T::ZERO; N];
+    for i in 0..N {
+        sums[i] = fold_lanes(lanes[i], |a, b| a + b);
     }
     // Last, because the processor expects memory to be read in its order.
-    let mut rest = [T::ZERO; N];
-    for (a, b) in a_rest.iter().zip(b_rest) {
-        let terms = terms(*a, *b);
-        for i in 0..N {
-            rest[i] += terms[i];
-        }
-    }
+    let rest = add_rest();
     for i in 0..N {
         sums[i] += rest[i];
     }
