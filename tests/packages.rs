@@ -1,5 +1,5 @@
 //! The packages that are compiled: how many `taper` depends on, since each is in every student's first build,
-//! and which ones of the command are optimized.
+//! which ones of the command are optimized, and which matrix products have AVX-512 kernels.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -39,11 +39,30 @@ fn the_packages_of_rust_analyzer_that_analyse_a_cell_are_optimized() {
     assert_eq!(listed, expected, "[profile.dev.package] in Cargo.toml");
 }
 
+/// Kernels for complex numbers, which no chapter multiplies, would lengthen the first build by five seconds of
+/// processor time.
+#[test]
+fn matrix_products_of_real_numbers_alone_have_avx_512_kernels() {
+    let packages = tree("taper", "{p} {f}");
+    let with_kernels = packages.iter().filter(|package| package.contains("x86-v4"));
+    let with_kernels: BTreeSet<&str> = with_kernels
+        .filter_map(|package| package.split(' ').next())
+        .filter(|name| name.starts_with("gemm"))
+        .collect();
+    let expected = ["gemm-common", "gemm-f16", "gemm-f32", "gemm-f64"];
+    assert_eq!(with_kernels, BTreeSet::from(expected));
+}
+
 /// The packages that cargo lists for this one, itself included.
 fn below(package: &str) -> BTreeSet<String> {
+    tree(package, "{p}")
+}
+
+/// The same, each in the format that `cargo tree --format` reads.
+fn tree(package: &str, format: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "-p", package, "-e", "normal"])
-        .args(["--prefix", "none", "--no-dedupe"])
+        .args(["--prefix", "none", "--no-dedupe", "--format", format])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .output()
         .expect("cargo starts");

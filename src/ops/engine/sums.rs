@@ -59,6 +59,9 @@ pub(in crate::ops) fn sum_all<T: Element>(values: impl IntoIterator<Item = T>) -
 }
 
 /// Returns the sums of `N` terms of each pair of values.
+///
+/// Arrays are filled by loops here and below: `array::from_fn` would add several functions to compile for each
+/// kernel, type and instruction set.
 #[inline(always)]
 pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
     a: &[T],
@@ -66,7 +69,8 @@ pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
     terms: impl Fn(T, T) -> [T; N],
 ) -> [T; N] {
     let b = &b[..a.len()];
-    // Short rows are frequent: for them, another copy of the kernel is worth its time to compile.
+    // Another copy of the kernel is compiled for short rows: as blocks of the loop below, they take up to three
+    // times as long.
     if a.len() <= BLOCK {
         return sum_block(a, b, &terms);
     }
