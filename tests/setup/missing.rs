@@ -1,6 +1,6 @@
 //! A requirement of set-up is missing, or in use by another process.
 
-use super::place::{Place, programs_without, script};
+use super::place::{Call, Place, programs_without, script};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
@@ -36,23 +36,28 @@ fn a_missing_requirement_is_reported_at_once_and_nothing_else_is_needed() {
         .says("MISSING Rust:")
         .says("rustup update stable");
 
-    let none = programs_without(&place.path().join("none"), |name| name == "rustc");
+    let none = programs_without(&place.path().join("none"), |name| {
+        name.starts_with("rust") || name == "cargo"
+    });
     // Rust is also looked for where it is usually installed.
-    let without_rust = |arguments| {
-        place
-            .taper(arguments)
-            .without("CARGO_HOME")
+    let without_rust = |call: Call| {
+        call.without("CARGO_HOME")
             .env("HOME", place.path())
             .env("PATH", &none)
             .run()
     };
-    without_rust(["setup"])
+    without_rust(place.taper(["setup"]))
         .fails()
         .says("Rust was not found")
         .says("https://rustup.rs");
-    without_rust(["doctor"])
+    without_rust(place.taper(["doctor"]))
         .fails()
         .says("MISSING Rust:")
+        .says("https://rustup.rs");
+    let notebook = place.notebook("1 + 1");
+    without_rust(place.taper(["run", &notebook.to_string_lossy()]))
+        .fails()
+        .says("Rust was not found")
         .says("https://rustup.rs");
 
     let no_python = programs_without(&place.path().join("no-python"), |name| {

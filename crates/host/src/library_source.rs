@@ -34,6 +34,8 @@ fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
 
 /// Installs it where it is missing.
 pub fn add(progress: &mut dyn Progress) -> Result<()> {
+    // Without a toolchain, the source is not what is missing.
+    let toolchain = toolchain::get()?;
     if find().is_ok() {
         return Ok(());
     }
@@ -46,7 +48,7 @@ pub fn add(progress: &mut dyn Progress) -> Result<()> {
     }
     let rustup = toolchain::rustup().ok_or(Error::NoRustup)?;
     let mut arguments = vec!["component", "add", "rust-src"];
-    if let Some(name) = toolchain::get()?.rustup_name() {
+    if let Some(name) = toolchain.rustup_name() {
         arguments.extend(["--toolchain", name]);
     }
     let command = format!("rustup {}", arguments.join(" "));
