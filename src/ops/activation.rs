@@ -3,7 +3,7 @@
 mod functions;
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::shared_slice::vec_filled_by;
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -297,14 +297,11 @@ impl<T: Element> Backward for Back<T> {
         self.input.is_none()
     }
 
-    fn backward(
-        &self,
-        output: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
-        let Some(saved) = self.input.as_ref().or(output) else {
-            candle_core::bail!("activation: neither the input nor the output was saved");
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let gradient = upstream.gradient;
+        let saved = match &self.input {
+            Some(input) => input,
+            None => upstream.output()?,
         };
         let (g, saved) = (CpuView::of(gradient)?, CpuView::of(saved)?);
         let (g, saved) = (g.as_slice::<T>()?, saved.as_slice::<T>()?);

@@ -1,7 +1,7 @@
 //! Batch normalisation.
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{Pairwise, sum, sum_all, sum_pairs, sum_terms};
@@ -333,12 +333,8 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        wanted: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let layout = self.layout;

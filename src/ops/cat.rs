@@ -1,7 +1,7 @@
 //! Tensors joined along a dimension.
 
 use super::check;
-use super::engine::autograd::{Backward, are_tracked, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, are_tracked, has_kernel, record};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -150,12 +150,8 @@ struct Back {
 }
 
 impl Backward for Back {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        wanted: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (mut parts, mut start) = ([None, None, None], 0);
         for (i, &size) in self.sizes.iter().enumerate().take(INPUTS) {
             if wanted[i] {

@@ -1,6 +1,6 @@
 //! A tensor in one piece of memory.
 
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::dispatch_dtype;
 use super::engine::simd::Element;
 use super::engine::strided::elements;
@@ -35,12 +35,7 @@ fn forward<T: Element>(x: &Tensor) -> Result<Tensor> {
 struct Back;
 
 impl Backward for Back {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         Ok([Some(gradient.clone()), None, None])
     }
 }

@@ -1,7 +1,7 @@
 //! Embedding: a row of a table for each token.
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -110,12 +110,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let &Back { count, length, .. } = self;

@@ -1,7 +1,7 @@
 //! Layer normalisation and RMS normalisation: of each row, the last dimension.
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::shared_slice::{SharedSlice, vec_filled_by};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
@@ -226,12 +226,9 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        [x_wanted, weight_wanted, bias_wanted]: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
+            (upstream.gradient, upstream.wanted);
         let (g, x) = (CpuView::of(gradient)?, CpuView::of(&self.x)?);
         let (g, x) = (g.as_slice::<T>()?, x.as_slice::<T>()?);
         let (features, device) = (self.weights.len(), gradient.device());

@@ -1,7 +1,7 @@
 //! The linear (fully connected) operation.
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::gemm::{Matrix, product};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
@@ -116,12 +116,9 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        [x_wanted, weight_wanted, bias_wanted]: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
+            (upstream.gradient, upstream.wanted);
         let (outs, ins) = self.weight.dims2()?;
         let rows = self.x.elem_count() / ins;
         let view = CpuView::of(gradient)?;

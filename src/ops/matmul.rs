@@ -1,7 +1,7 @@
 //! The product of matrices, also of many at once.
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::gemm::{Matrix, products};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
@@ -168,12 +168,8 @@ impl<T> Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        [a_wanted, b_wanted, _]: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, [a_wanted, b_wanted, _]) = (upstream.gradient, upstream.wanted);
         let views = (
             CpuView::of(&self.a.tensor)?,
             CpuView::of(&self.b.tensor)?,

@@ -5,7 +5,7 @@ mod extremes;
 pub use extremes::{argmax, argmin, max, min};
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{column_sums, column_sums_in_task, sum as sum_row, total};
@@ -111,12 +111,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let columns: usize = self.shape[self.dim + 1..].iter().product();

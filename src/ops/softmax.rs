@@ -3,7 +3,7 @@
 mod columns;
 
 use super::check;
-use super::engine::autograd::{Backward, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
@@ -195,15 +195,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(
-        &self,
-        output: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
-        let Some(output) = output else {
-            candle_core::bail!("softmax: the output was not saved");
-        };
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, output) = (upstream.gradient, upstream.output()?);
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let (g, y) = (g.as_slice::<T>()?, y.as_slice::<T>()?);
         let count = row_length(output);

@@ -4,7 +4,7 @@
 //! backward pass computes the weights again from the logarithm of their sum. Heads are read and written
 //! where they are: no projection is split or transposed in memory.
 
-use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, product_to};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
@@ -214,12 +214,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let views = { self.tensors.iter().map(CpuView::of) }.collect::<Result<Vec<_>>>()?;

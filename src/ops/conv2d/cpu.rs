@@ -6,7 +6,7 @@ use super::geometry::Geometry;
 use super::phases::convolve_phases;
 use super::weight_gradient::weight_gradient;
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_all};
@@ -70,12 +70,9 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        [x_wanted, weight_wanted, bias_wanted]: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, [x_wanted, weight_wanted, bias_wanted]) =
+            (upstream.gradient, upstream.wanted);
         let (geometry, transposed) = (&self.geometry, self.transposed);
         let (_, channels, height, width) = gradient.dims4()?;
         let view = CpuView::of(gradient)?;

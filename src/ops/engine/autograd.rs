@@ -42,14 +42,30 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
         false
     }
 
-    /// Returns the gradient of each input for which `wanted` is true, from the output's `gradient`,
-    /// which is contiguous. `output` is `None` unless [`needs_output`](Backward::needs_output).
-    fn backward(
-        &self,
-        output: Option<&Tensor>,
-        gradient: &Tensor,
-        wanted: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]>;
+    /// Returns the gradients of the inputs that are [wanted](Upstream::wanted).
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream>;
+}
+
+/// The gradients that a kernel passes on: one for each input that is wanted.
+pub(in crate::ops) type Downstream = [Option<Tensor>; 3];
+
+/// What a kernel gets in the backward pass.
+pub(in crate::ops) struct Upstream<'a> {
+    /// The gradient of the output, contiguous.
+    pub(in crate::ops) gradient: &'a Tensor,
+    /// Of which inputs the gradient is asked for.
+    pub(in crate::ops) wanted: [bool; 3],
+    saved_output: Option<&'a Tensor>,
+}
+
+impl<'a> Upstream<'a> {
+    /// Returns the output, which is saved if [`needs_output`](Backward::needs_output).
+    pub(in crate::ops) fn output(&self) -> Result<&'a Tensor> {
+        match self.saved_output {
+            Some(output) => Ok(output),
+            None => bail!("kernel: the output was not saved"),
+        }
+    }
 }
 
 /// Returns a tensor of these values; gradients flow from it to the one to three `inputs` through `op`.
@@ -206,9 +222,11 @@ impl CustomOp3 for Token {
         count: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         let gradient_of_output = self.slot.take(count)?;
-        let gradients = self
-            .op
-            .backward(self.output.get(), &gradient_of_output, self.wanted)?;
+        let gradients = self.op.backward(Upstream {
+            gradient: &gradient_of_output,
+            wanted: self.wanted,
+            saved_output: self.output.get(),
+        })?;
         drop(gradient_of_output);
         let [x, y, z] = gradients;
         let passed = |gradient, input: &Tensor, i: usize| match (gradient, &self.before[i]) {

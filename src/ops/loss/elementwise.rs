@@ -3,7 +3,7 @@
 use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
@@ -92,12 +92,8 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        wanted: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, wanted) = (upstream.gradient, upstream.wanted);
         let (a, b) = (CpuView::of(&self.y_hat)?, CpuView::of(&self.y)?);
         let (a, b) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
         let g = CpuView::of(gradient)?;

@@ -1,7 +1,7 @@
 //! From the losses of the elements to the loss of the batch.
 
 use crate::error;
-use crate::ops::engine::autograd::{Backward, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, sums};
@@ -82,12 +82,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let of_x = Tensor::full(
             gradient.to_scalar::<T>()?,
             self.shape.as_slice(),

@@ -1,6 +1,6 @@
 //! The loss of each row of logits or log-probabilities, from its class.
 
-use crate::ops::engine::autograd::{Backward, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::sums::{sum, sum_pairs, sum_terms};
@@ -207,12 +207,7 @@ multiversion! {
 }
 
 impl<T: Element> Backward for Rule<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let logits = self.logits.as_ref().map(CpuView::of).transpose()?;

@@ -5,7 +5,7 @@
 
 use super::plane::{Plane, Pool2dSpec, plane_gradients};
 use crate::ops::engine::CpuView;
-use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
@@ -97,12 +97,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         plane_gradients(
             self.plane,
             &self.x,

@@ -5,7 +5,7 @@
 //! more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
-use crate::ops::engine::autograd::{Backward, are_tracked, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, are_tracked, record};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
@@ -222,12 +222,7 @@ struct Back<T> {
 }
 
 impl<T: Element> Backward for Back<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, Upstream { gradient, .. }: Upstream<'_>) -> Result<Downstream> {
         plane_gradients(self.plane, &self.x, gradient, |range, g: &[T], out| {
             for (g, index) in g.iter().zip(&self.indices[range]) {
                 out[*index as usize] += *g;

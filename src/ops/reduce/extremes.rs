@@ -4,7 +4,7 @@ mod kernels;
 
 use super::{CHUNK, TASK};
 use crate::ops::check;
-use crate::ops::engine::autograd::{Backward, has_kernel, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::map_tasks;
@@ -286,15 +286,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(
-        &self,
-        output: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
-        let Some(output) = output else {
-            candle_core::bail!("max: the output was not saved");
-        };
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, output) = (upstream.gradient, upstream.output()?);
         let &Lines { rows, columns, .. } = &self.lines;
         let (g, x, y) = (
             CpuView::of(gradient)?,

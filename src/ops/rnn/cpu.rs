@@ -2,7 +2,7 @@
 
 use super::cells::{After, Before, Gradients};
 use super::recurrence::{Cell, Recurrence};
-use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, Packed, product};
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::Element;
@@ -295,12 +295,8 @@ unsafe fn part_of<'a, T>(values: SharedSlice<'a, T>, index: usize, size: usize) 
 }
 
 impl<T: Element> Backward for Run<T> {
-    fn backward(
-        &self,
-        _: Option<&Tensor>,
-        gradient: &Tensor,
-        [_, weight_wanted, state_wanted]: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, [_, weight_wanted, state_wanted]) = (upstream.gradient, upstream.wanted);
         let Sizes {
             cell,
             steps,

@@ -2,7 +2,7 @@
 //!
 //! A task copies some columns into scratch memory, row after row, and computes them side by side.
 
-use crate::ops::engine::autograd::{Backward, record};
+use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::scratch::with_scratch;
 use crate::ops::engine::shared_slice::{SharedSlice, vec_filled_by};
 use crate::ops::engine::simd::{Element, multiversion};
@@ -163,15 +163,8 @@ impl<T: Element> Backward for Back<T> {
         true
     }
 
-    fn backward(
-        &self,
-        output: Option<&Tensor>,
-        gradient: &Tensor,
-        _: [bool; 3],
-    ) -> Result<[Option<Tensor>; 3]> {
-        let Some(output) = output else {
-            candle_core::bail!("softmax: the output was not saved");
-        };
+    fn backward(&self, upstream: Upstream<'_>) -> Result<Downstream> {
+        let (gradient, output) = (upstream.gradient, upstream.output()?);
         let (g, y) = (CpuView::of(gradient)?, CpuView::of(output)?);
         let inputs = [g.as_slice::<T>()?, y.as_slice::<T>()?];
         let of_x = self
