@@ -104,12 +104,14 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
 /// Removes cells that were compiled with a library `taper` that is replaced now.
 fn forget_answers(work: &Path) -> Result<()> {
     let answers = work.join(compile::ANSWERS);
-    match std::fs::remove_dir_all(&answers) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Ok(Err(error).on_file("remove", &answers)?)
+    // The cell of a set-up that was killed may write there until its process has ended.
+    for _ in 0..50 {
+        if cache::remove(&answers).is_ok() {
+            return Ok(());
         }
-        _ => Ok(()),
+        std::thread::sleep(std::time::Duration::from_millis(100));
     }
+    Ok(cache::remove(&answers)?)
 }
 
 /// Runs a cell by evcxr in the work directory, which compiles what is still missing and keeps what every session
