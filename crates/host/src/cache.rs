@@ -3,8 +3,9 @@
 
 use crate::error::{Context, Error, Result};
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Overrides the platform's cache folder.
 pub const VARIABLE: &str = "TAPER_CACHE";
@@ -77,23 +78,53 @@ pub fn overwrite(file: &Path, content: &[u8]) -> Result<()> {
     write().on_file("write", file)
 }
 
-/// Removes a folder with its content; it may be missing.
+/// How long [`remove`] tries again. The children of a killed process end sooner.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Removes a folder with its content; it may be missing. Tries again for a few seconds while another process
+/// writes there: after a process was killed, its children run a moment longer.
 ///
 /// # Errors
 ///
 /// When the folder cannot be removed.
 pub fn remove(folder: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).on_file("remove", folder)
+    let start = Instant::now();
+    loop {
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error)
+                if error.kind() == ErrorKind::DirectoryNotEmpty && start.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            result => return result.on_file("remove", folder),
         }
-        _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_removed_while_somebody_still_writes_there() {
+        for _ in 0..5 {
+            let folder = tempfile::tempdir().expect("a folder");
+            let folder = folder.path().join("answers");
+            make(&folder).expect("a folder");
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    (0..400).for_each(|i| _ = std::fs::write(folder.join(i.to_string()), "cell"));
+                });
+                while !folder.join("50").exists() {
+                    std::thread::yield_now();
+                }
+                remove(&folder).expect("it is removed");
+                writer.join().expect("the writer ends");
+            });
+            assert!(!folder.exists());
+        }
+    }
 
     #[test]
     fn a_scratch_file_has_the_new_content_alone() {

@@ -77,11 +77,7 @@ pub(crate) fn has_begun(folder: &Path) -> bool {
 /// Deletes what was built.
 pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Manifest::remove(folder)?;
-    let work = folder.join(WORK);
-    if work.exists() {
-        std::fs::remove_dir_all(&work).on_file("remove", &work)?;
-    }
-    Ok(())
+    Ok(cache::remove(&folder.join(WORK))?)
 }
 
 /// Writes the crate that evcxr writes when a session loads `taper`.
@@ -103,15 +99,7 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
 
 /// Removes cells that were compiled with a library `taper` that is replaced now.
 fn forget_answers(work: &Path) -> Result<()> {
-    let answers = work.join(compile::ANSWERS);
-    // The cell of a set-up that was killed may write there until its process has ended.
-    for _ in 0..50 {
-        if cache::remove(&answers).is_ok() {
-            return Ok(());
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    Ok(cache::remove(&answers)?)
+    Ok(cache::remove(&work.join(compile::ANSWERS))?)
 }
 
 /// Runs a cell by evcxr in the work directory, which compiles what is still missing and keeps what every session
