@@ -11,8 +11,8 @@
 //!
 //! [`Digits`], [`Shapes`], [`Leaves`] and [`SyntheticRegression`] come with Taper. [`Mnist`],
 //! [`FashionMnist`] and [`Cifar10`] are downloaded once, in a terminal: `cargo taper data get mnist`.
-//! Data sets are stored in the folder that the environment variable `TAPER_DATA` names, or, where it is
-//! not set, in `data` in Taper's cache.
+//! Data sets are stored in the folder that the environment variable `TAPER_DATA` names; if it is not
+//! set, in the folder `data` of Taper's cache.
 
 mod batch;
 mod dataset;

@@ -62,7 +62,7 @@ pub fn gpu(index: usize) -> Result<Device> {
     }
     match backend::count()? {
         0 => Err(error::gpu(
-            format_args!("there is no GPU {index}: this machine shows none"),
+            format_args!("there is no GPU {index}: the driver reports none"),
             format_args!("Use cpu(), or try_gpu({index}), which falls back to the CPU"),
         )),
         count if index >= count => Err(error::index(

@@ -1,15 +1,16 @@
 //! Several processes that train one model together, on one machine or several.
 //!
 //! A launcher starts the same program several times: `mpirun -n 4`, Slurm's `srun`, SkyPilot, or an MPIJob
-//! of Kubernetes. Each process is a *rank*, counted from 0. The processes talk by MPI, for which the program
-//! is built with the feature `mpi`. A process that was started alone is a world of one rank.
+//! of Kubernetes. Each process is a *rank*, counted from 0. The processes communicate through MPI: build the
+//! program with the feature `mpi`. A process that was started alone is a world of one rank.
 //! [`Trainer::distributed`](crate::train::Trainer::distributed) trains this way.
 //!
-//! A rank that gets the signal `INT`, `TERM` or `USR1` lets all finish their step and end, after rank 0 has saved
-//! a [`Checkpoint`](crate::train::Checkpoint), from which the epoch is continued. Schedulers send it before the
-//! time is over, as the job file for Slurm asks; `mpirun` forwards `USR1` to the ranks.
+//! If a rank receives the signal `INT`, `TERM` or `USR1`, all ranks finish their current step, rank 0 saves
+//! a [`Checkpoint`](crate::train::Checkpoint) from which the epoch can be continued, and all ranks end.
+//! Schedulers can send such a signal before the time limit, as the job file for Slurm requests; `mpirun`
+//! forwards `USR1` to the ranks.
 //!
-//! If one rank fails, all end: with a message that names the rank, its machine, the step and the last
+//! If one rank fails, all ranks end, with a message that names the rank, its machine, the step and the last
 //! checkpoint. The same happens if a rank does not answer for `TAPER_RANK_TIMEOUT` seconds (default: 600).
 
 mod communicator;
@@ -28,7 +29,7 @@ use crate::error;
 use candle_core::Result;
 use std::sync::Arc;
 
-/// Returns the rank of this process and how many there are. The first call starts MPI.
+/// Returns the rank of this process and the number of processes. The first call initialises MPI.
 ///
 /// # Errors
 /// If a launcher has started several processes and the program is built without the feature `mpi`, or with
@@ -38,7 +39,6 @@ use std::sync::Arc;
 /// use taper::distributed::world;
 ///
 /// if world()?.rank == 0 {
-///     println!("printed once, whatever the number of processes");
 /// }
 /// # Ok::<(), taper::prelude::Error>(())
 /// ```
@@ -92,13 +92,13 @@ fn alone_of(size: usize) -> candle_core::Error {
     match cfg!(feature = "mpi") {
         true => error::explain(
             format!(
-                "the launcher started {size} processes, but MPI knows of one: it is another MPI than the program's"
+                "the launcher started {size} processes, but MPI reports one: the launcher and the program use different MPIs"
             ),
             "Start the program with the mpirun beside the mpicc that it was built with; with Slurm, try \
              srun --mpi=pmix, or mpirun in the job file",
         ),
         false => error::explain(
-            format!("one of {size} processes, but this program is built without MPI"),
+            format!("the launcher started {size} processes, but this program is built without MPI"),
             "Build it with the feature: cargo build --release --features mpi",
         ),
     }

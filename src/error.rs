@@ -1,7 +1,7 @@
 //! Errors with two lines: what was expected and found, then what to do.
 //!
-//! Functions return Candle's [`Error`], so that `?` works in a cell whoever made the error. Taper's own
-//! are [`TaperError`]s inside it; [`of`] returns the one that an error carries.
+//! Functions return Candle's [`Error`], so that `?` works in a cell for the errors of both crates. Taper's
+//! own errors are [`TaperError`]s inside an [`Error`]; [`of`] returns the one that an error contains.
 
 use candle_core::{DType, Error};
 use std::fmt::Display;
@@ -18,7 +18,7 @@ pub(crate) use construct::{
 };
 
 /// The result of a fallible function: `Result<Tensor>` fails with Candle's [`Error`]. With two types
-/// it is Rust's own `Result`, so nothing that is written for that one stops compiling in a notebook.
+/// it is Rust's own `Result`, so code that is written for that one compiles in a notebook too.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -157,14 +157,14 @@ pub enum Problem {
     },
     /// One of the processes that train together differs from rank 0.
     Rank {
-        /// The process, counted from 0.
+        /// The rank of the process, counted from 0.
         rank: usize,
-        /// In what it differs.
+        /// How it differs from rank 0.
         problem: String,
     },
     /// There is no GPU that can be used, or its driver or a library failed.
     Gpu {
-        /// What it means.
+        /// What is wrong.
         problem: String,
     },
     /// The memory of a GPU is full.
@@ -183,7 +183,7 @@ pub enum Problem {
     },
 }
 
-/// Returns the error of Taper that one of Candle's carries; `None` if the error is not Taper's.
+/// Returns the error of Taper inside one of Candle's; `None` if the error is not Taper's.
 ///
 /// ```
 /// use taper::error::{self, Problem};

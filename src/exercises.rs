@@ -2,10 +2,10 @@
 //!
 //! The last line of an exercise is `check("tensors.7", shares)?`. [`check()`] finds the cases of the
 //! exercise in `cases.json`, which `tests/exercises/make.py` writes from solutions of its own. It calls
-//! the answer with the inputs of each case (`answer.rs`), compares what it returns with what is expected
+//! the answer with the inputs of each case (`answer.rs`), compares the result with the expected one
 //! (`judge.rs`), and counts wrong attempts in a file of the user (`progress.rs`), because a hint
-//! appears after the second and another after the fourth. `value.rs` is what cases and answers have in
-//! common. Only a call in `answer.rs` is compiled with a cell.
+//! appears after the second wrong attempt and another after the fourth. `value.rs` has the type of inputs
+//! and results. Only the call of the answer in `answer.rs` is compiled with a cell.
 
 mod answer;
 mod judge;
@@ -25,9 +25,9 @@ use progress::Progress;
 /// Checks the answer to an exercise and prints the result.
 ///
 /// The answer is a value or a function of up to three arguments. The result is `✓` if it is right for all
-/// cases, `✗` with the first case that fails if it is wrong, and `○` while it is still `todo!()`. Two
-/// wrong answers print a hint, four a second one. `cargo taper exercises` lists what is solved; in a
-/// folder named `solutions` nothing is counted.
+/// cases, `✗` with the first case that fails if it is wrong, and `○` while it is still `todo!()`. After
+/// two wrong answers, a hint is printed, after four a second one. `cargo taper exercises` lists the solved
+/// exercises; in a folder named `solutions`, answers are not counted.
 ///
 /// # Errors
 /// If there is no exercise of this name.
@@ -49,7 +49,7 @@ pub fn check<Kind>(exercise: &str, answer: impl Answer<Kind>) -> Result<()> {
     check_calls(exercise, &|inputs| answer.call(inputs))
 }
 
-/// [`check()`] for every type of answer.
+/// Checks an answer of any type; unlike [`check()`], it is compiled once.
 fn check_calls(name: &str, answer: &answer::Call<'_>) -> Result<()> {
     let exercise = Exercise::find(name)?;
     let verdict = judge::judge(&exercise, answer);

@@ -71,8 +71,8 @@ impl RgbImage {
     }
 }
 
-/// The longest side of an image, in pixels. The decoder of JPEG has the same limit; a larger size in a header
-/// would be allocated before the first pixel is read.
+/// The largest width or height of an image, in pixels. The JPEG decoder has the same limit. Without it, the
+/// memory for any size in a header would be allocated before the first pixel is read.
 const LARGEST_SIDE: u32 = 1 << 14;
 
 fn decode_png(bytes: &[u8]) -> Result<RgbImage, String> {
@@ -83,7 +83,7 @@ fn decode_png(bytes: &[u8]) -> Result<RgbImage, String> {
     let (width, height) = reader.info().size();
     if width.max(height) > LARGEST_SIDE {
         return Err(format!(
-            "it has {width} by {height} pixels, and {LARGEST_SIDE} is the longest side"
+            "expected at most {LARGEST_SIDE} pixels per side, found {width} by {height}"
         ));
     }
     let size = reader.output_buffer_size();
@@ -169,7 +169,7 @@ mod tests {
         );
     }
 
-    /// A file of some bytes whose header promises 120 GB.
+    /// The header of this small file claims a size of 120 GB.
     #[test]
     fn a_size_without_limits_is_an_error() {
         let mut bytes = RgbImage::filled(1, 1, [0; 3]).encode_png();
@@ -180,7 +180,7 @@ mod tests {
         bytes[29..33].copy_from_slice(&crc);
         assert_eq!(
             RgbImage::decode(&bytes).unwrap_err(),
-            "it has 200000 by 200000 pixels, and 16384 is the longest side"
+            "expected at most 16384 pixels per side, found 200000 by 200000"
         );
     }
 

@@ -1,4 +1,4 @@
-//! What the kernel shows of variables: `:vars` in a cell, and the panel of variables.
+//! Descriptions of variables, for `:vars` in a cell and for the panel of variables.
 
 use crate::device::DeviceExt;
 use crate::nn::{Parameters, ParametersExt};
@@ -7,9 +7,9 @@ use candle_core::{DType, Tensor, Var};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug, Write};
 
-/// The most characters of a value.
+/// The largest number of characters in the description of a value.
 const VALUE: usize = 60;
-/// The most elements of a tensor that are read.
+/// The largest number of elements of a tensor in its description.
 const ELEMENTS: usize = 6;
 
 /// Describes a variable, whatever its type.
@@ -26,15 +26,15 @@ macro_rules! describe {
     }};
 }
 
-/// What is known of a value. A text is empty where it does not apply.
+/// The description of a variable. A text is empty where it does not apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
-    /// As in `(2, 3)`; the length of a list.
+    /// The shape of a tensor, as in `(2, 3)`, or the length of a list.
     pub shape: String,
     pub device: String,
-    /// In bytes, with what the value has allocated, where that is known.
+    /// The size in bytes, of the content where that is known.
     pub size: usize,
-    /// One short line.
+    /// The value, in one short line.
     pub value: String,
 }
 
@@ -51,7 +51,7 @@ impl<T: Content + ?Sized> ViaContent for &&&&&Variable<'_, T> {
     }
 }
 
-/// Plain values are models without parameters, too.
+/// For models with `Debug`. Plain data is included: it implements [`Parameters`], but has none.
 pub trait ViaBoth {
     fn description(&self) -> Description;
 }
@@ -125,7 +125,7 @@ fn plain<T: ?Sized>(value: &T, text: String) -> Description {
     }
 }
 
-/// A value with content that its own size does not count.
+/// A tensor, text or collection, whose shape and content are described.
 pub trait Content {
     fn content(&self) -> Description;
 }
@@ -208,7 +208,7 @@ fn bytes_of(tensor: &Tensor) -> usize {
     tensor.elem_count() * tensor.dtype().size_in_bytes()
 }
 
-/// Formats `24 B`, `1.5 MiB`.
+/// Formats a size in bytes, as `24 B` or `1.5 MiB`.
 fn bytes(size: usize) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     match units.into_iter().find(|(shift, _)| size >> shift > 0) {
@@ -217,7 +217,7 @@ fn bytes(size: usize) -> String {
     }
 }
 
-/// Formats `(2, 3)`, `(3,)`, `()`.
+/// Formats a shape, as `(2, 3)`, `(3,)` or `()`.
 fn shape_of(dims: &[usize]) -> String {
     match dims {
         [one] => format!("({one},)"),
@@ -233,7 +233,7 @@ fn first_elements(tensor: &Tensor) -> String {
     let count = tensor.elem_count().min(ELEMENTS);
     let mut first = tensor.clone();
     while first.rank() > 1 {
-        // Rows are left out before they are joined, which copies them.
+        // Only the first rows are joined, because joining may copy them.
         let rows = first.dims()[0].min(ELEMENTS);
         let Ok(next) = first.narrow(0, 0, rows).and_then(|rows| rows.flatten(0, 1)) else {
             return String::new();

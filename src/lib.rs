@@ -32,44 +32,45 @@
 //! | [`notebook`] | how a value is shown below its cell, displays, progress bars, interrupts |
 //! | [`bench`](mod@bench) | a stopwatch, a benchmark, experiments: CPU against GPU, transfers, logging |
 //! | [`tensorboard`] | a log of training for TensorBoard |
-//! | [`error`] | what an error of Taper says: operation, expected, found, advice |
+//! | [`error`] | Taper's errors: the operation, what was expected, what was found, and advice |
 //! | [`exercises`] | exercises that check themselves |
 //!
-//! # What goes in and what comes out
+//! # Inputs and outputs
 //!
 //! Tensors, devices, shapes and errors are Candle's own types, never wrapped, so that all code written
-//! for Candle works here. Data goes in as a [`Dataset`](data::Dataset), which returns the examples at
-//! some indices, in batches of the usual type or of a type that derives [`BatchData`](data::BatchData); a
-//! model goes in as a struct that derives [`Parameters`](nn::Parameters) and has a `forward`. Out come
-//! the trained model, a [`History`](train::History) of metrics, files that PyTorch reads, and figures.
+//! for Candle works here. You pass data as a [`Dataset`](data::Dataset), which returns the examples at
+//! some indices as a [`Batch`](data::Batch) or as a type that derives [`BatchData`](data::BatchData),
+//! and a model as a struct that derives [`Parameters`](nn::Parameters) and has a `forward`. You get the
+//! trained model, a [`History`](train::History) of metrics, files that PyTorch reads, and figures.
 //! Taper's errors have two lines: what was expected and found, and what to do.
 //!
 //! # The path of the data through a training step
 //!
-//! 1. A [`DataLoader`](data::DataLoader) draws the order of an epoch, and a thread of its own asks the
-//!    data set for the next minibatch, moves it to the device, and puts it into a channel.
-//! 2. [`Trainer::fit`](train::Trainer::fit) takes it from there. With several devices,
+//! 1. A [`DataLoader`](data::DataLoader) chooses the order of the examples in an epoch. Its thread
+//!    requests the next minibatch from the data set, moves it to the device, and sends it into a channel.
+//! 2. [`Trainer::fit`](train::Trainer::fit) receives it from the channel. With several devices,
 //!    [`split_and_load`](train::split_and_load) copies a part of the batch to each, and each runs its
 //!    replica of the model on a thread of its own.
 //! 3. [`Module::training_step`](train::Module::training_step) calls [`Layer::forward`](nn::Layer), which
 //!    calls the layers in it, and then the loss.
-//! 4. A layer calls its operation in [`ops`]. On the CPU that is a kernel of Taper's (vectorised, on all
-//!    cores) with a backward pass of its own; elsewhere, or where the kernel does not support the
-//!    input, it is made of Candle's operations. Both are tested against each other and PyTorch.
+//! 4. A layer calls its operation in [`ops`]. On the CPU, the operation is a kernel of Taper's
+//!    (vectorised, on all cores) with its own backward pass; elsewhere, or where the kernel does not
+//!    support the input, it is composed of Candle's operations. Both are tested against each other and
+//!    PyTorch.
 //! 5. Candle's `backward` calls the backward pass of each recorded operation, in reverse order.
 //!    The gradients of several devices are summed on the first.
 //! 6. The [`Optimizer`](optim::Optimizer) changes the parameters in place, and the replicas receive
 //!    the new ones.
-//! 7. Metrics stay on their device until the end of an interval. Then they are fetched at once, and the
-//!    board, the callbacks and the history receive them.
+//! 7. Metrics stay on their device until the end of an interval. Then they are fetched in one transfer,
+//!    and the board, the callbacks and the history receive them.
 //!
-//! # What depends on what
+//! # Dependencies between the modules
 //!
 //! `tensor` and `device` come first; `ops` uses them, `nn` uses `ops`, `optim` and `train` use `nn` and
-//! `data`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook` knows
-//! that there is a front end: in a plain program the same calls print, or do nothing.
+//! `data`. `plot`, `notebook`, `bench` and `tensorboard` show what these compute. Only `notebook`
+//! communicates with a front end: in a plain program the same calls print, or do nothing.
 
-// The derive macro writes `::taper::…`; this makes that path true in here as well.
+// The code from the derive macros contains `::taper::…`; this makes that path valid in this crate too.
 extern crate self as taper;
 
 pub use candle_core;

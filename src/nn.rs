@@ -1,9 +1,9 @@
-//! Layers, and what every model can do with its parameters.
+//! Layers, and the traits of models, which list, move, save and load their parameters.
 //!
 //! - [`Parameter`] is a tensor that training changes; a [`Buffer`] belongs to the model's state too,
 //!   but no optimiser changes it; [`Mode`] is the switch between training and evaluation.
-//! - [`Parameters`] is the trait of models: a walk through their fields. Derive it.
-//!   [`ParametersExt`] has the methods that follow from it: `named_parameters`, `replicate`, `train`,
+//! - [`Parameters`] is the trait of models: it visits their fields. Derive it.
+//!   [`ParametersExt`] has the methods that are built on it: `named_parameters`, `replicate`, `train`,
 //!   `eval`, `summary`, `save_parameters`, `load_parameters` and so on.
 //! - [`Layer`] is a model that maps one tensor to one tensor; [`Sequential`] chains layers.
 //!
@@ -29,26 +29,26 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! # How a model is walked
+//! # How the fields of a model are visited
 //!
-//! [`Parameters::visit`] shows the fields of a model to a [`Visitor`], in order and with their names.
-//! Models, lists, options and boxes pass it on to what they hold; the walk ends at parameters, buffers,
-//! modes and plain data. [`Parameters::visit_mut`] does the same for a [`VisitorMut`], which may replace
-//! tensors. All that a model can do is a visitor:
+//! [`Parameters::visit`] passes the fields of a model to a [`Visitor`], in order and with their names.
+//! Models, lists, options and boxes pass the visitor on to the values inside; parameters, buffers, modes
+//! and plain data are the ends of the walk. [`Parameters::visit_mut`] does the same for a
+//! [`VisitorMut`], which may replace tensors. The methods of a model are visitors:
 //!
 //! | visitor | collects or does | for |
 //! |---|---|---|
 //! | `State` | parameters and buffers with dotted names, tied ones once | names, counts, files, optimisers |
 //! | `Description` | names, settings and parts | `describe`, `{:?}`, the value below a cell |
 //! | `SetTraining` | switches each mode | `train`, `eval` |
-//! | `SetFrozen` | fixes each parameter and mode | `freeze`, `unfreeze` |
+//! | `SetFrozen` | freezes or unfreezes each parameter and mode | `freeze`, `unfreeze` |
 //! | `Mover` | moves each tensor once | `to_device` |
 //! | `Converter` | converts each tensor once | `to_dtype` |
 //! | `Copier` | replaces each tensor by one copy | `replicate`, after a shallow copy |
 //!
-//! A model's type appears only in the derived methods, which do no more than pass the fields on. The
-//! visitors are trait objects and compiled once, with Taper, so that a notebook's cell that defines or
-//! uses a model is compiled quickly.
+//! Only the derived methods are compiled for each model, and they only pass the fields on. The visitors
+//! are trait objects, compiled once with Taper, so that a cell that defines or uses a model compiles
+//! quickly.
 
 #[cfg(test)]
 mod bad_inputs;
@@ -107,8 +107,9 @@ pub use summary::Summary;
 /// Implements [`Parameters`](trait@Parameters) for a struct of layers and plain data, and with it `Debug`
 /// and [`Show`](crate::notebook::Show), which print the model's description.
 ///
-/// - `#[parameters(skip)]` above a field leaves it alone; a copy of the model has a clone of it.
-/// - `#[parameters(flatten)]` above a field treats that model's fields as the struct's own.
+/// - `#[parameters(skip)]` above a field excludes it; a copy of the model contains a clone of the field.
+/// - `#[parameters(flatten)]` above a field that is a model treats that model's fields as the struct's
+///   own.
 /// - `#[describe(…)]` above the struct lists the settings to print; see
 ///   [`describe`](method@Parameters::describe).
 ///

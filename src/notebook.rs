@@ -1,4 +1,4 @@
-//! Everything that knows a notebook's page: how values, figures and tables get from a cell to it.
+//! The outputs of cells: how values, figures and tables get from a cell to the notebook page.
 //!
 //! A *display record* is a MIME bundle with an optional display id. Where it goes depends on the host
 //! of the program:
@@ -12,7 +12,7 @@
 //! The frame begins with a control character and a secret that the kernel generates for every process,
 //! so that no text printed by a cell can be mistaken for a record.
 //!
-//! From the value to the page:
+//! The modules:
 //!
 //! | module | task |
 //! |---|---|
@@ -24,13 +24,13 @@
 //! | `handle` | [`display_live`]: a live display of any bundle |
 //! | `progress` | [`progress`]: live progress bars |
 //! | `record` | the host of the program, and how records are written for it |
-//! | `terminal` | lines that change in place on a terminal, where there is no page |
+//! | `terminal` | lines that change in place on a terminal, for programs outside a notebook |
 //! | `cell` | the running cell: its thread and its output area |
 //! | `interrupt` | [`check_interrupt`]: requests to stop |
 //! | `failure` | the report of a `?` that ends a cell |
 //! | `hooks` | the functions that the kernel calls in the process of the cells |
-//! | `variables` | the variables that live on between cells |
-//! | `unit_tests` | the tests of a cell |
+//! | `variables` | the store that keeps the variables between cells |
+//! | `unit_tests` | the tests of a cell, which `%test` runs |
 //! | `widget` | [`slider`] and [`interact`]: controls that the user moves |
 //! | [`export`] | the runtime of programs exported from a notebook |
 

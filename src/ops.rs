@@ -1,17 +1,17 @@
 //! Functions on tensors: activations, convolution, pooling, normalisation, losses.
 //!
-//! They have PyTorch's names, those of `torch.nn.functional`, and are the computation behind the layers of
-//! [`nn`](crate::nn). Gradients flow through all of them, on the CPU and on a GPU.
+//! They have the names of PyTorch's `torch.nn.functional`. The layers of [`nn`](crate::nn) compute with
+//! them. Gradients flow through all of them, on the CPU and on a GPU.
 //!
-//! - Floating-point numbers of 16 bits (`bf16`, `f16`) are computed in `f32` and rounded at the end.
+//! - For inputs of 16 bits (`bf16`, `f16`), they compute in `f32` and round the result at the end.
 //!   Integers are refused where a floating-point number is needed.
 //! - The result for an empty batch is empty; the mean of its losses is an error.
-//! - A size that no memory holds is an error.
+//! - A size that does not fit into the memory is an error.
 //!
 //! # How an operation works
 //!
-//! Each has a file or folder of its own: the function with the checks of its inputs, the kernel for the CPU, the fallback with Candle's operations, and the test that compares the
-//! two.
+//! Each operation has a file or folder of its own. It contains the function with the checks of its inputs,
+//! the kernel for the CPU, the fallback with Candle's operations, and the test that compares the two.
 //!
 //! The path of the data through an operation, such as [`conv2d`]:
 //!
@@ -20,10 +20,11 @@
 //! 2. If the inputs suit the kernel (on the CPU, `f32` or `f64`), the kernel computes the output on all
 //!    cores, and the output becomes a node of Candle's graph whose backward pass is a kernel as well
 //!    (`engine`).
-//! 3. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle its gradients.
+//! 3. Otherwise (a GPU, another type) Candle's operations compute the output, and Candle computes its
+//!    gradients.
 //!
-//! `step_in_place` changes parameters in their own memory; without a kernel the optimiser computes the
-//! step with Candle's operations.
+//! `step_in_place` updates parameters in place; without a kernel, the optimiser computes the step with
+//! Candle's operations.
 
 mod activation;
 mod attention;

@@ -1,10 +1,10 @@
 //! Optimisers, which update parameters from their gradients, and schedules for the learning rate.
 //!
-//! An optimiser is made for the parameters of one model: `Sgd::new(model.parameters(), 0.1)`. It
-//! holds the parameters themselves, so it finds them after the model has moved to another device,
-//! and lazy ones once they have values.
-
-//! Parameters can have different settings, in groups: `add_param_group`. A step that fails changes
+//! An optimiser is created for the parameters of one model: `Sgd::new(model.parameters(), 0.1)`. It
+//! holds the parameters themselves, not their values: so it also updates them after the model has
+//! moved to another device, and lazy parameters once they have values.
+//!
+//! Groups of parameters can have different settings: `add_param_group`. A step that fails changes
 //! nothing.
 
 mod adadelta;
@@ -49,7 +49,7 @@ use std::collections::HashMap;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Optimizer: Send {
-    /// Changes each parameter that has a gradient. If it fails, nothing has changed.
+    /// Updates each parameter that has a gradient. If the step fails, nothing has changed.
     ///
     /// # Errors
     /// If no parameter has a gradient, for instance because the gradients are of another model; if a
@@ -76,7 +76,7 @@ pub trait Optimizer: Send {
     /// ```
     fn lr(&self) -> f64;
 
-    /// Sets the learning rate of the following steps, of all parameter groups.
+    /// Sets the learning rate of all parameter groups for the following steps.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -114,7 +114,7 @@ pub trait Optimizer: Send {
         }
     }
 
-    /// Returns the state of the optimiser, by name, for a checkpoint.
+    /// Returns the state of the optimiser as named tensors, for a checkpoint.
     ///
     /// # Errors
     /// If the device cannot be reached.

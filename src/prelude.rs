@@ -1,6 +1,7 @@
-//! Everything a notebook uses: `use taper::prelude::*;`.
+//! The items that notebooks use: `use taper::prelude::*;`.
 //!
-//! Candle's `Module` comes along unnamed, so that `x.apply(&layer)` works with Candle's own layers.
+//! Candle's trait `Module` is exported without its name, so that `x.apply(&layer)` works with Candle's own
+//! layers.
 
 pub use crate::bench::{
     Comparison, Stopwatch, Timeit, Timing, Timings, benchmark, compare_batch_sizes, compare_copies,

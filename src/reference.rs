@@ -30,12 +30,12 @@ pub(crate) fn devices() -> Vec<Device> {
     [Device::Cpu].into_iter().chain(gpu.ok()).collect()
 }
 
-/// Returns the tolerance, which is larger on a GPU: it adds in another order.
+/// Returns the tolerance, which is larger on a GPU, where sums are computed in another order.
 pub(crate) fn tolerance(device: &Device) -> f64 {
     if device.is_cpu() { 1e-5 } else { 1e-4 }
 }
 
-/// Returns the tensors whose names begin with `name`, without it.
+/// Returns the tensors whose names begin with `name` and a point, without this prefix.
 fn below(tensors: &Tensors, name: &str) -> Tensors {
     let prefix = format!("{name}.");
     let named = tensors.iter().filter_map(|(key, tensor)| {
@@ -50,8 +50,8 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     tensor.flatten_all().unwrap().to_vec1().unwrap()
 }
 
-/// Asserts that two tensors differ by at most `tolerance` times the largest value. It is not relative
-/// to each value: one near 0 may be the difference of larger ones, and has lost its digits.
+/// Asserts that two tensors differ by at most `tolerance` times the largest value. The tolerance is not
+/// relative to each value: a value near 0 may be the difference of larger ones, and has lost its precision.
 fn assert_close(got: &Tensor, want: &Tensor, tolerance: f64, what: &str) {
     assert_eq!(got.dims(), want.dims(), "{what}");
     let (got, want) = (numbers(got), numbers(want));

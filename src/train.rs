@@ -2,7 +2,8 @@
 //!
 //! - A [`Module`] is a model with a loss; [`Classifier`] makes one of any network that returns logits.
 //! - A [`Trainer`] fits a module to a [`DataModule`](crate::data::DataModule), on one device or
-//!   several, and keeps a [`History`]; it also validates, tests and predicts. A [`Callback`] runs between steps and can stop it; [`EarlyStopping`] does.
+//!   several, and keeps a [`History`]; it also validates, tests and predicts. A [`Callback`] runs
+//!   between steps and can stop the training, as [`EarlyStopping`] does.
 //! - [`split_and_load`] and [`DataParallel`] are the parts for a training loop of your own;
 //!   [`Accuracy`] counts right predictions over several devices.
 

@@ -14,12 +14,12 @@ pub(crate) enum Treatment {
     Skip,
 }
 
-/// Returns what a field's attributes ask for.
+/// Returns the treatment that a field's attributes request.
 pub(crate) fn treatment(field: &Field) -> Result<Treatment> {
     let mut treatment = Treatment::Visit;
     for attribute in &field.attrs {
         if attribute.path().is_ident("describe") {
-            let message = "`#[describe(…)]` stands above the struct, not above a field";
+            let message = "write `#[describe(…)]` above the struct, not above a field";
             return Err(Error::new_spanned(attribute, message));
         }
         if attribute.path().is_ident("parameters") {
@@ -41,7 +41,7 @@ pub(crate) fn treatment(field: &Field) -> Result<Treatment> {
 
 /// A setting that describes a model.
 pub(crate) struct Setting {
-    /// Its name, or its index if it has none.
+    /// The name of the setting, or its index if it has no name.
     pub(crate) name: String,
     pub(crate) value: Expr,
 }

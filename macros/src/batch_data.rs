@@ -5,7 +5,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Field, Result, parse_quote};
 
-/// Writes the parts of a batch from those of its fields.
+/// Returns the implementation of `BatchData` for a struct, which passes each call on to the fields.
 pub(crate) fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
         let message = "BatchData can be derived for a struct only";
@@ -13,7 +13,7 @@ pub(crate) fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     };
     let [mut counts, mut parts, mut moves, mut joins, mut built] = [const { Vec::new() }; 5];
     for (i, (field, member)) in data.fields.iter().zip(data.fields.members()).enumerate() {
-        // An error about the field's type is shown where that type stands.
+        // With this span, the compiler shows an error about the field's type at that type.
         let span = field.ty.span().resolved_at(Span::call_site());
         let (value, ty) = (format_ident!("value_{i}"), &field.ty);
         let batch = quote_spanned!(span=> <#ty as ::taper::data::BatchData>);

@@ -10,14 +10,14 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DataStruct, DeriveInput, Error, Member, Result, parse_macro_input, parse_quote};
 
-/// Writes what a model needs besides its `forward`: the walk through its fields, its copy, and its
-/// description, which `{:?}` and a notebook print.
+/// Implements what a model needs besides its `forward`: `Parameters`, which visits and copies its fields, and
+/// `Debug` and `Show`, which print its description.
 ///
 /// Every field must itself be a part of the model or plain data.
 ///
-/// - `#[parameters(skip)]` above a field of any other type leaves it alone; a copy of the model has a
-///   clone of it.
-/// - `#[parameters(flatten)]` above a field treats that model's fields as the struct's own.
+/// - `#[parameters(skip)]` above a field of any other type excludes it; a copy of the model contains a
+///   clone of the field.
+/// - `#[parameters(flatten)]` above a field that is a model treats that model's fields as the struct's own.
 /// - `#[describe(name = expression, expression, …)]` above the struct lists the settings to print in
 ///   place of the plain fields.
 #[proc_macro_derive(Parameters, attributes(parameters, describe))]
@@ -95,7 +95,7 @@ fn implement(mut input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// Code that visits the settings as if they were fields.
+/// Returns code that visits the settings as if they were fields.
 fn visit_settings(settings: &[Setting]) -> TokenStream {
     let visits = settings.iter().map(|Setting { name, value }| {
         let span = value.span().resolved_at(Span::call_site());
@@ -106,7 +106,7 @@ fn visit_settings(settings: &[Setting]) -> TokenStream {
     }
 }
 
-/// What is written for each field.
+/// The code for all fields, for each method of `Parameters`.
 #[derive(Default)]
 struct Fields {
     visits: Vec<TokenStream>,
@@ -118,8 +118,8 @@ impl Fields {
     fn of(data: &DataStruct) -> Result<Self> {
         let mut found = Self::default();
         for (field, member) in data.fields.iter().zip(data.fields.members()) {
-            // An error about the field's type is shown where that type stands; names mean what they
-            // mean in the rest of the code.
+            // With this span, the compiler shows an error about the field's type at that type, and resolves
+            // names as in the rest of the generated code.
             let span = field.ty.span().resolved_at(Span::call_site());
             let treatment = attributes::treatment(field)?;
             if treatment == Treatment::Skip {
@@ -150,7 +150,7 @@ impl Fields {
     }
 }
 
-/// A field's name in the path of a parameter: `net`, or the index in a tuple struct.
+/// Returns a field's name in the path of a parameter: `net`, or the index in a tuple struct.
 fn field_name(member: &Member) -> String {
     match member {
         Member::Named(name) => name.unraw().to_string(),

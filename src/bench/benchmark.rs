@@ -9,14 +9,16 @@ use crate::plot::{Figure, bar};
 use candle_core::Device;
 use std::time::{Duration, Instant};
 
-/// Runs that are not counted: meanwhile memory is allocated, kernels are loaded, caches fill, and
-/// cores raise their clock.
+/// The least number of runs that are not counted: meanwhile memory is allocated, kernels are loaded,
+/// caches fill, and cores raise their clock.
 const WARM_UPS: usize = 3;
+/// The least time of the runs that are not counted.
 const WARM: Duration = Duration::from_millis(100);
-/// Enough for a median.
+/// The number of measured runs: enough for a median.
 const RUNS: usize = 30;
-/// Slow work is repeated less often, but at least this often.
+/// The least number of measured runs, for slow work.
 const LEAST_RUNS: usize = 5;
+/// The time after which no further run begins, except for the least number of runs.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 /// The times of a piece of work, one per run. Returned by [`benchmark`].
@@ -31,7 +33,7 @@ const LONG_ENOUGH: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Timing {
     label: String,
-    /// Sorted, the shortest first.
+    /// The time of each run, sorted from the shortest to the longest.
     runs: Vec<Duration>,
 }
 

@@ -18,7 +18,8 @@ use candle_core::{DType, Device, Tensor};
 /// `make` creates the input of `work` for a size and a device. Only `work` is measured.
 ///
 /// # Errors
-/// Returns an error of `make` or `work`, and an error if a size is 0 or the user interrupts the cell.
+/// Returns an error of `make` or `work`, and an error if there are no sizes, a size is 0, or the user
+/// interrupts the cell.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -62,9 +63,9 @@ fn devices_on<X, Y>(
 
 /// Measures training steps with several batch sizes, on the CPU and on the first GPU.
 ///
-/// The columns are the time of a step, samples per second and, for a GPU, the share of the step that
-/// is the transfer of the batch. The examples of `batch` are repeated as often as needed. The model
-/// itself does not change: copies are trained.
+/// The columns are the time of a step, samples per second and, for a GPU, the time of the batch's
+/// transfer, its share of the step, and the speed-up over the CPU. The examples of `batch` are repeated
+/// as often as needed. The model itself does not change: copies are trained.
 ///
 /// # Errors
 /// Returns an error of the model, and an error if a batch size is 0, the batch is empty or the user

@@ -77,7 +77,7 @@ impl Comparison {
     }
 
     /// Returns the values of the column with this header, one for each size: seconds, units per
-    /// second, or fractions from 0 to 1.
+    /// second, fractions from 0 to 1, or ratios.
     ///
     /// # Errors
     /// Returns an error if there is no such column; the message lists the columns.

@@ -119,7 +119,7 @@ impl Show for Timeit {
 pub struct Timer {
     loops: Option<usize>,
     runs: usize,
-    /// The number of repetitions that is tried out, or that the last run had.
+    /// The number of repetitions in the latest trial run: trial runs determine `loops` if it is not set.
     last: usize,
     began: Option<Instant>,
     seconds: Vec<f64>,

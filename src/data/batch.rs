@@ -1,4 +1,4 @@
-//! Batches: what a model is trained on.
+//! Batches of examples, on which a model is trained.
 
 mod any;
 mod impls;
@@ -85,8 +85,8 @@ impl Show for Batch {
 
 /// A type of batches: what a data set returns, a loader moves and splits, and a model is trained on.
 ///
-/// [`Batch`] is the usual one. A tensor is one too, for models without targets, and so are tuples and
-/// lists. For anything else, such as sequences with a mask, derive it for a struct of these:
+/// [`Batch`] is the usual type. A tensor is a batch too, for models without targets, and so are tuples
+/// and lists. For anything else, such as sequences with a mask, derive this trait for a struct of these:
 ///
 /// ```
 /// use taper::prelude::*;
@@ -117,15 +117,15 @@ impl Show for Batch {
     note = "a batch is a `Tensor`, a `Vec`, a tuple of these, or a struct of these with `#[derive(BatchData)]`"
 )]
 pub trait BatchData: Sized + Send + Sync + 'static {
-    /// What the model's `forward` takes: the field `x` of a [`Batch`], the first item of a pair, and
+    /// The input of the model's `forward`: the field `x` of a [`Batch`], the first item of a pair, and
     /// otherwise the whole batch.
     type Input: 'static;
 
-    /// What the model's `loss` compares the output with: the field `y` of a [`Batch`], the second item
-    /// of a pair, and otherwise the whole batch.
+    /// The target with which the model's `loss` compares the output: the field `y` of a [`Batch`], the
+    /// second item of a pair, and otherwise the whole batch.
     type Target: 'static;
 
-    /// Returns what the model takes.
+    /// Returns the input of the model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -136,7 +136,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// ```
     fn input(&self) -> &Self::Input;
 
-    /// Returns what the output is compared with.
+    /// Returns the target with which the output is compared.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -160,7 +160,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// assert_eq!(
     ///     error.to_string(),
     ///     "batch: expected 3 examples in `1`, as in `0`, found 4\n\
-    ///      Give all the same first dimension; what all examples share has #[batch(shared)] above the field"
+    ///      Give all parts the same first dimension; put #[batch(shared)] above a field that all examples share"
     /// );
     /// # Ok::<(), Error>(())
     /// ```

@@ -33,8 +33,8 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Examples that are not two tensors have a type of batches of their own, `impl Dataset<Sentences> for …`;
-/// see [`BatchData`].
+/// Examples that do not consist of two tensors need their own type of batches,
+/// `impl Dataset<Sentences> for …`; see [`BatchData`].
 pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// Returns the number of examples.
     ///
@@ -65,7 +65,7 @@ pub trait Dataset<B: BatchData = Batch>: Send + Sync {
     /// Returns all examples as one batch.
     ///
     /// # Errors
-    /// If an example cannot be read, or the memory does not suffice.
+    /// If an example cannot be read, or there is not enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -135,7 +135,7 @@ impl TensorDataset {
     /// Creates a data set of inputs `x`, `(n, …)`, and targets `y`, `(n, …)`.
     ///
     /// # Errors
-    /// If their first dimensions differ, or one of them has none.
+    /// If their first dimensions differ, or one of the tensors is a scalar.
     ///
     /// ```
     /// use taper::prelude::*;

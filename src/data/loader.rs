@@ -89,7 +89,7 @@ impl<B: BatchData> DataLoader<B> {
         self
     }
 
-    /// Sets which examples each loop takes, and in which order, instead of all of them.
+    /// Sets the sampler, which chooses the examples of each loop and their order.
     ///
     /// [`Sampler`] has an example.
     pub fn sampler(mut self, sampler: impl Sampler + 'static) -> Self {
@@ -130,7 +130,7 @@ impl<B: BatchData> DataLoader<B> {
     /// Moves the batches to a device; without it, they stay on the device of the data set. The
     /// thread that prepares them also moves them, while the loop computes.
     ///
-    /// [`Trainer::fit`](crate::train::Trainer::fit) asks for its own device.
+    /// [`Trainer::fit`](crate::train::Trainer::fit) moves the batches to its own device.
     ///
     /// ```
     /// use taper::prelude::*;

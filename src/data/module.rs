@@ -1,9 +1,9 @@
-//! The data of a training.
+//! Data modules: the loaders of a task.
 
 use super::{Batch, BatchData, DataLoader};
 use candle_core::Result;
 
-/// The data of a task, as loaders for training and validation.
+/// The data of a task, as loaders for training, validation and testing.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -26,7 +26,7 @@ pub trait DataModule<B: BatchData = Batch> {
     /// Returns the loader for training.
     ///
     /// # Errors
-    /// If the data cannot be had.
+    /// If the data cannot be loaded.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -40,7 +40,7 @@ pub trait DataModule<B: BatchData = Batch> {
     /// Returns the loader for validation; `None` by default.
     ///
     /// # Errors
-    /// If the data cannot be had.
+    /// If the data cannot be loaded.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -56,7 +56,7 @@ pub trait DataModule<B: BatchData = Batch> {
     /// Returns the loader for [`Trainer::test`](crate::train::Trainer::test); `None` by default.
     ///
     /// # Errors
-    /// If the data cannot be had.
+    /// If the data cannot be loaded.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -69,7 +69,7 @@ pub trait DataModule<B: BatchData = Batch> {
     }
 }
 
-/// A loader alone is the data of a task without validation, which is tested on the same batches.
+/// A loader alone is the training set and the test set of a task without a validation set.
 impl<B: BatchData> DataModule<B> for DataLoader<B> {
     fn train_dataloader(&self) -> Result<DataLoader<B>> {
         Ok(self.clone())

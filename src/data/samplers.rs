@@ -1,4 +1,4 @@
-//! In which order a loader takes the examples.
+//! Samplers: which examples a loader takes, and in which order.
 
 use crate::error;
 use crate::tensor::{permutation, random_unit};
@@ -30,13 +30,13 @@ use candle_core::Result;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Sampler: Send + Sync {
-    /// Returns how many indices [`sample`](Sampler::sample) returns.
+    /// Returns the number of indices that [`sample`](Sampler::sample) returns.
     fn num_samples(&self) -> usize;
 
     /// Returns the indices of the next loop.
     ///
     /// # Errors
-    /// Errors come from the loop.
+    /// If no indices can be drawn; the loop returns the error.
     fn sample(&self) -> Result<Vec<usize>>;
 }
 
@@ -62,7 +62,8 @@ pub struct WeightedSampler {
 }
 
 impl WeightedSampler {
-    /// Draws `num_samples` examples, each from all; `weights` has one for each example of the data set.
+    /// Creates a sampler that draws `num_samples` examples. `weights` has one weight for each example of
+    /// the data set.
     ///
     /// # Errors
     /// If a weight is negative or not finite, or all are 0.
@@ -73,7 +74,7 @@ impl WeightedSampler {
     /// let error = WeightedSampler::new([1.0, -1.0], 10).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "WeightedSampler: expected finite weights of at least 0, one of them above, found -1 for example 1\n\
+    ///     "WeightedSampler: expected finite weights of at least 0, not all of them 0, found -1 for example 1\n\
     ///      Give each example its weight, 1 divided by the size of its class for instance"
     /// );
     /// # Ok::<(), Error>(())
@@ -90,18 +91,18 @@ impl WeightedSampler {
                     replacement: true,
                 });
             }
-            None => format!("{} weights without one", weights.len()),
+            None => format!("{} weights, none above 0", weights.len()),
         };
         Err(error::argument(
             "WeightedSampler",
-            "finite weights of at least 0, one of them above",
+            "finite weights of at least 0, not all of them 0",
             found,
             "Give each example its weight, 1 divided by the size of its class for instance",
         ))
     }
 
-    /// Sets whether an example can be drawn again; without, the loop fails if there are fewer examples
-    /// with a weight above 0 than samples.
+    /// Sets whether an example can be drawn again; it can by default. Without replacement, the loop fails
+    /// if fewer than `num_samples` examples have a weight above 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -134,8 +135,8 @@ impl WeightedSampler {
         (0..self.num_samples).map(draw).collect()
     }
 
-    /// Draws as Efraimidis and Spirakis: an exponential waiting time for each example, with its weight
-    /// as the rate; those with the shortest come first.
+    /// Draws by the method of Efraimidis and Spirakis: each example gets an exponential waiting time with
+    /// its weight as the rate, and the examples with the shortest times are drawn.
     fn without_replacement(&self) -> Result<Vec<usize>> {
         let weights = self.weights.iter().enumerate();
         let mut times: Vec<(f64, usize)> = weights
@@ -172,8 +173,8 @@ impl Sampler for WeightedSampler {
     }
 }
 
-/// Takes all examples in a random order in which each batch has about the same share of each class as
-/// the whole data set.
+/// Takes all examples in a random order, in which each class has about the same share of every batch
+/// as of the whole data set.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -194,7 +195,7 @@ pub struct StratifiedSampler {
 }
 
 impl StratifiedSampler {
-    /// Takes the class of each example of the data set, in its order.
+    /// Creates a sampler from the class of each example, in the order of the data set.
     ///
     /// ```
     /// use taper::prelude::*;

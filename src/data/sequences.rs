@@ -6,13 +6,13 @@ use crate::error;
 use crate::ops::cat;
 use candle_core::{Result, Tensor};
 
-/// Joins sequences of unequal lengths to one tensor: `padding` fills the end of the shorter ones.
+/// Joins sequences of unequal lengths into one tensor: `padding` fills the end of the shorter ones.
 ///
 /// # Shapes
 /// Each sequence `(length, …)`; the result `(batch, longest, …)`.
 ///
 /// # Errors
-/// If there are no sequences, or their shapes differ in more than the length, or their types differ.
+/// If there are no sequences, or their shapes differ in more than the length, or their dtypes differ.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -71,8 +71,8 @@ pub fn pad_sequences(sequences: &[Tensor], padding: f64) -> Result<Tensor> {
     Tensor::stack(&padded, 0)
 }
 
-/// Examples of any type in a list, and a function that makes a batch of some of them, as `collate_fn`
-/// of PyTorch's loaders does.
+/// A list of examples of any type, and a function that makes a batch of some of them, like the
+/// `collate_fn` of PyTorch's loaders.
 ///
 /// ```
 /// use taper::prelude::*;

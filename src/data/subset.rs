@@ -121,8 +121,9 @@ pub fn random_split<B: BatchData, D: Dataset<B>, const N: usize>(
     }))
 }
 
-/// Returns the `k` splits of cross-validation: each example is in the second, the validation part, of
-/// one split, and in the first of the others. From d2l's chapter *Predicting House Prices on Kaggle*.
+/// Returns the `k` splits of cross-validation, each as a pair of training part and validation part.
+/// Each example is in the validation part of one split, and in the training parts of the others. From
+/// d2l's chapter *Predicting House Prices on Kaggle*.
 ///
 /// The order is random and follows [`manual_seed`](crate::tensor::manual_seed).
 ///

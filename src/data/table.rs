@@ -13,11 +13,11 @@ use candle_core::{Device, Result, Tensor};
 use column::{Column, Entries};
 use std::path::Path;
 
-/// A table with named columns of values or texts, some of which may be missing; from a CSV file to a
-/// tensor.
+/// A table with named columns of values or texts, some of which may be missing. It is read from a CSV
+/// file and converted to a tensor.
 ///
 /// A column whose entries are all floating-point numbers has values, any other column has texts. An
-/// entry is missing if it is empty, `NA`, `N/A`, `NaN` or `null`.
+/// entry is missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL` or `None`.
 ///
 /// From d2l's chapters *Data Preprocessing* and *Predicting House Prices on Kaggle*.
 ///
@@ -76,12 +76,12 @@ impl DataFrame {
         Self::parse(&path.display().to_string(), &text)
     }
 
-    /// Reads the text of a CSV file. Fields are separated by commas; one with a comma, a quote or a line
-    /// break in it is between double quotes.
+    /// Reads the text of a CSV file. Fields are separated by commas; a field that contains a comma, a quote
+    /// or a line break is enclosed in double quotes.
     ///
     /// # Errors
-    /// If there is no line with names, a name occurs twice, a line has another number of fields, or a
-    /// quote is not closed.
+    /// If there is no line with names, a name occurs twice, a line does not have as many fields as there
+    /// are names, or a quote is not closed.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -241,8 +241,8 @@ impl DataFrame {
         })
     }
 
-    /// Replaces each column of texts by one for each of its values, sorted, in which 1 marks the rows with
-    /// this value. Where texts are missing, there is a column `…_missing` as well.
+    /// Replaces each column of texts by one column for each distinct text, sorted, in which 1 marks the rows
+    /// with this text and 0 all others. If texts are missing, a column `…_missing` marks their rows.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Text as the integers that a model takes.
+//! Conversion of text to integers, the input of a model, and back.
 
 mod bpe;
 mod vocab;
@@ -10,7 +10,8 @@ use crate::error;
 use crate::notebook::Show;
 use candle_core::Result;
 
-/// Splits text into characters, each with an index: those of a training text, sorted.
+/// Splits text into characters and maps each one to an index: its position among the sorted characters
+/// of a training text.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -24,12 +25,12 @@ use candle_core::Result;
 /// ```
 #[derive(Clone, Debug)]
 pub struct CharTokenizer {
-    /// Sorted, without repetitions.
+    /// The characters, sorted and without repetitions.
     chars: Vec<char>,
 }
 
 impl CharTokenizer {
-    /// Creates a tokenizer of the characters in a text.
+    /// Creates a tokenizer from the characters of a text.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -66,7 +67,7 @@ impl CharTokenizer {
     /// assert_eq!(
     ///     error.to_string(),
     ///     "CharTokenizer: expected one of its 3 characters, found 'd'\n\
-    ///      Make the tokenizer of a text with all characters, or leave this one out"
+    ///      Create the tokenizer from a text with all characters, or leave this one out"
     /// );
     /// # Ok::<(), Error>(())
     /// ```
@@ -77,7 +78,7 @@ impl CharTokenizer {
                 "CharTokenizer",
                 format_args!("one of its {} characters", self.chars.len()),
                 format_args!("{char:?}"),
-                "Make the tokenizer of a text with all characters, or leave this one out",
+                "Create the tokenizer from a text with all characters, or leave this one out",
             )),
         };
         text.chars().map(index).collect()

@@ -1,9 +1,10 @@
 //! Transforms: the steps from an image to the input of a model.
 //!
-//! An image begins as `(height, width, 3)` of `u8`, as in its file; in a grey data set in memory
-//! it has 1 channel instead of 3. [`Resize`], [`CenterCrop`], [`RandomCrop`],
-//! [`RandomHorizontalFlip`] and [`ColorJitter`] return such an image again, [`ToTensor`] makes it `(channels, height, width)` of
-//! `f32` from 0 to 1, and [`Normalize`] shifts and scales that. [`compose!`](crate::compose) chains several.
+//! An image begins as `(height, width, 3)` of `u8`, as in its file; a grey image in memory has 1 channel
+//! instead of 3. [`Resize`], [`CenterCrop`], [`RandomCrop`],
+//! [`RandomHorizontalFlip`] and [`ColorJitter`] return such an image again, [`ToTensor`] converts it to
+//! `(channels, height, width)` of `f32` from 0 to 1, and [`Normalize`] shifts and scales the result.
+//! [`compose!`](crate::compose) chains several steps.
 
 mod color;
 mod geometry;
@@ -142,7 +143,7 @@ struct ImageBytes {
 }
 
 impl ImageBytes {
-    /// Reads the input of a step.
+    /// Copies the input of the step with this name to memory, after a check of its shape and type.
     fn of(step: &str, image: &Tensor) -> Result<Self> {
         match image.dims() {
             &[height, width, channels @ (1 | 3)]

@@ -5,7 +5,8 @@ pub(super) use kind::{count, open, uuids};
 use crate::error;
 use candle_core::{Device, Result};
 
-/// Refuses a kind of GPU (`"cuda"`, `"metal"`) other than the one this build supports.
+/// Returns an error for a kind of GPU (`"cuda"`, `"metal"`) other than the one that this build supports. In a
+/// build for the CPU only, [`count`] returns the error.
 pub(super) fn require(wanted: &str) -> Result<()> {
     if kind::NAME.is_none_or(|name| name == wanted) {
         return Ok(());
@@ -41,7 +42,8 @@ mod kind {
             })
     }
 
-    /// Returns the identifier of each GPU, as `nvidia-smi` writes it; none if the driver does not report them.
+    /// Returns the identifier of each GPU, as `nvidia-smi` writes it; empty if the driver does not report
+    /// them.
     pub(in super::super) fn uuids() -> Vec<String> {
         let uuid = |index| {
             let card = result::device::get(index).ok()?;
@@ -55,9 +57,9 @@ mod kind {
             .unwrap_or_default()
     }
 
-    /// Opens a GPU with one stream for all threads. Candle's default is one for each thread, and
-    /// nothing would make a thread wait for what another has started: data loaders and replicas
-    /// would read values that are not there yet.
+    /// Opens a GPU with one stream for all threads. Candle's default is one stream for each thread, and
+    /// then no thread waits for the work of another: data loaders and replicas would read values that
+    /// are not computed yet.
     pub(in super::super) fn open(index: usize) -> Result<Device> {
         let device = explain_gpu(CudaDevice::new_with_stream(index), &Device::Cpu, None)?;
         // SAFETY: all threads use the same stream, so no event is needed to order their work.
@@ -66,9 +68,8 @@ mod kind {
         Ok(Device::Cuda(device))
     }
 
-    /// Keeps the memory of dropped tensors for the next ones: the driver would return it to the
-    /// system each time that a value is fetched, and to request it again takes longer than most
-    /// kernels.
+    /// Keeps the memory of dropped tensors for the next ones. Otherwise the driver would return it to the
+    /// system each time that a value is fetched, and requesting it again takes longer than most kernels.
     fn keep_memory(device: &CudaDevice) {
         let stream = device.cuda_stream();
         let mut pool = std::ptr::null_mut();

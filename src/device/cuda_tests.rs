@@ -8,7 +8,7 @@ use crate::tensor::{TensorExt, arange, ones, rand, randn, tensor, with_seed, zer
 use crate::train::{Classifier, Module};
 use candle_core::Tensor;
 
-/// The first GPU; without one, the reason is printed and the test ends.
+/// Returns the first GPU; if there is none, prints the reason, and the test ends.
 fn card() -> Option<Device> {
     gpu(0)
         .inspect_err(|error| eprintln!("skipped: {error}"))

@@ -10,7 +10,7 @@ pub(crate) use cuda::explain_gpu;
 #[cfg(feature = "cuda")]
 pub(super) use cuda::explained;
 
-/// Explains a GPU's errors; a build without CUDA has none.
+/// Returns the result unchanged: a build without CUDA has no GPU errors to explain.
 #[cfg(not(feature = "cuda"))]
 pub(crate) fn explain_gpu<T>(
     result: candle_core::Result<T>,

@@ -14,15 +14,16 @@ const NVIDIA_SMI: &str = "nvidia-smi";
 /// One NVIDIA GPU as its driver describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuInfo {
-    /// The index of this GPU for [`gpu`](crate::device::gpu), from 0; in a build without CUDA, the driver's.
+    /// The index of this GPU for [`gpu`](crate::device::gpu), from 0; in a build without CUDA, the driver's
+    /// index.
     pub index: usize,
     /// The identifier of this GPU, such as `"GPU-8f6c…"`.
     pub uuid: String,
     /// The product's name, such as `"NVIDIA H200"`.
     pub name: String,
-    /// Memory in use, by all programs, in MiB; `None` where the driver does not say.
+    /// The memory that all programs use, in MiB; `None` where the driver does not report it.
     pub memory_used: Option<u64>,
-    /// Memory in all, in MiB; `None` where the driver does not say.
+    /// The total memory, in MiB; `None` where the driver does not report it.
     pub memory_total: Option<u64>,
     /// The driver's version.
     pub driver: String,
@@ -158,7 +159,7 @@ impl fmt::Display for GpuInfo {
     }
 }
 
-/// The text of [`nvidia_smi`]; it prints and shows as it is.
+/// The text that [`nvidia_smi`] returns; it is displayed unchanged.
 #[derive(Clone, PartialEq)]
 pub struct NvidiaSmi(String);
 

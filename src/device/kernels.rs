@@ -1,7 +1,7 @@
-//! Kernels of our own for NVIDIA GPUs, where Candle's are slow or missing.
+//! Taper's kernels for NVIDIA GPUs, where Candle's are slow or missing.
 //!
-//! `kernels/make` compiles `kernels.cu` to PTX, which is a part of the program; the driver compiles it for its
-//! GPU when a kernel is first used. The tests execute the PTX in an emulator.
+//! `kernels/make` compiles `kernels.cu` to PTX, which is embedded in the program; the driver compiles it for
+//! its GPU when a kernel is first used. The tests execute the PTX in an emulator.
 
 mod columns;
 #[cfg(test)]
@@ -16,7 +16,7 @@ pub(crate) use keep::Keep;
 #[cfg(any(feature = "cuda", test))]
 const PTX: &str = include_str!("kernels/kernels.ptx");
 
-/// The threads of a block.
+/// The number of threads in a block.
 #[cfg(any(feature = "cuda", test))]
 const BLOCK: u32 = 256;
 
@@ -44,8 +44,8 @@ fn blocks(threads: usize) -> Option<u32> {
 /// Starts a kernel of [`PTX`] with at least this many threads.
 ///
 /// # Safety
-/// The arguments must be those of the kernel, and the memory behind the addresses as long as it expects. It must
-/// belong to the device, and be freed in the order of its stream only.
+/// The arguments must be those of the kernel. The memory at each address must be as large as the kernel
+/// expects, must belong to the device, and must be freed only in the order of the device's stream.
 #[cfg(feature = "cuda")]
 unsafe fn launch(
     device: &candle_core::CudaDevice,

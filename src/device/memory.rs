@@ -12,7 +12,7 @@ pub(super) struct Memory {
     pub(super) total: usize,
 }
 
-/// What a pool has reserved, and how much of it tensors use, in bytes.
+/// The memory that a pool has reserved, and the part of it that tensors use, in bytes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Pool {
     pub(super) reserved: u64,
@@ -20,7 +20,8 @@ pub(super) struct Pool {
 }
 
 impl Memory {
-    /// Counts what the pool keeps for the next tensors as free: for the driver it is in use.
+    /// Adds the memory that the pool keeps for the next tensors to the free memory; the driver counts it as
+    /// used.
     pub(super) fn with(self, pool: Pool) -> Self {
         let kept = pool.reserved.saturating_sub(pool.used) as usize;
         Self {

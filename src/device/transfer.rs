@@ -1,4 +1,4 @@
-//! Copies between two devices that work in the background, ordered by construction.
+//! Copies between two devices that compute asynchronously, in the right order.
 
 use candle_core::Result;
 
@@ -17,14 +17,15 @@ pub(super) trait Transfer {
     fn wait_for_destination(&self) -> Result<()>;
 }
 
-/// Copies when the source's values exist, and returns when they have been read.
+/// Copies after the source's values have been computed, and returns after they have been read.
 ///
-/// Each GPU executes its work in the order of its one stream, but nothing orders the work of two. The copy
-/// belongs to the destination's stream. cudarc 0.19.10 makes it wait for the source's stream
-/// (`CudaStream::memcpy_dtod`, driver/safe/core.rs:1780), which earlier versions do not; the first wait does
-/// not depend on that. The second wait is needed in all versions: a source that is dropped after the copy has
-/// begun returns its memory in the order of its own stream (`CudaSlice::drop`, core.rs:855; without event
-/// tracking, nothing there waits for readers), and its next owner could write to it before it has been read.
+/// Each GPU executes its work in the order of its one stream, but nothing orders the work of two GPUs. The
+/// copy is queued in the destination's stream. cudarc 0.19.10 makes it wait for the source's stream
+/// (`CudaStream::memcpy_dtod`, driver/safe/core.rs:1780), which earlier versions do not; with the first
+/// wait, the order does not depend on that. The second wait is needed in all versions: a source that is
+/// dropped after the copy has begun frees its memory in the order of its own stream (`CudaSlice::drop`,
+/// core.rs:855; without event tracking, nothing there waits for readers), and the next owner of that memory
+/// could write to it before the copy has read it.
 pub(super) fn in_order<T: Transfer>(transfer: &T) -> Result<T::Copy> {
     transfer.wait_for_source()?;
     let copy = transfer.begin()?;
@@ -42,10 +43,10 @@ mod cards {
     use candle_core::{CpuStorage, CudaDevice, CudaStorage, CustomOp1, Device, Layout};
     use candle_core::{Result, Shape, Tensor};
 
-    /// Moves a tensor to a device.
+    /// A function that moves a tensor to a device.
     type Move = fn(&Tensor, &Device) -> Result<Tensor>;
 
-    /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another. `back` takes the
+    /// Copies a tensor, which must be all of its storage, from one NVIDIA GPU to another. `back` moves the
     /// gradient back.
     pub(crate) fn between_cards(tensor: &Tensor, to: &CudaDevice, back: Move) -> Result<Tensor> {
         let to = to.clone();
@@ -63,7 +64,7 @@ mod cards {
         }
 
         fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
-            candle_core::bail!("this copy begins on a GPU")
+            candle_core::bail!("expected a tensor on a GPU, found one on the CPU")
         }
 
         fn cuda_fwd(&self, from: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
@@ -169,7 +170,8 @@ mod tests {
         }
     }
 
-    /// Card 0 computes 7, which is copied to card 1; then the memory of the source gets a new owner.
+    /// Returns the copy on card 1 of a 7 that card 0 computes; the memory of the source then gets a new
+    /// owner.
     fn copied(destination_first: bool, left_out: Option<&'static str>) -> f32 {
         let cards = RefCell::new(Cards::default());
         cards.borrow_mut().queues[0].push_back(Work::Write(0, 7.0));

@@ -1,4 +1,4 @@
-//! What training needs of the connection between ranks.
+//! The operations between ranks that training needs.
 
 use super::world::World;
 use candle_core::{Result, Tensor};
@@ -6,7 +6,7 @@ use candle_core::{Result, Tensor};
 /// The connection between the ranks. All ranks make the same calls in the same order; each call returns
 /// when its result is complete.
 pub(crate) trait Communicator: Send + Sync {
-    /// Returns this process among the ranks.
+    /// Returns the rank of this process and the number of ranks.
     fn world(&self) -> World;
 
     /// Replaces the elements of `values` by their sums over the ranks. All ranks get the same bits.
@@ -17,8 +17,8 @@ pub(crate) trait Communicator: Send + Sync {
         false
     }
 
-    /// Returns the sums over the ranks of the elements of each tensor, which is contiguous, on this rank's
-    /// GPU, and of type f32.
+    /// Returns tensors whose elements are summed over the ranks. The given tensors must be contiguous, on
+    /// this rank's GPU, and of type `f32`.
     fn sums_of_tensors(&self, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
         Ok(tensors)
     }
@@ -26,7 +26,8 @@ pub(crate) trait Communicator: Send + Sync {
     /// Overwrites the bytes with those of rank 0.
     fn broadcast(&self, bytes: &mut [u8]) -> Result<()>;
 
-    /// Ends all ranks because this one has failed, or `by_all`: then rank 0 prints the error.
+    /// Ends all ranks and prints the error. `by_all` means that all ranks have failed with the same error,
+    /// and not this one alone; then only rank 0 prints it.
     fn fail(&self, error: &candle_core::Error, by_all: bool);
 
     /// Returns whether this process was asked to end, by Ctrl-C or by a cluster's scheduler.
@@ -41,7 +42,7 @@ impl dyn Communicator + '_ {
         Ok(sums)
     }
 
-    /// Returns on how many ranks this is true.
+    /// Returns the number of ranks on which `is_true` is set.
     pub(crate) fn count(&self, is_true: bool) -> Result<usize> {
         Ok(self.sums(&[f32::from(u8::from(is_true))])?[0] as usize)
     }

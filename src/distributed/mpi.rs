@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Messages of ranks that wait, by which all know who is missing.
+/// The tag of the messages that waiting ranks send to all, so that each can tell which ranks are missing.
 const I_AM_HERE: mpi::Tag = 17;
 
-/// How many elements a call takes: MPI counts with 32 bits.
+/// The largest number of elements in a call: MPI counts with 32 bits.
 const LONGEST: usize = 1 << 30;
 
 /// Whether this rank has reported that it was asked to end.
@@ -37,11 +37,11 @@ struct Mpi {
     in_place: Option<isize>,
     #[cfg(feature = "nccl")]
     nccl: Mutex<Option<nccl::Nccl>>,
-    /// Held in each call: MPI was asked to serve several threads, one at a time.
+    /// Locked during each call: MPI was initialised for several threads, of which one at a time may call it.
     calls: Mutex<()>,
 }
 
-// SAFETY: a communicator is a handle without state of its own, and `calls` keeps calls apart.
+// SAFETY: a communicator is a handle without state of its own, and `calls` allows one call at a time.
 unsafe impl Send for Mpi {}
 // SAFETY: as above.
 unsafe impl Sync for Mpi {}
@@ -86,8 +86,9 @@ fn connect() -> Option<Arc<Mpi>> {
     }))
 }
 
-/// Divides the cores of this machine by its ranks, unless the launcher has bound each rank to some, or the
-/// user has set the number of threads: waiting threads of too many would hinder those that compute.
+/// Divides the cores of this machine among its ranks, unless the launcher has bound each rank to some
+/// cores, or the user has set the number of threads. With more threads than cores, waiting threads would
+/// slow down those that compute.
 fn share_cores(world: World) {
     const THREADS: &str = "RAYON_NUM_THREADS";
     // SAFETY: the call reads a constant of the system.
@@ -95,7 +96,8 @@ fn share_cores(world: World) {
     let own = std::thread::available_parallelism().map_or(1, usize::from);
     if std::env::var_os(THREADS).is_none() && own >= all {
         let threads = (all / world.local_size).max(1);
-        // SAFETY: the program starts; its threads, which read it, are created by the first computation.
+        // SAFETY: the program is starting; the threads that read the variable are created by the first
+        // computation.
         unsafe { std::env::set_var(THREADS, threads.to_string()) };
     }
 }
@@ -178,12 +180,9 @@ impl Communicator for Mpi {
         };
         let mut sums = Ok(vec![]);
         self.together(|| {
-            sums = nccl.sums(&tensors);
-            // Here a rank that hangs is noticed.
-            sums = first
-                .device()
-                .synchronize()
-                .and(std::mem::replace(&mut sums, Ok(vec![])));
+            let queued = nccl.sums(&tensors);
+            // A rank that hangs is noticed here.
+            sums = first.device().synchronize().and(queued);
         });
         sums
     }
@@ -202,7 +201,7 @@ impl Communicator for Mpi {
         let who = match (by_all, self.world.rank) {
             (false, rank) => self.name(rank),
             (true, 0) => "all ranks".to_owned(),
-            // Rank 0 prints and ends them, when it has saved a checkpoint.
+            // Rank 0 prints the error and ends all ranks, after it has saved a checkpoint.
             (true, _) => return std::thread::sleep(self.timeout),
         };
         end_all(&format!("{who} stopped{step}:\n{error}\n{advice}"));
@@ -221,7 +220,7 @@ impl Mpi {
         self.watchdog.watch(call);
     }
 
-    /// Waits until all ranks are here; ends all if one does not come.
+    /// Waits until all ranks make the same call; ends all ranks if one does not.
     fn wait_for_all(&self) {
         let mut request = self.ranks.immediate_barrier();
         let mut waiting: Option<Waiting> = None;
@@ -230,7 +229,7 @@ impl Mpi {
                 Ok(_) => return,
                 Err(unfinished) => request = unfinished,
             }
-            // A clock is read only after a while.
+            // Most waits end before the clock is read.
             if polls > 20 {
                 waiting.get_or_insert_with(Waiting::begin).poll(self);
             }
@@ -263,7 +262,7 @@ impl Waiting {
             ..50 => (0..50).for_each(|_| std::hint::spin_loop()),
             _ => std::thread::sleep(Duration::from_micros(20)),
         }
-        // Other ranks may be gone: then this one is killed soon, and its last words are these.
+        // Other ranks may have ended already. Then the launcher kills this one soon, so it prints this now.
         let is_long = waited > Duration::from_millis(100);
         if is_long && STOP.load(Ordering::Relaxed) && !REPORTED.swap(true, Ordering::Relaxed) {
             let (step, advice) = place();
@@ -283,7 +282,7 @@ impl Waiting {
         }
     }
 
-    /// Ends all ranks. The first of those that wait prints who is missing.
+    /// Ends all ranks. The lowest of those that wait prints which ranks are missing.
     fn end(&self, mpi: &Mpi) {
         let mut is_here = vec![false; mpi.world.size];
         while let Some((message, _)) = mpi

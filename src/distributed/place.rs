@@ -1,4 +1,4 @@
-//! Where training is, for the message of a rank that fails.
+//! The current step and the last checkpoint, for the message of a rank that fails.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ static EPOCH: AtomicUsize = AtomicUsize::new(0);
 static STEP: AtomicUsize = AtomicUsize::new(0);
 static SAVED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Stores which step begins; both are counted from 1.
+/// Stores the current epoch and step, both counted from 1.
 pub(crate) fn at(epoch: usize, step: usize) {
     EPOCH.store(epoch, Ordering::Relaxed);
     STEP.store(step, Ordering::Relaxed);
 }
 
-/// Stores where the last checkpoint is.
+/// Stores the path of the last checkpoint.
 pub(crate) fn saved(path: &Path) {
     *SAVED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
 }

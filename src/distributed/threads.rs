@@ -15,8 +15,9 @@ struct Shared {
     barrier: Barrier,
     values: Mutex<Vec<Vec<f32>>>,
     bytes: Mutex<Vec<u8>>,
-    /// The step in which rank 1 is asked to end, and how often it has looked.
+    /// The step in which rank 1 is asked to end.
     end_at: usize,
+    /// How often rank 1 has checked whether it is asked to end.
     looked: AtomicUsize,
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn run<T: Send>(
     run_until(usize::MAX, size, work)
 }
 
-/// [`run`], in which rank 1 is asked to end in this step, counted from 1.
+/// Runs `work` like [`run`], and asks rank 1 to end in the step `end_at`, counted from 1.
 pub(crate) fn run_until<T: Send>(
     end_at: usize,
     size: usize,

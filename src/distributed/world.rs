@@ -1,6 +1,6 @@
-//! A process among those that were started together.
+//! The rank of this process, and the number of processes.
 
-/// This process among those that were started together.
+/// The rank of this process among those that were started together, and their number.
 ///
 /// ```
 /// use taper::distributed::world;
@@ -11,13 +11,13 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct World {
-    /// The number of this process, counted from 0.
+    /// The rank of this process, counted from 0.
     pub rank: usize,
-    /// How many processes there are.
+    /// The number of processes.
     pub size: usize,
-    /// The number of this process among those on the same machine, counted from 0.
+    /// The rank of this process among those on the same machine, counted from 0.
     pub local_rank: usize,
-    /// How many processes are on this machine.
+    /// The number of processes on this machine.
     pub local_size: usize,
 }
 

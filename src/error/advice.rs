@@ -1,4 +1,4 @@
-//! What to do about errors that do not say so themselves: those of Candle and of Rust's library.
+//! Advice for errors that contain none: those of Candle and of Rust's standard library.
 
 use candle_core::Error;
 use std::any::TypeId;
@@ -7,7 +7,8 @@ use std::io::ErrorKind;
 use std::marker::PhantomData;
 use std::num::{ParseFloatError, ParseIntError};
 
-/// An error of any type. What is done with it is compiled once here, and not for each type in each cell.
+/// An error of any type. Code that takes it is compiled once, in this crate, and not for each type of error
+/// in each cell.
 pub(crate) struct AnyError<'a> {
     value: *const (),
     id: TypeId,
@@ -61,7 +62,7 @@ pub(crate) fn described(error: &AnyError<'_>) -> String {
     join(&error.to_string(), advice)
 }
 
-/// [`described`] for an error in a box.
+/// Returns the same as [`described`], for an error in a box.
 pub(crate) fn of_any(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(error) = error.downcast_ref::<Error>() {
         described(&AnyError::new(error))
@@ -90,7 +91,7 @@ fn join(message: &str, advice: Option<&str>) -> String {
     }
 }
 
-/// Returns Candle's message without a backtrace, and right where Candle's is not.
+/// Returns Candle's message without a backtrace, and corrected where Candle's is wrong.
 fn message(error: &Error) -> String {
     match error {
         Error::WithBacktrace { inner, .. } => message(inner),
@@ -125,10 +126,10 @@ fn of_candle(error: &Error) -> Option<&'static str> {
         Error::UnexpectedDType { .. } => "Ask for the type that the tensor has, or convert it first: `.to_dtype(DType::F32)?`.",
         Error::DTypeMismatchBinaryOp { .. } => "Both need the same type of number. Convert one: `.to_dtype(DType::F32)?`.",
         Error::UnsupportedDTypeForOp(..) => "This operation needs another data type. Convert first: `.to_dtype(DType::U32)?` for indices, `DType::F32` to calculate.",
-        Error::DeviceMismatchBinaryOp { .. } => "Both must be on one device. Bring one over: `x.to_device(y.device())?`.",
+        Error::DeviceMismatchBinaryOp { .. } => "Both must be on the same device. Move one of them: `x.to_device(y.device())?`.",
         Error::InvalidIndex { .. } => "Indices count from 0 and stay below the size of the axis.",
         Error::NotCompiledWithCudaSupport | Error::NotCompiledWithMetalSupport => "Write `try_gpu(0)`: it returns the GPU where one can be used, and the CPU elsewhere.",
-        Error::RequiresContiguous { .. } | Error::MatMulUnexpectedStriding(_) => "Copy the tensor into one piece first: `.contiguous()?`.",
+        Error::RequiresContiguous { .. } | Error::MatMulUnexpectedStriding(_) => "Make the tensor contiguous first: `.contiguous()?`.",
         Error::EmptyTensor { .. } => "The tensor has no elements; `.dims()` returns its shape.",
         Error::BackwardNotSupported { .. } => "Candle cannot compute the gradient of this operation. Use another one, or `.detach()` what needs no gradient.",
         Error::CannotFindTensor { .. } => "The file has no tensor of this name.",
@@ -146,12 +147,13 @@ fn of_the_driver(message: &str) -> Option<&'static str> {
         ("CUDA_ERROR_OUT_OF_MEMORY", "The GPU's memory is full. Use smaller batches, drop tensors of earlier cells with `drop(x)`, or restart the kernel; `nvidia_smi()?` shows what other programs hold."),
         ("CUDA_ERROR_ASSERT", "An index is out of range, and the GPU cannot be used until the kernel is restarted. Then run the cell on `cpu()`, which names the index."),
         ("CUDA_ERROR_ILLEGAL_ADDRESS", "The GPU cannot be used until the kernel is restarted."),
-        ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for numbers of this type. Convert first, `x.to_dtype(DType::F32)?`, or compute it on the CPU."),
+        ("CUDA_ERROR_NOT_FOUND", "The GPU has no kernel for this element type. Convert first, `x.to_dtype(DType::F32)?`, or compute it on the CPU."),
     ];
     let found = CODES.iter().find(|(code, _)| message.contains(code));
     found.map(|&(_, advice)| advice)
 }
 
+/// Returns what to do about an error of a file or another stream.
 fn of_io(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::NotFound => {

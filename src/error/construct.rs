@@ -1,11 +1,11 @@
-//! Short ways to make the errors, as Candle's type.
+//! Constructors of the errors, as Candle's type.
 
 use super::Problem;
 use candle_core::{DType, Error};
 use std::fmt::Display;
 use std::path::Path;
 
-/// `operation: expected …, found …`: an argument or a setting that is out of its range.
+/// Returns the error `operation: expected …, found …`, for an argument or a setting that is out of its range.
 pub(crate) fn argument(
     operation: impl Display,
     expected: impl Display,
@@ -20,7 +20,7 @@ pub(crate) fn argument(
     .with_advice(advice)
 }
 
-/// `operation: expected …, found shape [2, 3]`.
+/// Returns the error `operation: expected …, found shape [2, 3]`.
 pub(crate) fn shape(
     operation: impl Display,
     expected: impl Display,
@@ -35,7 +35,7 @@ pub(crate) fn shape(
     .with_advice(advice)
 }
 
-/// `operation: expected …, found i64`.
+/// Returns the error `operation: expected …, found i64`.
 pub(crate) fn dtype(
     operation: impl Display,
     expected: impl Display,
@@ -50,7 +50,7 @@ pub(crate) fn dtype(
     .with_advice(advice)
 }
 
-/// `operation: example 7 is out of range: there are 4, counted from 0`.
+/// Returns the error `operation: example 7 is out of range: there are 4, counted from 0`.
 pub(crate) fn index(
     operation: impl Display,
     kind: &str,
@@ -67,7 +67,7 @@ pub(crate) fn index(
     .with_advice(advice)
 }
 
-/// `there is no metric named "…"`, and the names that exist.
+/// Returns the error `there is no metric named "…"`, with the names that exist as advice.
 pub(crate) fn name<N: AsRef<str>>(
     kind: &str,
     name: &str,
@@ -87,7 +87,7 @@ pub(crate) fn name<N: AsRef<str>>(
     .with_advice(advice)
 }
 
-/// `operation: problem`: a method that was called too early.
+/// Returns the error `operation: problem`, for a method that was called too early.
 pub(crate) fn state(operation: impl Display, problem: impl Display, advice: impl Display) -> Error {
     Problem::State {
         operation: operation.to_string(),
@@ -96,7 +96,7 @@ pub(crate) fn state(operation: impl Display, problem: impl Display, advice: impl
     .with_advice(advice)
 }
 
-/// `cannot read the image leaf.png: reason`.
+/// Returns the error `cannot read the image leaf.png: reason`.
 pub(crate) fn file(action: &str, path: &Path, reason: impl Display, advice: impl Display) -> Error {
     Problem::File {
         action: action.to_owned(),
@@ -106,7 +106,7 @@ pub(crate) fn file(action: &str, path: &Path, reason: impl Display, advice: impl
     .with_advice(advice)
 }
 
-/// `source: expected …, found …`: a text or a file's content in another form.
+/// Returns the error `source: expected …, found …`, for a text or a file's content in another form.
 pub(crate) fn parse(
     source: impl Display,
     expected: impl Display,
@@ -121,19 +121,19 @@ pub(crate) fn parse(
     .with_advice(advice)
 }
 
-/// `the loss is NaN at step 7, in epoch 2`, both counted from 1.
+/// Returns the error `the loss is NaN at step 7, in epoch 2`, both counted from 1.
 pub(crate) fn loss(loss: f64, step: usize, epoch: usize, advice: impl Display) -> Error {
     Problem::Loss { loss, epoch, step }.with_advice(advice)
 }
 
-/// What long work returns when the user asked to stop.
+/// Returns the error of a long computation that the user asked to stop.
 pub(crate) fn interrupted() -> Error {
     Problem::Interrupted.with_advice(
         "Run the cell again to start over; the variables of earlier cells are still there",
     )
 }
 
-/// A GPU that cannot be used.
+/// Returns the error of a GPU that cannot be used.
 pub(crate) fn gpu(problem: impl Display, advice: impl Display) -> Error {
     Problem::Gpu {
         problem: problem.to_string(),
@@ -141,7 +141,7 @@ pub(crate) fn gpu(problem: impl Display, advice: impl Display) -> Error {
     .with_advice(advice)
 }
 
-/// Two lines of the caller's own, for what no other variant says.
+/// Returns an error with these two lines, for a problem that has no variant of its own.
 pub(crate) fn explain(problem: impl Display, advice: impl Display) -> Error {
     Problem::Other {
         problem: problem.to_string(),

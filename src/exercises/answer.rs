@@ -6,23 +6,23 @@ use std::borrow::Borrow;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// What calling an answer returns: a value, or why there is none.
+/// The result of calling an answer: a value, or why there is none.
 pub(super) type Outcome = Result<Value, Fault>;
-/// An answer of any type.
+/// An answer of any type, as a function of the inputs.
 pub(super) type Call<'a> = dyn Fn(&[Value]) -> Outcome + 'a;
 
 /// Why an answer returned no value.
 #[derive(Debug, PartialEq)]
 pub enum Fault {
-    /// It returned this error.
+    /// The answer returned this error.
     Error(String),
-    /// It is of another type than the exercise needs.
+    /// The answer has another type than the exercise needs.
     Type(String),
 }
 
-/// What [`check`](super::check()) accepts: a value that is an [`Output`], or a function whose arguments
-/// are [`Input`]s, or references to them, and which returns an `Output`. `Kind` distinguishes the
-/// two; the compiler finds it.
+/// An answer that [`check`](super::check()) accepts: a value that is an [`Output`], or a function whose
+/// arguments are [`Input`]s or references to them, and which returns an `Output`. `Kind` distinguishes the
+/// two; the compiler infers it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be checked",
     note = "pass the name of a function without calling it, or a number, a text, a list or a tensor"
@@ -35,18 +35,18 @@ pub trait Answer<Kind> {
 
 /// A type that an exercise passes to a function.
 pub trait Input: Sized {
-    /// Converts it, if it is of this type.
+    /// Converts a value to this type; `None` if the value has another type.
     #[doc(hidden)]
     fn read(value: &Value) -> Option<Self>;
 }
 
-/// A type that an exercise compares. An error counts as the result of a function.
+/// A type that an exercise compares with the expected value. A `Result` counts as its value or its error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be compared by an exercise",
     note = "return a number, a text, a list or a tensor, or a `Result` of these"
 )]
 pub trait Output {
-    /// Converts it.
+    /// Converts it to the value that is compared.
     #[doc(hidden)]
     fn value(&self) -> Result<Value, Fault>;
 }
@@ -72,7 +72,7 @@ impl<T: Output> Answer<Plain> for T {
     }
 }
 
-/// Implements `Answer` for functions: for each argument, owned and borrowed.
+/// Implements `Answer` for functions, for each combination of owned and borrowed arguments.
 macro_rules! functions {
     ([$($done:tt)*]) => { function!($($done)*); };
     ([$($done:tt)*] $name:ident $($rest:ident)*) => {

@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Mutex;
 
-/// Longer values are not shown as a whole.
+/// The largest length of a value that is shown as a whole, in characters.
 const LONG: usize = 160;
 
 /// The result of a check.
@@ -26,7 +26,7 @@ enum Judged {
     },
 }
 
-/// Calls the answer for each case.
+/// Calls the answer for each case and returns the verdict.
 pub(super) fn judge(exercise: &Exercise, answer: &Call<'_>) -> Verdict {
     let result = judged(exercise, answer).unwrap_or_else(|other| other);
     Verdict {
@@ -35,7 +35,9 @@ pub(super) fn judge(exercise: &Exercise, answer: &Call<'_>) -> Verdict {
     }
 }
 
-/// Returns early, with an error, where the number of right cases has no meaning.
+/// Calls the answer for each case and compares the outcomes. Returns early, with an error, where the number
+/// of right cases has no meaning: for an answer of another type, and for an answer that is not written
+/// yet.
 fn judged(exercise: &Exercise, answer: &Call<'_>) -> Result<Judged, Judged> {
     let (mut right, mut of, mut first) = (0, 0, None);
     for case in &exercise.cases {
@@ -66,7 +68,7 @@ fn judged(exercise: &Exercise, answer: &Call<'_>) -> Result<Judged, Judged> {
     })
 }
 
-/// Without inputs, what is expected would be the answer.
+/// Removes the expected values from the messages: in a case without inputs, they would be the answer.
 fn hide_expected(parts: &mut [Result<(), String>]) {
     for part in parts {
         if let Err(why) = part {
@@ -91,7 +93,7 @@ enum Called {
     Outcome(Outcome),
 }
 
-/// Calls the answer. A panic is an outcome like others, and its message is not printed.
+/// Calls the answer. A panic counts as an error, and its message is not printed.
 fn called(answer: &Call<'_>, inputs: &[Value]) -> Called {
     static HOOK: Mutex<()> = Mutex::new(());
     let caught = {
@@ -256,7 +258,7 @@ fn hash(name: &str, index: usize, value: &Value) -> String {
 }
 
 impl Verdict {
-    /// Returns `None` if the answer is not written yet.
+    /// Returns whether the answer is right; `None` if it is not written yet.
     pub(super) fn is_right(&self) -> Option<bool> {
         match self.result {
             Judged::Right(_) => Some(true),

@@ -13,7 +13,7 @@ static ALL: LazyLock<Map<String, Json>> = LazyLock::new(|| {
 /// The cases of an exercise.
 pub(super) struct Exercise {
     pub(super) name: String,
-    /// By how much a floating-point number may differ, relative to its size plus 1.
+    /// The largest allowed difference of a floating-point number, relative to its size plus 1.
     pub(super) tolerance: f64,
     pub(super) cases: Vec<Case>,
     hints: Vec<String>,
@@ -111,7 +111,7 @@ mod tests {
     use crate::exercises::answer::{Fault, Outcome};
     use crate::exercises::judge::judge;
 
-    /// What a wrong program returned for each case.
+    /// Returns the outcomes of a wrong program, one for each case.
     fn wrong_outcomes(name: &str) -> Vec<Outcome> {
         let wrong = ALL[name]["wrong"].as_array().expect("wrong answers");
         let outcome = |json: &Json| match Value::from_json(json) {

@@ -31,8 +31,9 @@ impl Progress {
         })
     }
 
-    /// Another kernel may do the same: the lock makes it wait, and ends with the process that holds it. A
-    /// reader sees the old file or the new one.
+    /// Adds an attempt to the file, and returns how many were wrong so far. The lock makes other kernels
+    /// wait, and is released when the process that holds it ends. A reader sees the old file or the new
+    /// one.
     fn add(&self, exercise: &str, is_right: bool) -> io::Result<u64> {
         let lock = File::create(self.file.with_extension("lock"))?;
         lock.lock()?;

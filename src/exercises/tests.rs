@@ -65,7 +65,7 @@ fn a_wrong_function_is_shown_with_its_first_input() {
     assert!(shown.ends_with("(shape [2] instead of [2, 3])"), "{shown}");
 }
 
-/// A single value has no input, so what is expected would be the answer.
+/// A single value has no input, so the expected value would be the answer.
 #[test]
 fn the_answer_is_not_shown() {
     let shown = verdict("optimisers.4", (1.0, 1.0));

@@ -1,4 +1,4 @@
-//! Values that cases and answers have in common.
+//! The values that cases contain and answers return.
 
 use serde_json::Value as Json;
 use std::fmt::{self, Display, Formatter};
@@ -49,7 +49,8 @@ impl Value {
         }
     }
 
-    /// Returns the sizes if it is a number or a list whose parts all have the same sizes, as of a tensor.
+    /// Returns the shape of a number, or of a list whose items all have the same shape, as in a tensor;
+    /// `None` for other values.
     pub(super) fn shape(&self) -> Option<Vec<usize>> {
         let Value::List(items) = self else {
             return self.float().map(|_| Vec::new());
@@ -86,7 +87,8 @@ impl Display for Value {
     }
 }
 
-/// Writes six significant digits, and always a point, so that it does not look like an integer.
+/// Formats a floating-point number with about six significant digits (five decimals below 1), and always a
+/// point, so that it does not look like an integer. Very large and very small values have an exponent.
 fn digits(float: f64) -> String {
     let size = float.abs();
     if !float.is_finite() || size >= 1e9 || (size < 1e-4 && size > 0.0) {

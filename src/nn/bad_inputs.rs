@@ -1,4 +1,4 @@
-//! Inputs and settings of layers that cannot be: each is computed, or refused in two lines.
+//! Invalid inputs and settings of layers: each is computed, or refused with a message of two lines.
 
 use super::*;
 use crate::ops::bad_inputs::{Operation, sweep};

@@ -26,7 +26,7 @@ impl Buffer {
     /// Creates a buffer with a copy of these values, on their device.
     ///
     /// # Errors
-    /// If the device has not enough memory.
+    /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -70,7 +70,7 @@ impl Buffer {
     /// Replaces the values, in place and on the buffer's own device.
     ///
     /// # Errors
-    /// If the shape or the type differs from that of the values.
+    /// If `values` has another shape or type than the buffer.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -83,7 +83,7 @@ impl Buffer {
         self.0.set(&values.detach())
     }
 
-    /// Returns the buffer behind a variable of one of Candle's layers.
+    /// Creates a buffer from the variable that one of Candle's layers holds.
     pub(super) fn of_var(var: Var) -> Self {
         Self(Parameter::of_var(var))
     }

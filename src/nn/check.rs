@@ -6,8 +6,8 @@ use crate::ops::check;
 use candle_core::{Error, Result, Tensor};
 use std::fmt;
 
-/// Returns what the errors of an operation begin with: the layer's description, written only if there
-/// is an error.
+/// Returns the beginning of an operation's error messages: the layer's description, which is formatted
+/// only if there is an error.
 pub(crate) fn name(layer: &dyn Parameters) -> impl fmt::Display {
     fmt::from_fn(move |f| f.write_str(&layer.describe()))
 }

@@ -1,5 +1,5 @@
-//! Where the walk through a model ends, and what it passes through: parameters, buffers and plain
-//! data; lists, options, tuples and boxes.
+//! [`Parameters`] for the types of a model's fields: parameters, buffers, modes and plain data, where the
+//! walk through a model ends, and the containers that it passes through: lists, options, tuples and boxes.
 
 use crate::nn::visitor::{Visitor, VisitorMut};
 use crate::nn::{Buffer, Mode, Parameter, Parameters, visit_field};
@@ -173,7 +173,7 @@ tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_parameters!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// An option is what it holds, if anything: it adds no name of its own.
+/// Visits the value in the option, if there is one; the option adds no name of its own.
 impl<P: Parameters> Parameters for Option<P> {
     fn visit(&self, visitor: &mut dyn Visitor) {
         if let Some(part) = self {
@@ -190,7 +190,7 @@ impl<P: Parameters> Parameters for Option<P> {
     }
 }
 
-/// A box is what it holds: it adds no name of its own.
+/// Visits the value in the box; the box adds no name of its own.
 impl<P: Parameters> Parameters for Box<P> {
     fn visit(&self, visitor: &mut dyn Visitor) {
         (**self).visit(visitor);
@@ -205,7 +205,7 @@ impl<P: Parameters> Parameters for Box<P> {
     }
 }
 
-/// What a function borrows answers as the model itself does.
+/// Visits the borrowed model; the reference adds no name of its own.
 impl<P: Parameters + ?Sized> Parameters for &mut P {
     fn visit(&self, visitor: &mut dyn Visitor) {
         (**self).visit(visitor);
@@ -216,7 +216,8 @@ impl<P: Parameters + ?Sized> Parameters for &mut P {
     }
 
     fn shallow_copy(&self) -> Self {
-        // A second `&mut` to the same model cannot be. Only code that copies one evaluates this.
+        // There cannot be a second `&mut` to the same model. The compiler evaluates this only for code that
+        // copies one.
         const { panic!("a borrowed model cannot be copied: write (*model).replicate(…)") }
     }
 }

@@ -14,18 +14,19 @@ pub(super) fn text(visit: &dyn Fn(&mut dyn Visitor)) -> String {
     level.and_then(Level::model).unwrap_or_default()
 }
 
-/// The fields that the walk is in, the outermost first.
+/// A visitor that collects the description of a model.
 struct Description {
+    /// The model and the nested fields that the walk is in, the outermost first.
     open: Vec<Level>,
 }
 
-/// What is known of a field, or of the whole model.
+/// The part of the description that belongs to a field, or to the model itself.
 #[derive(Default)]
 struct Level {
     field: String,
     name: String,
     is_collection: bool,
-    /// Whether the settings are complete, so that further plain fields do not count.
+    /// Whether the settings are complete, so that further plain fields are left out.
     is_settled: bool,
     settings: Vec<String>,
     parts: Vec<String>,
@@ -84,7 +85,7 @@ impl Level {
     fn add(&mut self, mut field: Level) {
         let name = std::mem::take(&mut field.field);
         match field.value.take() {
-            // Data in a list may be many.
+            // Plain data in a list is left out: there may be many elements.
             Some(_) if self.is_collection || self.is_settled => {}
             Some(value) if is_position(&name) => self.settings.push(value),
             Some(value) => self.settings.push(format!("{name}={value}")),
@@ -96,7 +97,7 @@ impl Level {
         }
     }
 
-    /// Returns the text of a model; a collection without models is none.
+    /// Returns the text of a model; `None` for plain data, and for a collection without models.
     fn model(self) -> Option<String> {
         if self.name.is_empty() || (self.is_collection && self.parts.is_empty()) {
             return None;
@@ -110,7 +111,7 @@ impl Level {
     }
 }
 
-/// Returns whether a field's name is its place in a tuple.
+/// Returns whether a field's name is its index in a tuple.
 fn is_position(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,9 +1,9 @@
-//! Work in evaluation mode.
+//! Runs a function while a model is in evaluation mode.
 
 use crate::nn::visitor::Visitor;
 use crate::nn::{Mode, Parameters};
 
-/// Runs `work` while the model is in evaluation mode; each of its modes is then what it was before.
+/// Runs `work` while the model is in evaluation mode, then restores each of the model's modes.
 pub(crate) fn evaluating<T, M: Parameters + ?Sized>(model: &M, work: impl FnOnce() -> T) -> T {
     struct Before(Vec<bool>);
     impl Visitor for Before {

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Writes the tensors to a file beside the path and renames it, so that no reader sees half a file.
+/// Writes the tensors to a temporary file in the same folder and renames it, so that no reader sees half a
+/// file.
 pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
     let tensors: HashMap<&str, Tensor> = tensors
         .iter()
@@ -20,11 +21,11 @@ pub(crate) fn save(path: &Path, tensors: &[(String, Tensor)]) -> Result<()> {
         .and_then(|()| Ok(File::open(&part)?.sync_all()?))
         .and_then(|()| Ok(fs::rename(&part, path)?));
     written.map_err(|error| {
-        // Nothing more can be done about a part that cannot be removed.
+        // Nothing more can be done about a temporary file that cannot be removed.
         let _ = fs::remove_file(&part);
         explain(
             format!("cannot write {}: {error}", path.display()),
-            "Choose a folder that exists, has room, and that you may write to",
+            "Choose a folder that exists, that you may write to, and whose disk is not full",
         )
     })
 }
@@ -39,7 +40,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| {
         explain(
             format!("cannot read {}: {error}", path.display()),
-            "Give the path of a file that save_parameters, or PyTorch, has written",
+            "Pass the path of a safetensors file, as save_parameters or PyTorch writes it",
         )
     })
 }
@@ -75,7 +76,7 @@ pub(super) fn load_into(
     }
 }
 
-/// Refuses values that are not exactly those of the model.
+/// Returns an error unless the names, shapes and types of the values are exactly those of the model.
 pub(crate) fn check(
     path: &Path,
     model: &[StateEntry],
@@ -88,7 +89,7 @@ pub(crate) fn check(
     }
 }
 
-/// Sets what fits of the model to its values.
+/// Sets each parameter and buffer that has a matching value.
 pub(crate) fn assign(model: &[StateEntry], values: &HashMap<String, Tensor>) -> Result<()> {
     model.iter().try_for_each(|entry| {
         let value = value_of(entry, values).filter(|value| refusal(entry, value).is_none());
@@ -114,16 +115,18 @@ fn convert(model: &[StateEntry], values: &mut HashMap<String, Tensor>) -> Result
     Ok(())
 }
 
-/// Returns the value of a tensor, which may have the name of any of its places in the model.
+/// Returns the value of an entry, which may be stored under any of the entry's names.
 fn value_of<'a>(entry: &StateEntry, values: &'a HashMap<String, Tensor>) -> Option<&'a Tensor> {
     names(entry).find_map(|name| values.get(name))
 }
 
-fn names(entry: &StateEntry) -> impl Iterator<Item = &String> {
+/// Returns all names of an entry; a tied parameter has several.
+pub(super) fn names(entry: &StateEntry) -> impl Iterator<Item = &String> {
     std::iter::once(&entry.name).chain(&entry.aliases)
 }
 
-fn refusal(entry: &StateEntry, value: &Tensor) -> Option<String> {
+/// Returns how a value differs from the shape and type of an entry; `None` if it fits.
+pub(super) fn refusal(entry: &StateEntry, value: &Tensor) -> Option<String> {
     entry.parameter.spec()?.refusal(value)
 }
 
@@ -146,7 +149,7 @@ fn refused(path: &Path, report: &LoadReport) -> Error {
     )
 }
 
-/// The most names in an error.
+/// The largest number of names in an error message.
 const MOST_NAMES: usize = 20;
 
 #[cfg(test)]

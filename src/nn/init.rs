@@ -2,12 +2,12 @@
 
 use crate::error::explain;
 use crate::tensor::{full, normal, uniform};
-use candle_core::{DType, Device, Result, Shape, Tensor};
+use candle_core::{Device, Result, Shape, Tensor};
 
 /// A rule for initial weights. Layers use PyTorch's defaults; this is for other choices.
 ///
-/// The number of inputs and outputs of a weight follows from its shape, `(outputs, inputs, …)`. Further
-/// dimensions, those of a kernel, multiply both.
+/// The numbers of inputs and outputs of a weight (fan-in and fan-out) follow from its shape,
+/// `(outputs, inputs, …)`. Further dimensions, those of a kernel, multiply both.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -74,21 +74,20 @@ impl Init {
 
     /// Draws a weight with the shape, type and device of these values.
     pub(super) fn tensor_like(self, values: &Tensor) -> Result<Tensor> {
-        let dtype: DType = values.dtype();
         self.tensor(values.shape(), values.device())?
-            .to_dtype(dtype)
+            .to_dtype(values.dtype())
     }
 }
 
-/// Returns the number of inputs and of outputs of a weight.
+/// Returns the numbers of inputs and outputs of a weight: fan-in and fan-out.
 fn fans(shape: &Shape) -> Result<(f64, f64)> {
     let [outputs, inputs, kernel @ ..] = shape.dims() else {
         return Err(explain(
             format!(
-                "a weight of shape {:?} has no inputs and outputs",
+                "expected a weight of two dimensions or more, found shape {:?}",
                 shape.dims()
             ),
-            "Give two dimensions or more, or use Init::Normal, Init::Uniform or Init::Constant",
+            "Use a shape (outputs, inputs, …), or Init::Normal, Init::Uniform or Init::Constant",
         ));
     };
     let kernel: usize = kernel.iter().product();

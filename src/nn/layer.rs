@@ -83,7 +83,7 @@ impl Parameters for Box<dyn Layer> {
     }
 }
 
-/// [`Parameters::shallow_copy`] for a layer whose type is not known. Every layer has it.
+/// [`Parameters::shallow_copy`] for a trait object. It is implemented for every layer.
 #[doc(hidden)]
 pub trait CopyLayer<X = Tensor, Y = Tensor> {
     fn copy_layer(&self) -> Box<dyn Layer<X, Y>>;

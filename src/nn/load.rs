@@ -1,14 +1,15 @@
-//! What loading accepts, and what it found.
+//! The options for loading parameters, and the report of what was loaded.
 
 use crate::error::explain;
 use crate::nn::StateEntry;
+use crate::nn::files::{names, refusal};
 use crate::notebook::Show;
 use candle_core::{DType, Result, Tensor};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What [`load_parameters_with`](crate::nn::ParametersExt::load_parameters_with) accepts beside an exact
-/// match of names, shapes and types.
+/// The options of [`load_parameters_with`](crate::nn::ParametersExt::load_parameters_with): what to accept
+/// besides an exact match of names, shapes and types.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -73,7 +74,7 @@ impl LoadOptions {
     }
 }
 
-/// What a file had for a model.
+/// The result of loading a file into a model: the tensors that were loaded, and those that were not.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -103,8 +104,7 @@ impl LoadReport {
     pub(super) fn of(model: &[StateEntry], values: &HashMap<String, Tensor>) -> Result<Self> {
         let (mut loaded, mut missing, mut mismatched) = (vec![], vec![], vec![]);
         for entry in model {
-            let names = std::iter::once(&entry.name).chain(&entry.aliases);
-            let found: Vec<_> = names
+            let found: Vec<_> = names(entry)
                 .filter_map(|name| values.get_key_value(name))
                 .collect();
             let Some((_, value)) = found.first() else {
@@ -122,14 +122,14 @@ impl LoadReport {
                     ));
                 }
             }
-            match entry.parameter.spec().and_then(|spec| spec.refusal(value)) {
+            match refusal(entry, value) {
                 Some(refusal) => mismatched.push(format!("{} is {refusal}", entry.name)),
                 None => loaded.push(entry.name.clone()),
             }
         }
         let known = |name: &str| {
             let mut entries = model.iter();
-            entries.any(|e| e.name == name || e.aliases.iter().any(|alias| alias == name))
+            entries.any(|entry| names(entry).any(|own| own == name))
         };
         // Candle's batch normalisation does not count its batches; PyTorch's does.
         let uncounted = |name: &str| {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Holds whether the model is in training or in evaluation mode.
+/// The switch between training and evaluation mode.
 ///
 /// A layer that behaves differently in the two modes, as dropout does, has a field of this type. It
 /// starts in training mode, and follows the model's `train()` and `eval()`, but stays in evaluation mode
@@ -66,7 +66,7 @@ impl Mode {
         }
     }
 
-    /// Fixes evaluation mode, or lets the next `train()` switch again.
+    /// Switches to evaluation mode and keeps it, or lets the next `train()` switch it again.
     pub(super) fn set_frozen(&self, frozen: bool) {
         self.set_training(self.is_training() && !frozen);
         self.frozen.store(frozen, Ordering::Relaxed);

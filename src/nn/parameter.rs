@@ -16,8 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// A clone is the same parameter, not a copy of it. An optimiser can therefore hold the parameters of
 /// a model and still has the right ones after the model has moved to another device.
 ///
-/// A parameter may be [`lazy`](Parameter::lazy): its shape is known after the first input. Until then
-/// its tensor, shape, device and type are errors that say so.
+/// A parameter may be [`lazy`](Parameter::lazy): its shape is known after the first input. Until then,
+/// the methods that return its tensor, shape, device or type return an error.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -33,20 +33,20 @@ pub struct Parameter {
     shared: Arc<Shared>,
 }
 
-/// What the clones of a parameter share.
+/// The state that all clones of a parameter share.
 struct Shared {
     state: RwLock<State>,
     frozen: AtomicBool,
 }
 
 enum State {
-    /// Waits for its values, which will be created on `device`, or else on the device of the first
-    /// input. Their `spec` is what the layer already knows of them.
+    /// A lazy parameter without values yet. They will be created on `device`, or on the device of the
+    /// first input if that is `None`. `spec` is what the layer already knows of their shape and type.
     Lazy {
         device: Option<Device>,
         spec: Option<Spec>,
     },
-    /// Has values.
+    /// A parameter with values.
     Ready(Var),
 }
 
@@ -54,7 +54,7 @@ impl Parameter {
     /// Creates a parameter with a copy of these values, on their device.
     ///
     /// # Errors
-    /// If the device has not enough memory.
+    /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -67,7 +67,8 @@ impl Parameter {
         Ok(Self::from_state(State::Ready(variable(values)?)))
     }
 
-    /// Creates a parameter that gets its values from the first input, in [`init`](Parameter::init).
+    /// Creates a parameter without values. A layer sets them at its first input, which determines the
+    /// shape, with [`init`](Parameter::init).
     ///
     /// ```
     /// use taper::prelude::*;
@@ -100,7 +101,7 @@ impl Parameter {
     /// Sets the values of a lazy parameter; does nothing if it has values.
     ///
     /// `values` is called with the device on which to create them: the one that `to_device` has set
-    /// before, or else `default`, the input's.
+    /// before, or else `default`, the device of the input.
     ///
     /// # Errors
     /// Those of `values`.
@@ -178,7 +179,8 @@ impl Parameter {
     /// Replaces the values in place, on the parameter's own device, or sets those of a lazy parameter.
     ///
     /// # Errors
-    /// If the shape or the type differs from that of the values, or from what the layer knows of them.
+    /// If `values` has another shape or type than the parameter has, or than the layer expects of a lazy
+    /// one.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -194,7 +196,7 @@ impl Parameter {
         {
             return Err(explain(
                 format!("a parameter of {spec} cannot hold {}", Spec::of(values)),
-                "Give it values of its own shape and type: reshape(…)?, to_dtype(…)?",
+                "Pass values of the parameter's shape and type: reshape(…)?, to_dtype(…)?",
             ));
         }
         self.init(values.device(), |device| moved(values, device))?;
@@ -296,7 +298,7 @@ impl Parameter {
         self.spec()?.size(dim)
     }
 
-    /// Returns shape and type of the values, as far as they are known; `None` if any will do.
+    /// Returns the shape and type of the values, as far as they are known; `None` if nothing is known.
     pub(crate) fn spec(&self) -> Option<Spec> {
         match &*self.read() {
             State::Ready(var) => Some(Spec::of(var)),

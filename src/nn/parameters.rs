@@ -30,8 +30,8 @@ use candle_core::{DType, Device, Result};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A derived model shows itself below a cell and in `{:?}`, as [`describe`](Parameters::describe)
-/// says.
+/// Below a cell and in `{:?}`, a derived model is displayed as the text of
+/// [`describe`](Parameters::describe).
 #[diagnostic::on_unimplemented(
     message = "Taper does not know how to find parameters in `{Self}`",
     label = "has no `Parameters`",
@@ -39,18 +39,18 @@ use candle_core::{DType, Device, Result};
     note = "write `#[parameters(skip)]` above a field that training should leave alone"
 )]
 pub trait Parameters {
-    /// Shows every field to the visitor, in order. The derive writes this.
+    /// Passes every field to the visitor, in order. The derive implements this.
     ///
     /// [`Visitor`] has an example.
     fn visit(&self, visitor: &mut dyn Visitor);
 
-    /// Lets the visitor replace every tensor, in order. The derive writes this.
+    /// Lets the visitor replace every tensor, in order. The derive implements this.
     ///
     /// # Errors
     /// The visitor's first one, which ends the walk.
     fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) -> Result<()>;
 
-    /// Returns a model with the same parameters, not copies of them. The derive writes this;
+    /// Returns a model with the same parameters, not copies of them. The derive implements this;
     /// [`replicate`](crate::nn::ParametersExt::replicate) then replaces the parameters.
     #[doc(hidden)]
     fn shallow_copy(&self) -> Self
@@ -92,10 +92,10 @@ pub trait Parameters {
         describe::text(&|visitor| self.visit(visitor))
     }
 
-    /// Moves every parameter to a device, in place. Lazy ones will be created there.
+    /// Moves every parameter and buffer to a device, in place. Lazy ones will be created there.
     ///
     /// # Errors
-    /// If the device has not enough memory.
+    /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -106,16 +106,16 @@ pub trait Parameters {
     /// let y = net.forward(&ones((2, 3), &device)?)?; // (2, 1), on that device
     /// # Ok::<(), Error>(())
     /// ```
-    // It stands here, and not in `ParametersExt`, which every type has: there it would hide the
-    // method of the tensor in a `Var`.
+    // This method is not in `ParametersExt`, which every type implements: there it would hide the method
+    // of the tensor in a `Var`.
     fn to_device(&mut self, device: &Device) -> Result<()> {
         self.visit_mut(&mut *placement::mover(device))
     }
 
     /// Converts every parameter and buffer of a floating-point type to another one, in place: `f64` for more
-    /// digits, `bf16` or `f16` for half the memory. Lazy ones will be created in it.
+    /// precision, `bf16` or `f16` for half the memory. Lazy ones will be created in that type.
     ///
-    /// Call it before the optimiser is created, whose state has the type of the parameters.
+    /// Call it before you create the optimiser: the optimiser's state has the type of the parameters.
     ///
     /// # Errors
     /// If `dtype` is not `f32`, `f64`, `bf16` or `f16`.

@@ -10,8 +10,8 @@ use std::path::Path;
 
 /// The methods of every model: list, count, copy, save and load its parameters, and so on.
 ///
-/// Every type has this trait, and each method asks for [`Parameters`]. So an editor that does not
-/// expand the derive still finds the methods, and knows the type of
+/// Every type implements this trait, and each method requires [`Parameters`]. So an editor that does not
+/// expand the derive still finds the methods, and infers the type of
 /// `let n = model.num_parameters();`.
 pub trait ParametersExt {
     /// Returns all parameters with PyTorch's dotted names, such as `"0.weight"`. A parameter that the
@@ -84,7 +84,7 @@ pub trait ParametersExt {
         state::count(&state_of(self))
     }
 
-    /// Switches the model to training mode, in which a new model is.
+    /// Switches the model to training mode, the mode of a new model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -144,8 +144,9 @@ pub trait ParametersExt {
         self.set_frozen(true);
     }
 
-    /// Lets training change a model again that was [frozen](Self::freeze). It follows the next
-    /// [`train`](Self::train), as that of a [`Trainer`](crate::train::Trainer).
+    /// Undoes [`freeze`](Self::freeze): training changes the parameters again. The model returns to
+    /// training mode at the next [`train`](Self::train), which a [`Trainer`](crate::train::Trainer) calls
+    /// too.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -169,7 +170,7 @@ pub trait ParametersExt {
     /// Tied parameters are tied in the copy too; the copy and the model share nothing.
     ///
     /// # Errors
-    /// If the device has not enough memory.
+    /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -260,8 +261,8 @@ pub trait ParametersExt {
     /// allow, and returns what was loaded and what was not. [`LoadOptions`] has an example.
     ///
     /// # Errors
-    /// If the file is missing or damaged, or does not fit the model as the options ask. The model is then
-    /// unchanged.
+    /// If the file is missing or damaged, or does not match the model as far as the options require. The
+    /// model is then unchanged.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -286,8 +287,8 @@ pub trait ParametersExt {
         Ok(report)
     }
 
-    /// Returns a table of the layers that an input of this shape passes, with the shape of each output
-    /// and the number of parameters, like d2l's `layer_summary`. Lazy layers are initialised by it.
+    /// Returns a table of the layers that an input of this shape passes through, with the shape of each
+    /// output and the number of parameters, like d2l's `layer_summary`. This initialises lazy layers.
     ///
     /// # Errors
     /// If a layer refuses the input.
@@ -333,8 +334,8 @@ pub trait ParametersExt {
 
 impl<T: ?Sized> ParametersExt for T {}
 
-// Each cell that calls a method compiles it for its model. So the methods only ask for the state,
-// and these functions, which are compiled once, do the work.
+// Each cell that calls a method compiles it for its model. So the methods only collect the state, and
+// these functions, which are compiled once, do the work.
 
 fn trained(state: Vec<StateEntry>) -> Vec<(String, Parameter)> {
     let trained = state.into_iter().filter(|entry| entry.trained);

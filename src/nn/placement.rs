@@ -1,4 +1,4 @@
-//! Models moved to a device, and copied there.
+//! Moves the tensors of a model to a device, copies them there, or converts them to another type.
 
 use crate::error;
 use crate::nn::Parameter;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-// The visitors are boxed so that a notebook's cell, which compiles these calls for its model, need not
-// compile how a visitor is dropped.
+// The visitors are boxed so that a notebook's cell, which compiles these calls for its model, does not
+// compile the destructors of the visitors too.
 
-/// Returns a visitor that moves what it visits to the device.
+/// Returns a visitor that moves the tensors that it visits to the device.
 pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
     Box::new(Mover {
         device: device.clone(),
@@ -20,8 +20,8 @@ pub(super) fn mover(device: &Device) -> Box<dyn VisitorMut> {
     })
 }
 
-/// Returns a visitor that replaces what it visits by copies on the device, so that a shallow copy shares
-/// nothing with its model.
+/// Returns a visitor that replaces the tensors that it visits by copies on the device, so that a shallow
+/// copy shares nothing with its model.
 pub(super) fn copier(device: &Device) -> Box<dyn VisitorMut> {
     Box::new(Copier {
         device: device.clone(),
@@ -46,7 +46,7 @@ pub(super) fn converter(dtype: DType) -> Result<Box<dyn VisitorMut>> {
     }
 }
 
-/// Converts tensors, each once: what a model shares stays shared.
+/// Converts each tensor once, so that tied parameters stay tied.
 struct Converter {
     dtype: DType,
     tensors: HashMap<TensorId, Tensor>,
@@ -62,16 +62,12 @@ impl VisitorMut for Converter {
             return Ok(tensor.clone());
         }
         once(&mut self.tensors, tensor.id(), || {
-            let converted = tensor.detach().to_dtype(self.dtype)?;
-            match tensor.is_variable() {
-                true => Ok(Var::from_tensor(&converted)?.as_tensor().clone()),
-                false => Ok(converted),
-            }
+            in_place_of(tensor, tensor.detach().to_dtype(self.dtype)?)
         })
     }
 }
 
-/// Moves tensors, each once: what a model shares stays shared.
+/// Moves each tensor once, so that tied parameters stay tied.
 struct Mover {
     device: Device,
     tensors: HashMap<TensorId, Tensor>,
@@ -92,7 +88,7 @@ impl VisitorMut for Mover {
     }
 }
 
-/// Copies tensors, each once: what a model shares its copy shares too.
+/// Copies each tensor once, so that parameters that are tied in the model are tied in the copy.
 struct Copier {
     device: Device,
     /// The copies, by the address of the parameter that was copied.
@@ -116,14 +112,18 @@ impl VisitorMut for Copier {
 
 /// Returns a copy in memory of its own, which is a variable if the tensor is one.
 fn copied(tensor: &Tensor, device: &Device) -> Result<Tensor> {
-    let copy = tensor.detach().copy_to(device)?;
+    in_place_of(tensor, tensor.detach().copy_to(device)?)
+}
+
+/// Returns the values, as a variable if the tensor that they replace is one.
+fn in_place_of(tensor: &Tensor, values: Tensor) -> Result<Tensor> {
     match tensor.is_variable() {
-        true => Ok(Var::from_tensor(&copy)?.as_tensor().clone()),
-        false => Ok(copy),
+        true => Ok(Var::from_tensor(&values)?.as_tensor().clone()),
+        false => Ok(values),
     }
 }
 
-/// Returns what was made for this key, now or before.
+/// Returns the value of this key; the first call for a key creates it.
 fn once<K: Eq + Hash, V: Clone>(
     made: &mut HashMap<K, V>,
     key: K,

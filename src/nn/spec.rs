@@ -15,7 +15,7 @@ impl Spec {
         Self { sizes, dtype }
     }
 
-    /// Creates the spec of `f32` values, in which layers compute.
+    /// Creates the spec of `f32` values, the default type of layers.
     pub(super) fn f32(sizes: &[Option<usize>]) -> Self {
         Self::new(sizes, DType::F32)
     }
@@ -41,7 +41,7 @@ impl Spec {
         self.dtype
     }
 
-    /// Returns the spec of values of another type.
+    /// Returns the spec of the same sizes with another type.
     pub(super) fn with_dtype(&self, dtype: DType) -> Self {
         let sizes = self.sizes.clone();
         Self { sizes, dtype }

@@ -10,7 +10,8 @@ pub(crate) struct StateEntry {
     /// Further names of a tied parameter.
     pub(crate) aliases: Vec<String>,
     pub(crate) parameter: Parameter,
-    /// Whether an optimiser changes it; a [`Buffer`] is changed by its layer.
+    /// Whether this is a parameter, which an optimiser changes, and not a [`Buffer`], which its layer
+    /// changes.
     pub(crate) trained: bool,
 }
 
@@ -57,7 +58,7 @@ impl Visitor for State {
 }
 
 impl State {
-    /// Lists a parameter, or its name if it is listed already under another one.
+    /// Adds a parameter, or only its name if the parameter is listed already under another one.
     fn add(&mut self, parameter: &Parameter, trained: bool) {
         let name = self.path.join(".");
         let mut found = self.found.iter_mut();

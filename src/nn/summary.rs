@@ -11,9 +11,9 @@ use candle_core::{DType, Device, Result, Shape, Tensor};
 use recorder::Row;
 use std::fmt;
 
-/// The layers that an input passes, with the shape of each output and the number of parameters.
+/// The layers that an input passes through, with the shape of each output and the number of parameters.
 ///
-/// [`summary`](crate::nn::ParametersExt::summary) returns it. It shows itself as a table.
+/// [`summary`](crate::nn::ParametersExt::summary) returns it. It is displayed as a table.
 #[derive(Clone, PartialEq)]
 pub struct Summary {
     rows: Vec<Row>,

@@ -1,4 +1,4 @@
-//! Tests that every layer passes.
+//! Tests of all layers together.
 
 use super::*;
 use crate::seq;
@@ -10,7 +10,7 @@ const CPU: Device = Device::Cpu;
 /// A layer, and shapes that it refuses.
 type Refusing = (Box<dyn Layer>, Vec<Vec<usize>>);
 
-/// Returns every layer that needs a certain shape.
+/// Returns layers that require a certain shape, each with shapes that it must refuse.
 fn refusing() -> Result<Vec<Refusing>> {
     let row = |shapes: &[&[usize]]| shapes.iter().map(|shape| shape.to_vec()).collect();
     let no_images: &[&[usize]] = &[&[], &[4], &[8, 8], &[1, 8, 8], &[1, 1, 1, 8, 8]];

@@ -1,4 +1,4 @@
-//! The two visitors that a walk through a model carries along.
+//! The traits of the visitors that a model passes its fields to.
 
 use crate::nn::{Buffer, Mode, Parameter};
 use candle_core::{Result, Tensor};
@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Receives the fields of a model, in order, from [`Parameters::visit`](crate::nn::Parameters::visit).
 ///
-/// Each method does nothing unless it is written, so a visitor implements what it needs.
+/// Each method does nothing by default, so a visitor implements only those that it needs.
 ///
 /// ```
 /// use taper::nn::Visitor;

@@ -19,12 +19,12 @@ pub struct MimeBundle {
 }
 
 impl MimeBundle {
-    /// Creates a bundle with plain text alone.
+    /// Creates a bundle that contains only plain text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::plain(text.into())
     }
 
-    /// [`MimeBundle::text`], compiled here and not in each cell.
+    /// Does the same as [`MimeBundle::text`], but is compiled once, here, and not in each cell.
     pub(super) fn plain(text: String) -> Self {
         Self::default().and("text/plain", text)
     }

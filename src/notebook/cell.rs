@@ -3,15 +3,15 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// See [`output_area`].
+/// The value that [`output_area`] returns.
 static OUTPUT_AREA: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static IS_CELL_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns the number of the current output area. It changes with every cell, and when a cell clears
-/// its outputs. Displays in an earlier area may be gone.
+/// Returns the number of the current output area. Every cell begins a new area, and so does a cell that
+/// clears its outputs. Displays in an earlier area may no longer exist.
 pub(crate) fn output_area() -> u64 {
     OUTPUT_AREA.load(Ordering::Relaxed)
 }
@@ -21,7 +21,7 @@ pub(crate) fn begin_output_area() {
     OUTPUT_AREA.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns whether this thread runs the cells, in contrast to threads that a cell has started.
+/// Returns whether this thread runs the cells; false in a thread that a cell has started.
 pub(crate) fn is_cell_thread() -> bool {
     IS_CELL_THREAD.get()
 }

@@ -45,7 +45,8 @@ pub(crate) fn result(bundle: &MimeBundle) {
     emit("result", bundle);
 }
 
-/// [`result`] of a bundle that is dropped here and not in each cell.
+/// Shows a bundle as the value of the cell and drops it, so that the code that drops a bundle is compiled
+/// once, here, and not in each cell.
 pub(super) fn owned_result(bundle: MimeBundle) {
     result(&bundle);
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::{Display, Formatter, Result, Write};
 
-/// Text that is escaped when it is formatted. It is valid in XML and HTML, also in an attribute.
+/// Text that is escaped when it is formatted. The result is valid in XML and HTML, also in an attribute
+/// with double quotes.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl Display for Escaped<'_> {

@@ -7,19 +7,18 @@
 
 use crate::distributed::world;
 use crate::error::of_any;
-use crate::notebook::Show;
-use crate::notebook::{MimeBundle, display, hooks, record};
+use crate::notebook::{MimeBundle, Show, display, hooks, record};
 use serde_json::json;
 use std::fmt::Debug;
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// The result of cells: `()`, or the error of a failing `?`, of any type.
+/// The result of running cells: `()`, or the error of the `?` that failed, of any type.
 pub type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 
-/// Runs the cells and returns the exit code of the program: 1 if a cell fails. The log contains the
-/// error.
+/// Runs the cells and returns the exit code of the program: 1 if a cell fails. The error is written to
+/// the log or, on a terminal, to standard error.
 ///
 /// ```
 /// use taper::notebook::export::run;
@@ -50,8 +49,7 @@ pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
         record::begin_log();
     }
     hooks::taper_attach();
-    let outcome = cells();
-    let code = match outcome {
+    let code = match cells() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             failed(&of_any(&*error));
@@ -62,15 +60,15 @@ pub fn run(cells: impl FnOnce() -> Outcome) -> ExitCode {
     code
 }
 
-/// Removes backtraces from errors if RUST_BACKTRACE is set, so that cells print errors as in a
-/// notebook. Panics keep their backtraces. The standard library reads the variable only once, so the
-/// program starts again with it.
+/// Removes backtraces from errors if `RUST_BACKTRACE` is set, so that cells print errors as in a
+/// notebook. Panics keep their backtraces. The standard library reads `RUST_LIB_BACKTRACE` only once, so
+/// the program sets that variable and starts again.
 #[cfg(unix)]
 fn without_backtraces_of_errors() {
     use std::os::unix::process::CommandExt;
     const ERRORS: &str = "RUST_LIB_BACKTRACE";
-    let asked_for = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
-    if !asked_for || std::env::var_os(ERRORS).is_some() {
+    let is_set = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+    if !is_set || std::env::var_os(ERRORS).is_some() {
         return;
     }
     if let Ok(program) = std::env::current_exe() {
@@ -84,7 +82,8 @@ fn without_backtraces_of_errors() {
 #[cfg(not(unix))]
 fn without_backtraces_of_errors() {}
 
-/// Lets rank 0 alone print: the cells of all ranks have the same outputs. Errors are still printed.
+/// Redirects standard output to `/dev/null`. The cells of all ranks have the same outputs, so only rank 0
+/// prints them. Standard error is unchanged.
 #[cfg(unix)]
 fn print_nothing() {
     use std::os::fd::AsRawFd;
@@ -97,8 +96,8 @@ fn print_nothing() {
 #[cfg(not(unix))]
 fn print_nothing() {}
 
-/// Begins a cell, with its id in the notebook and a digest of its source. By the digest, the reader of
-/// the log recognises whether the cell has changed.
+/// Begins a cell, with its id in the notebook and a digest of its source. The reader of the log compares
+/// the digest with the notebook to find out whether the cell has changed.
 ///
 /// ```
 /// let code = taper::notebook::export::run(|| {

@@ -1,4 +1,5 @@
-//! The report of a `?` that ends a cell. The kernel puts the call into the source of each cell.
+//! The report of a `?` that ends a cell. The kernel inserts a call of [`failed`] into the source of each
+//! cell.
 
 use super::record::send_record;
 use super::variables::USER_ERROR_OCCURRED;
@@ -8,8 +9,9 @@ use std::fmt::Display;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
-/// Sends the error of a `?` with its line in the compiled source, and what to do about it. The error is not
-/// dropped: a cell fails once, and what drops Candle's error was half of what the compiler had to translate.
+/// Sends the error of a `?`, with advice and with its line in the compiled source. Does not drop the error:
+/// a cell fails at most once, and the code that drops Candle's error was half of the code that the compiler
+/// had to translate for a cell.
 #[track_caller]
 #[inline]
 pub fn failed<T: Display>(error: T) {

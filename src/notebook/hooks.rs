@@ -1,9 +1,9 @@
 //! Functions that the kernel calls in the process of the cells.
 //!
-//! All cells share one copy of the standard library with this crate. So this is the one place that can
-//! flush a line without a newline, hook into a panic before its message is printed, and note an
-//! interrupt for long work to check. Once this library is loaded, the process of the cells finds the
-//! three functions below by name; a plain program never calls them.
+//! All cells share one copy of the standard library with this crate. So only this crate can flush a line
+//! without a newline, hook into a panic before its message is printed, and set the flag of an interrupt
+//! for long computations to check. Once this library is loaded, the process of the cells finds the three
+//! functions below by name; a plain program never calls them.
 
 use super::record::{Host, is_recorded, send_record};
 use super::{cell, interrupt, live};
@@ -44,8 +44,8 @@ pub(crate) extern "C" fn taper_flush() {
     let _ = std::io::stdout().flush();
 }
 
-/// Sends a panic as a record. The kernel makes the error of the cell from one of the cell's thread, and text
-/// from one of another thread, which does not end the cell.
+/// Installs a panic hook that sends each panic as a record. The kernel shows a panic in the cell's thread
+/// as the error of the cell, and a panic in another thread, which does not end the cell, as text.
 fn report_panics() {
     let cell_thread = std::thread::current().id();
     let previous = std::panic::take_hook();

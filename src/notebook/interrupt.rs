@@ -1,4 +1,4 @@
-//! Interrupts: a signal sets a flag, long work checks it.
+//! Interrupts: a signal sets a flag, which long computations check.
 
 use crate::error::{self, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether the user has interrupted the cell (with the stop button, or Ctrl-C).
 ///
-/// Long work checks this between two steps and returns early, so that all variables are kept.
+/// A long computation checks this between two steps and returns early, so that all variables are kept.
 ///
 /// ```
 /// let mut steps = 0;
@@ -51,8 +51,8 @@ pub(super) fn clear() {
     INTERRUPTED.store(false, Ordering::Relaxed);
 }
 
+/// Installs the signal handler, which sets the flag.
 #[cfg(unix)]
-/// Installs the handler of the signal.
 pub(super) fn install_handler() {
     extern "C" fn on_interrupt(_signal: libc::c_int) {
         INTERRUPTED.store(true, Ordering::Relaxed);

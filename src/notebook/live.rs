@@ -21,9 +21,10 @@ use std::time::Instant;
 
 /// The content of a live display.
 pub(crate) trait LiveContent: Clone + Default + Send + 'static {
-    /// Whether the display appears again below a later cell that changes it, or stays where it was.
+    /// Whether the display appears again below a later cell that changes it; otherwise it stays where it
+    /// was.
     const FOLLOWS_CELL: bool = true;
-    /// Whether the content is a few lines of text, which a terminal can show, too.
+    /// Whether the content is a few lines of text, which a terminal can also show.
     const IS_TEXT: bool = false;
 
     /// Draws the content in all its representations.
@@ -42,7 +43,7 @@ impl<C: LiveContent> Live<C> {
         change(&mut lock(&self.shared.state).content);
     }
 
-    /// Changes the content. `change` returns whether it looks different now.
+    /// Changes the content. `change` returns whether the display looks different now.
     pub(crate) fn change(&self, change: impl FnOnce(&mut C) -> bool) {
         let mut state = lock(&self.shared.state);
         if !change(&mut state.content) {
@@ -115,14 +116,16 @@ struct State<C> {
     content: C,
     /// The number of changes.
     version: u64,
-    /// Where to show it; see [`cell::output_area`].
+    /// The output area in which to show the content; see [`cell::output_area`].
     area: u64,
 }
 
 /// The state that the user sees.
 #[derive(Debug, Default)]
 struct Screen {
+    /// The display id under Jupyter; `None` until the display is shown.
     id: Option<String>,
+    /// The version of the content that is shown.
     version: u64,
     area: u64,
     throttle: Throttle,
@@ -159,7 +162,7 @@ impl<C: LiveContent> Refresh for Shared<C> {
             }
             (state.content.clone(), state.version, state.area)
         };
-        // A panic while drawing must neither end the process (the kernel calls this through C) nor the
+        // A panic while drawing must end neither the process (the kernel calls this through C) nor the
         // loop whose state is shown.
         let bundle = catch_unwind(AssertUnwindSafe(|| content.bundle()))
             .unwrap_or_else(|_| MimeBundle::text("this display could not be drawn"));
@@ -192,7 +195,7 @@ impl Screen {
                     &json!({"op": op, "data": bundle.data(), "id": self.id}),
                 );
             }
-            // As a block, the text would hide the value of the cell.
+            // A content block with the text would hide the value of the cell.
             Host::Evcxr if is_text => println!("{}", bundle.get("text/plain").unwrap_or_default()),
             Host::Evcxr => write_evcxr_blocks(bundle),
             Host::Plain if is_text && terminal::is_available() => {

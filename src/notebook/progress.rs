@@ -59,7 +59,7 @@ pub struct Progress<I> {
     description: String,
     /// The number of items; `None` if it is unknown.
     total: Option<usize>,
-    /// From the first step until the end.
+    /// The bar; `None` before the first step.
     bar: Option<Bar>,
 }
 
@@ -121,7 +121,7 @@ thread_local! {
     static CURRENT: RefCell<Weak<Live<Bars>>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The bar of a loop, among those of the loops around it.
+/// The bar of a loop, with the bars of the loops around it.
 #[derive(Debug)]
 struct Bar {
     bars: Arc<Live<Bars>>,
@@ -154,7 +154,7 @@ impl Bar {
 }
 
 impl Drop for Bar {
-    /// Changes nothing if the loop has ended normally.
+    /// Marks the loop as left early, unless it has ended normally.
     fn drop(&mut self) {
         self.finish(false);
     }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::notebook::testing::{records, under_evcxr};
 
-    /// Returns the last text of each display, without times.
+    /// Returns the last text of each display, without times and rates.
     fn last_texts(records: &[serde_json::Value]) -> Vec<String> {
         let mut displays: Vec<(String, String)> = Vec::new();
         for record in records {

@@ -12,11 +12,11 @@ pub(crate) fn send_record(record: &Value) {
     }
 }
 
-/// The secret in a log, which needs no protection.
+/// The secret in the records of a log, which need no protection.
 const LOG: &str = "log";
 
-/// Writes displays to standard output as for the kernel from now on. Has no effect once the host is
-/// known.
+/// Writes all displays from now on to standard output in the format for the kernel. Has no effect if the
+/// host is already known.
 pub(crate) fn begin_log() {
     let secret = LOG.to_owned();
     let _ = HOST.set(Host::Taper { secret });
@@ -32,7 +32,7 @@ static HOST: OnceLock<Host> = OnceLock::new();
 /// The program that runs this one, which decides where displays go.
 #[derive(Debug)]
 pub(super) enum Host {
-    /// The Taper kernel or `taper run`.
+    /// The Taper kernel, `taper run`, or a log that is read later.
     Taper { secret: String },
     /// Stock `evcxr_jupyter` or the evcxr REPL.
     Evcxr,
@@ -54,7 +54,7 @@ impl Host {
     }
 }
 
-/// Writes one line: record separator, secret, JSON (which contains no control characters).
+/// Writes a record as one line: record separator, secret, JSON (which contains no control characters).
 pub(super) fn write_record(secret: &str, record: &Value) {
     let line = format!("\x1e{secret} {record}\n");
     // A closed standard output must not fail the cell.

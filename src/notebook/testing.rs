@@ -1,4 +1,4 @@
-//! Runs a test as a cell: in its own process, whose output is read.
+//! Runs a test as a cell, in its own process, and reads the output of that process.
 
 pub(crate) use super::hooks::taper_begin_cell;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::Command;
 
 const SECRET: &str = "test-secret";
-/// Separates the output of the test harness from that of the cell.
+/// The line that separates the output of the test harness from that of the cell.
 const BEGIN: &str = "the cell begins\n";
 
 /// Returns the records that `cell` sends to the Taper kernel. `test` is the full name of the calling
@@ -30,7 +30,8 @@ pub(crate) fn under_evcxr(test: &str, cell: impl FnOnce()) -> String {
     output(test, ("EVCXR_IS_RUNTIME", "1"), cell)
 }
 
-/// Runs the calling test again in a process with one variable set. There, runs `cell` and exits.
+/// Runs the calling test again in a new process with an environment variable set, and returns its output.
+/// In that process, runs `cell` and exits.
 fn output(test: &str, (name, value): (&str, &str), cell: impl FnOnce()) -> String {
     if std::env::var_os(name).is_some() {
         print!("{BEGIN}");

@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-/// The shortest pause. More than ten updates a second are not visible, and each costs the front end
-/// time.
+/// The shortest pause between two drawings. More than ten updates a second are not visible, and each costs
+/// the front end time.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// The pause grows to one part in this many of the time since the first drawing…
+/// The ratio of the time since the first drawing to the pause, which grows with that time…
 const TIME_SHOWN_PER_PAUSE: u32 = 100;
-/// … but not beyond this, so that a display visibly moves after hours, too.
+/// … up to this maximum, so that a display still moves visibly after hours.
 const LONGEST: Duration = Duration::from_secs(1);
-/// The ratio of a pause to the drawing before it: drawing takes about a tenth of the time.
+/// The ratio of a pause to the duration of the drawing before it: drawing takes at most about a tenth of
+/// the time.
 const PAUSE_PER_DRAWING: u32 = 10;
 
 /// Decides when to redraw. Its callers pass the time.
@@ -25,7 +26,7 @@ impl Throttle {
         self.next.is_none_or(|next| next <= now)
     }
 
-    /// Notes that the display was drawn from `began` to `ended`.
+    /// Records that the display was drawn from `began` to `ended`.
     pub(crate) fn drawn(&mut self, began: Instant, ended: Instant) {
         let first_drawn = *self.first_drawn.get_or_insert(began);
         let slower = (ended - first_drawn) / TIME_SHOWN_PER_PAUSE;

@@ -1,4 +1,4 @@
-//! Runs the tests of a cell: what the kernel makes of `%test`.
+//! Runs the tests of a cell. The kernel turns `%test` into a call of [`run`].
 
 use super::check_interrupt;
 use crate::error::Result;
@@ -9,13 +9,13 @@ pub struct Test {
     pub name: &'static str,
     pub ignored: bool,
     pub should_panic: bool,
-    /// Returns what is wrong.
+    /// Runs the test and returns its error; `None` if the test returns without one.
     pub run: fn() -> Option<String>,
 }
 
-/// The value of a test: `()` or a `Result`.
+/// The return value of a test: `()` or a `Result`.
 pub trait Outcome {
-    /// Returns what is wrong, if something is.
+    /// Returns the error, if there is one.
     fn failure(self) -> Option<String>;
 }
 
@@ -31,11 +31,11 @@ impl<T, E: Debug> Outcome for std::result::Result<T, E> {
     }
 }
 
-/// Runs tests and prints their results as `cargo test` does. Each has a thread of its own, with the name of the
-/// test, so that the message of a panic names it.
+/// Runs tests and prints their results as `cargo test` does. Each test runs in a thread with the name of the
+/// test, so that the message of a panic contains that name.
 ///
 /// # Errors
-/// If a test fails, there is none, or the user interrupts the cell.
+/// Returns an error if a test fails or the user interrupts the cell.
 pub fn run(tests: &[Test]) -> Result<()> {
     let (mut failed, mut ignored) = (0, 0);
     for test in tests {
@@ -45,8 +45,7 @@ pub fn run(tests: &[Test]) -> Result<()> {
             println!("test {} ... ignored", test.name);
             continue;
         }
-        let failure = failure_of(test);
-        match failure {
+        match failure_of(test) {
             None => println!("test {} ... ok", test.name),
             Some(why) => {
                 failed += 1;
@@ -63,7 +62,7 @@ pub fn run(tests: &[Test]) -> Result<()> {
     }
 }
 
-/// Returns why a test failed, to be printed behind the word.
+/// Returns the reason why a test failed, as the text after `FAILED`; `None` if it passed.
 fn failure_of(test: &Test) -> Option<String> {
     let thread = std::thread::Builder::new().name(test.name.to_owned());
     let ended = match thread.spawn(test.run) {
@@ -72,7 +71,7 @@ fn failure_of(test: &Test) -> Option<String> {
     };
     match (ended, test.should_panic) {
         (Ok(None), false) | (Err(_), true) => None,
-        (Ok(None), true) => Some(": it should panic, and did not".to_owned()),
+        (Ok(None), true) => Some(": test did not panic as expected".to_owned()),
         (Ok(Some(error)), _) => Some(format!(": {error}")),
         // The message of the panic has been shown.
         (Err(_), false) => Some(String::new()),

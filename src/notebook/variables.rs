@@ -1,6 +1,6 @@
-//! Where the variables of cells are kept between cells.
+//! The store that keeps the variables between cells.
 //!
-//! evcxr writes the source of a store into each cell's crate, so that the compiler has to translate a hash
+//! evcxr writes the source of such a store into each cell's crate, so the compiler has to translate a hash
 //! map for every cell. The kernel replaces that source by an import of this module: the same
 //! functions, compiled once. A cell only converts its values.
 
@@ -9,11 +9,11 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What evcxr reads where a cell has ended with an error that `?` returned.
+/// The line that a cell prints when a `?` has ended it with an error. evcxr reads this line.
 pub const USER_ERROR_OCCURRED: &str = "EVCXR_ERROR_OCCURRED";
 
-/// Variables by name. The layout is that of evcxr's own store, so a cell that was compiled with that
-/// source can use it too.
+/// Variables by name. The layout is that of evcxr's own store, so a cell that was compiled with evcxr's
+/// source can also use this store.
 pub struct VariableStore {
     variables: HashMap<String, Box<dyn Any>>,
 }
@@ -26,7 +26,7 @@ pub fn create_variable_store() -> *mut VariableStore {
 }
 
 impl VariableStore {
-    /// Keeps a variable.
+    /// Stores a variable, in place of an older one with the same name.
     #[inline]
     pub fn put_variable<T: 'static>(&mut self, name: &str, value: T) {
         let place = allocate(Layout::new::<T>()).cast::<T>();
@@ -35,7 +35,8 @@ impl VariableStore {
         self.put(name, place);
     }
 
-    /// Returns whether the variable has this type, or does not exist; reports a variable of another type.
+    /// Returns whether the variable has this type or does not exist. Prints a message for evcxr and the user if
+    /// it has another type.
     #[inline]
     pub fn check_variable<T: 'static>(&mut self, name: &str) -> bool {
         self.check(name, TypeId::of::<T>())
@@ -45,21 +46,21 @@ impl VariableStore {
     ///
     /// # Panics
     ///
-    /// When there is no such variable, or it has another type.
+    /// Panics if there is no such variable, or if it has another type.
     #[inline]
     pub fn take_variable<T: 'static>(&mut self, name: &str) -> T {
         let value = self.take(name, TypeId::of::<T>());
-        // SAFETY: `take` has compared the types, and nothing else knows the pointer.
+        // SAFETY: `take` has compared the types, and no other copy of the pointer exists.
         let taken = unsafe { value.cast::<T>().read() };
         release(value, Layout::new::<T>());
         taken
     }
 
-    /// Returns what all cells share under this name, and creates it the first time.
+    /// Returns the value that all cells share under this name. Creates it on the first call.
     ///
     /// # Panics
     ///
-    /// When the name belongs to something of another type.
+    /// Panics if the name belongs to a value of another type.
     pub fn lazy_arc<T: 'static, F: FnOnce() -> T>(&mut self, name: &str, create: F) -> Arc<T> {
         if !self.variables.contains_key(name) {
             self.put(name, Box::into_raw(Box::new(Arc::new(create()))));
@@ -71,10 +72,10 @@ impl VariableStore {
         }
     }
 
-    /// Keeps the value at `value`, which must be allocated as by [`Box`].
+    /// Stores the value behind the pointer `value`, which must be allocated as by [`Box`].
     #[inline(never)]
     fn put(&mut self, name: &str, value: *mut dyn Any) {
-        // SAFETY: the callers above allocate it so, and keep no copy of the pointer.
+        // SAFETY: both callers allocate the value as `Box` does, and keep no copy of the pointer.
         let value = unsafe { Box::from_raw(value) };
         self.variables.insert(name.to_owned(), value);
     }
@@ -101,7 +102,8 @@ impl VariableStore {
     }
 }
 
-/// Allocates as a [`Box`] does, but is compiled once: `Box::new` would be compiled for each type of each cell.
+/// Allocates memory as [`Box`] does, but is compiled once: `Box::new` would be compiled for each type of
+/// each cell.
 #[inline(never)]
 fn allocate(layout: Layout) -> *mut () {
     if layout.size() == 0 {
@@ -115,7 +117,7 @@ fn allocate(layout: Layout) -> *mut () {
     place.cast()
 }
 
-/// Releases the memory, not the value, of a box.
+/// Releases the memory of a box without dropping the value.
 #[inline(never)]
 fn release(place: *mut (), layout: Layout) {
     if layout.size() > 0 {
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_created_once() {
+    fn a_shared_value_is_created_once() {
         let mut store = store();
         let first = store.lazy_arc("runtime", || 1);
         let second = store.lazy_arc("runtime", || 2);

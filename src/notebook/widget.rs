@@ -1,7 +1,8 @@
-//! Controls in a notebook: a [`slider`], and [`interact`], which shows what depends on it.
+//! Controls in a notebook: a [`slider`], and [`interact`], which shows a result that depends on sliders.
 //!
-//! The slider is one of Jupyter's widgets (`@jupyter-widgets/controls`). When the user moves it, the kernel calls
-//! [`update_widget`] between two cells; what the callback returns replaces a live display.
+//! The slider is one of Jupyter's widgets (`@jupyter-widgets/controls`). When the user moves a slider, the
+//! kernel calls [`update_widget`] between two cells; the result of the callback then replaces the content of
+//! a live display.
 
 use super::bundle::MimeBundle;
 use super::handle::{LiveDisplay, display_live};
@@ -27,7 +28,7 @@ pub struct Slider {
     is_log: bool,
 }
 
-/// Creates a slider for the values of a range. It starts in the middle.
+/// Creates a slider for the values of a range. The slider starts in the middle of the range.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -72,8 +73,9 @@ impl Slider {
         self
     }
 
-    /// Makes equal distances equal ratios, as for a learning rate. Both ends of the range must be positive,
-    /// otherwise the slider stays linear.
+    /// Makes the scale of the slider logarithmic (equal distances are equal ratios), as for a learning rate,
+    /// and starts it at the geometric mean of the range. Both ends of the range must be positive, otherwise the
+    /// slider stays linear.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -157,14 +159,14 @@ const VIEW: &str = "application/vnd.jupyter.widget-view+json";
 
 /// One slider, or an array of sliders.
 pub trait Controls {
-    /// What the callback receives: `f64`, or an array of them.
+    /// The type that the callback receives: `f64`, or an array of `f64`.
     type Values: 'static;
 
     /// Returns the sliders in order.
     #[doc(hidden)]
     fn sliders(&self) -> &[Slider];
 
-    /// Returns the values of the sliders.
+    /// Converts the values of the sliders to the type that the callback receives.
     #[doc(hidden)]
     fn values(all: &[f64]) -> Self::Values;
 }
@@ -193,11 +195,11 @@ impl<const N: usize> Controls for [Slider; N] {
     }
 }
 
-/// Shows sliders, and below them what `callback` returns for their values, again whenever the user has
-/// moved one.
+/// Shows sliders and, below them, the value that `callback` returns for their values. Calls `callback` again
+/// whenever the user has moved a slider.
 ///
 /// The callback runs between cells. An interrupt stops a callback that checks for it ([`check_interrupt`]), and an
-/// error or a panic is shown in place of the result. Of many moves in a row, only the last counts. Notebook
+/// error or a panic is shown in place of the result. Of many moves in a row, only the last one is used. Notebook
 /// files keep the last result.
 ///
 /// [`check_interrupt`]: super::check_interrupt
@@ -245,10 +247,10 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.unwrap_or("the panic has no message")
 }
 
-/// A callback whose result is drawn.
+/// A callback of [`interact`], wrapped so that it returns its result as a bundle.
 type Run = Box<dyn FnMut(&[f64]) -> MimeBundle>;
 
-/// Sliders with what depends on them.
+/// The sliders of one [`interact`], with their callback and the display of its result.
 struct Interaction {
     ids: Vec<String>,
     values: Vec<f64>,
@@ -257,7 +259,7 @@ struct Interaction {
 }
 
 thread_local! {
-    /// Of the thread that runs the cells: a callback may own what no other thread may use.
+    /// All interactions. They stay in the thread that runs the cells, since a callback need not be `Send`.
     static INTERACTIONS: RefCell<Vec<Rc<RefCell<Interaction>>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,14 +1,13 @@
-//! Activation functions: applied to each element.
+//! Activation functions, which are applied to each element.
 
 mod functions;
 
 use super::check;
-use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
+use super::engine::autograd::{Backward, Downstream, Upstream, are_tracked, has_kernel, record};
 use super::engine::shared_slice::vec_filled_by;
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use crate::tensor::is_grad_enabled;
 use candle_core::{Result, Tensor};
 use functions::{Differentiable, Elu, Exp, Gelu, Known, LeakyRelu, Log, Relu, Sigmoid, Silu, Tanh};
 use std::mem::MaybeUninit;
@@ -21,7 +20,7 @@ const CHUNK: usize = 1 << 14;
 /// Candle's own `x.relu()` has the gradient 1 at 0 and turns NaN into 0.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -37,7 +36,7 @@ pub fn relu(x: &Tensor) -> Result<Tensor> {
 /// Returns `1 / (1 + exp(-x))`, from 0 to 1.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -52,7 +51,7 @@ pub fn sigmoid(x: &Tensor) -> Result<Tensor> {
 /// Returns the hyperbolic tangent, from -1 to 1.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -69,7 +68,7 @@ pub fn tanh(x: &Tensor) -> Result<Tensor> {
 /// In `f32` the result is exact to 2 units in the last place; below 1.2e-38 it is 0.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -88,7 +87,7 @@ pub fn exp(x: &Tensor) -> Result<Tensor> {
 /// In `f32` the result is exact to 2 units in the last place.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -105,7 +104,7 @@ pub fn log(x: &Tensor) -> Result<Tensor> {
 /// and Gimpel, 2016.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -121,7 +120,7 @@ pub fn gelu(x: &Tensor) -> Result<Tensor> {
 /// Returns `x · sigmoid(x)`, also called Swish.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -136,7 +135,7 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
 /// Returns `x` where it is positive, and `negative_slope · x` elsewhere; 0.01 is a common slope.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -155,7 +154,7 @@ pub fn leaky_relu(x: &Tensor, negative_slope: f64) -> Result<Tensor> {
 /// Clevert et al., 2015.
 ///
 /// # Errors
-/// If `x` are integers.
+/// If `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -191,12 +190,12 @@ fn apply(
     }
 }
 
-/// Unlike Candle's own, this has the gradient 0 at 0, as PyTorch has, and NaN stays NaN.
+/// Returns `max(x, 0)`. Unlike with Candle's `x.relu()`, the gradient at 0 is 0, as in PyTorch, and NaN stays NaN.
 fn relu_with_candle(x: &Tensor) -> Result<Tensor> {
     x.le(0.0)?.where_cond(&x.zeros_like()?, x)
 }
 
-/// Candle's own has a gradient that is exact to six digits only.
+/// Returns GELU by its definition. The gradient of Candle's `x.gelu_erf()` is exact to six digits only.
 fn gelu_with_candle(x: &Tensor) -> Result<Tensor> {
     let cdf = ((x * std::f64::consts::FRAC_1_SQRT_2)?.erf()? + 1.0)?;
     x * (cdf * 0.5)?
@@ -210,14 +209,14 @@ type Value<T> = dyn Fn(&[T], &mut [MaybeUninit<T>]) + Sync;
 type Both<T> = dyn Fn(&[T], &mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) + Sync;
 type Gradient<T> = dyn Fn(&[T], &[T], &mut [MaybeUninit<T>]) + Send + Sync;
 
-/// The loops of a function, each of which initialises an element of its outputs for each that it reads. All
-/// else is compiled once and not again for each function.
+/// The loops of a function. Each loop initialises one element of each output for each element that it reads.
+/// All other code is compiled only once, not again for each function.
 struct Loops<T> {
     /// From `x` to `y`.
     value: Box<Value<T>>,
     /// From `x` to `y` and the derivative, if the function computes both together.
     both: Option<Box<Both<T>>>,
-    /// From the gradient of `y`, and what was saved, to the gradient of `x`.
+    /// From the gradient of `y` and the saved input or output to the gradient of `x`.
     gradient: Box<Gradient<T>>,
     /// Whether the input is saved, and not the output.
     from_input: bool,
@@ -245,9 +244,8 @@ fn run<T: Element>(x: &Tensor, loops: Loops<T>) -> Result<Tensor> {
     let input = in_order(x)?;
     let view = CpuView::of(&input)?;
     let values = view.as_slice::<T>()?;
-    if x.track_op()
-        && is_grad_enabled()
-        && let Some(both) = &loops.both
+    if let Some(both) = &loops.both
+        && are_tracked(&[x])
     {
         let (y, derivative) = together(values, both);
         drop(view);
@@ -288,7 +286,7 @@ fn together<T: Element>(x: &[T], both: &Both<T>) -> (Vec<T>, Vec<T>) {
 
 struct Back<T> {
     gradient: Box<Gradient<T>>,
-    /// What was saved; `None` if it is the output.
+    /// The saved input or derivative; `None` if the output is saved.
     input: Option<Tensor>,
 }
 

@@ -1,4 +1,4 @@
-//! Scaled dot-product attention, and which keys each query may attend to.
+//! Scaled dot-product attention and its masks.
 
 mod fused;
 mod mask;
@@ -74,8 +74,8 @@ pub fn scaled_dot_product_attention(
     )
 }
 
-/// Returns whether the kernel without the weights of all pairs can compute with these tensors: there is
-/// one, and no mask but the causal one.
+/// Returns whether the kernel in `fused` can compute with these tensors: they are not empty, and there is no
+/// mask but the causal one.
 fn can_fuse(inputs: [&Tensor; 3], mask: &AttentionMask) -> bool {
     let empty = inputs.iter().any(|x| x.elem_count() == 0);
     has_kernel(&inputs) && !empty && mask.scores.is_none() && mask.keys.is_none()
@@ -99,7 +99,7 @@ pub(crate) fn attention_of_heads(
     if !(fits && can_fuse([first, key, last], mask)) {
         return Ok(None);
     }
-    // One example, or one step, follows the other, in rows of this many features.
+    // The rows of `row` features are ordered by example and step, or by step and example.
     let place = |x: &Tensor, start: usize, row: usize| -> Result<Place> {
         let (of_batch, of_step) = match batch_first {
             true => (x.dim(steps)? * row, row),
@@ -147,7 +147,8 @@ pub(crate) fn attention_of_heads(
     .map(Some)
 }
 
-/// Returns the mean of the values and its weights, of which each is dropped with probability `p`.
+/// Returns the weighted mean of the values, for which each weight is dropped with probability `p`, and the
+/// weights before dropout.
 pub(crate) fn attention(
     caller: &dyn Display,
     [query, key, value]: [&Tensor; 3],
@@ -171,7 +172,7 @@ pub(crate) fn attention(
     };
     let mut weights = softmax_as(caller, &scores, D::Minus1)?; // (…, queries, keys)
     if let Some(added) = added.filter(|_| mask.scores.is_some() || mask.keys.is_some()) {
-        // Zero for a query that may attend to nothing.
+        // The weights of a query that may attend to no key are 0.
         let alive = added
             .max_keepdim(D::Minus1)?
             .gt(0.5 * hidden(added.dtype()))?;

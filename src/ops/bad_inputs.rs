@@ -1,4 +1,4 @@
-//! Inputs and settings that cannot be: each is computed, or refused in two lines; none panics or aborts.
+//! Invalid inputs and settings: an operation returns a result, or an error of two lines; it never panics or aborts.
 
 use super::*;
 use candle_core::{DType, Device, Result, Tensor};
@@ -108,13 +108,13 @@ fn tensors() -> Vec<Tensor> {
 }
 
 #[test]
-fn inputs_that_cannot_be_are_refused_in_two_lines() {
+fn invalid_inputs_are_refused_in_two_lines() {
     let refused = sweep(OPERATIONS, 1);
     assert!(refused >= 300, "only {refused} inputs were refused");
 }
 
-/// Returns how many inputs were refused; panics if one is not refused in two lines. The second inputs are
-/// every `step`-th.
+/// Returns how many inputs were refused. Panics if an operation panics, or an error does not have two lines. Every
+/// `step`-th tensor is a second input.
 pub(crate) fn sweep(operations: &[(&str, Operation)], step: usize) -> usize {
     let tensors = tensors();
     let (mut refused, mut wrong) = (0, Vec::new());

@@ -24,7 +24,7 @@ pub(crate) struct BatchNormOutput {
     pub(crate) mean: Tensor,
     /// The biased variance of each channel, `(channels,)`, without a gradient.
     pub(crate) var: Tensor,
-    /// The elements of each channel that these are of.
+    /// The number of elements of each channel, in all ranks together if these sum their statistics.
     pub(crate) values: usize,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn batch_norm(
     }
 }
 
-/// Computes in `f32`: sums of 16 bits lose their digits. The statistics keep `f32`.
+/// Computes in `f32`, because sums in 16 bits lose their digits. The returned statistics are `f32`.
 fn in_single(
     caller: &dyn Display,
     x: &Tensor,
@@ -125,7 +125,7 @@ fn batch_norm_with_candle(
             (x.broadcast_sub(&mean)?, mean, var)
         }
         None => {
-            // The mean of the deviations is what rounding took from a large mean.
+            // The mean of the deviations is the rounding error of the first mean.
             let mean = channel_means(&x.detach(), values)?; // (1, channels, 1)
             let near = x.broadcast_sub(&mean)?;
             let rest = channel_means(&near, values)?;
@@ -144,14 +144,14 @@ fn batch_norm_with_candle(
     })
 }
 
-/// Returns how many elements of a channel the statistics are of: those of all ranks, if they are summed.
+/// Returns the number of elements of a channel in `x`, or in all ranks together if these sum their statistics.
 fn values_of_channel(x: &Tensor, channels: usize) -> usize {
     let own = x.elem_count() / channels.max(1);
     across().map_or(own, |across| own / across.len.max(1) * across.total)
 }
 
-/// Returns the mean of each channel of `(batch, channels, area)`, `(1, channels, 1)`; all ranks together have
-/// `values` elements of a channel.
+/// Returns the mean of each channel of `x` `(batch, channels, area)` in the shape `(1, channels, 1)`. All ranks
+/// together have `values` elements of a channel.
 fn channel_means(x: &Tensor, values: usize) -> Result<Tensor> {
     let means = x.mean_keepdim(2)?.mean_keepdim(0)?;
     match across() {
@@ -248,7 +248,7 @@ impl Layout {
     }
 
     /// Returns the mean of a channel, as the sum of two values, and its biased variance. The second value
-    /// of the mean is what rounding took from the first.
+    /// of the mean is the rounding error of the first.
     fn statistics<T: Element>(&self, x: &[T], channel: usize) -> ([T; 2], T) {
         let count = T::of((self.batch * self.area) as f64);
         let near = sum_all(self.planes(x, channel).map(plane_sum)) / count;

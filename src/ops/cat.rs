@@ -15,8 +15,8 @@ const CHUNK: usize = 1 << 15;
 /// The inputs that a node of the graph can have.
 const INPUTS: usize = 3;
 
-/// Returns the tensors joined along a dimension, on all cores: the fast form of Candle's
-/// `Tensor::cat`, whose gradient is slow as well.
+/// Returns the tensors joined along a dimension. Faster than Candle's `Tensor::cat`, forward and
+/// backward, because it computes on all cores.
 ///
 /// # Shapes
 /// All dimensions except `dim` are equal. The output's size of `dim` is the sum of the inputs' sizes.
@@ -46,7 +46,7 @@ pub fn cat<T: AsRef<Tensor>>(tensors: &[T], dim: impl Dim) -> Result<Tensor> {
     for other in &tensors[1..] {
         fits(first, other, dim)?;
     }
-    // An input without elements adds nothing, and one alone is the output.
+    // An input without elements adds nothing, and a single input is the output.
     let filled: Vec<&Tensor> = (tensors.iter().copied())
         .filter(|x| x.elem_count() > 0)
         .collect();
@@ -82,7 +82,8 @@ fn fits(first: &Tensor, other: &Tensor, dim: usize) -> Result<()> {
     check::same_device(&"cat's first tensor", other, first)
 }
 
-/// Joins any number of tensors. If gradients flow to more than a node can have, parts are joined first.
+/// Joins any number of tensors. If gradients flow to more inputs than a node can have, groups of them are joined
+/// first.
 fn joined(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
     if !are_tracked(tensors) || tensors.len() <= INPUTS {
         return dispatch_dtype!(tensors[0], forward(tensors, dim));
@@ -120,7 +121,7 @@ fn forward<T: Element>(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
     record(node, y, shape, || Back { dim, sizes })
 }
 
-/// An input: in each row of the output, `length` of its elements lie before `end`.
+/// An input: each row of the output contains `length` of its elements, the last of them before index `end`.
 struct Part<'a, T> {
     values: &'a [T],
     length: usize,

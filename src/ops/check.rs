@@ -1,6 +1,6 @@
 //! Checks of an operation's inputs, and the errors for inputs that it cannot take.
 //!
-//! Each has a `caller`, the name at the beginning of the message: the operation's, or the description
+//! The functions take a `caller`, the name at the beginning of the message: the operation's, or the description
 //! of the layer that calls the operation, `Linear(in_features=3, out_features=2, bias=true)`.
 
 use crate::device::DeviceExt;
@@ -23,7 +23,7 @@ pub(crate) fn floating(caller: &dyn Display, x: &Tensor) -> Result<()> {
     }
 }
 
-/// Returns whether a type has 16 bits only, too few for a sum: operations then compute in `f32`.
+/// Returns whether the elements of a tensor have only 16 bits, too few for a sum: operations then compute in `f32`.
 pub(super) fn is_half(x: &Tensor) -> bool {
     matches!(x.dtype(), DType::BF16 | DType::F16)
 }
@@ -45,7 +45,7 @@ fn to_single(tensors: &mut [Tensor]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that an input has the device and the type of the weight, a floating-point type.
+/// Checks that an input is on the device of the weight and has its type, which must be a floating-point type.
 pub(crate) fn same_place(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
     floating(caller, weight)?;
     same_device(caller, x, weight)?;
@@ -91,7 +91,7 @@ fn two_devices(caller: &dyn Display, own: &str, other: &str) -> Error {
         return explain(
             format!("{caller} and its input are on {own}, but were opened by two devices"),
             format!(
-                "Open each GPU with gpu({})?, which always returns the same device: work of two is not in order",
+                "Open each GPU with gpu({})?, which always returns the same device: two do not wait for each other",
                 own.rsplit(':').next().unwrap_or("0")
             ),
         );
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             two_devices(&"Linear(…)", "cuda:1", "cuda:1").to_string(),
             "Linear(…) and its input are on cuda:1, but were opened by two devices\n\
-             Open each GPU with gpu(1)?, which always returns the same device: work of two is not in order"
+             Open each GPU with gpu(1)?, which always returns the same device: two do not wait for each other"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A tensor in one piece of memory.
+//! A tensor with its elements one after the other in memory.
 
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::dispatch_dtype;
@@ -6,8 +6,8 @@ use super::engine::simd::Element;
 use super::engine::strided::elements;
 use candle_core::{Result, Tensor};
 
-/// Returns the tensor with its elements one after the other in memory: itself, or a copy made on all cores. Many
-/// times as fast as Candle's `x.contiguous()` for a transposed matrix.
+/// Returns the tensor with its elements one after the other in memory: itself, or a copy made on all cores. For a
+/// transposed matrix this is many times as fast as Candle's `x.contiguous()`.
 ///
 /// # Errors
 /// If there is not enough memory on a GPU.

@@ -1,4 +1,4 @@
-//! The convolutions of sequences: those of images of height 1.
+//! The convolutions of sequences, computed as convolutions of images of height 1.
 
 use super::{Conv2dSpec, Pair, check, conv_transpose2d, conv2d_as};
 use candle_core::{Result, Tensor};
@@ -6,14 +6,14 @@ use std::fmt::Display;
 
 /// Returns the convolution of sequences with a kernel for each output channel, plus a bias.
 ///
-/// Of each setting, the width counts: `Conv2dSpec::new().padding(1)` pads both ends of a sequence.
+/// Only the width of each setting is used: `Conv2dSpec::new().padding(1)` pads both ends of a sequence.
 ///
 /// # Shapes
 /// `x` is `(batch, in, length)`, `weight` is `(out, in / groups, kernel)`, `bias` is `(out,)`; the output is
-/// `(batch, out, length')`, where `length'` is as the width of [`conv2d`](super::conv2d).
+/// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d).
 ///
 /// # Errors
-/// If the shapes, types or devices do not fit, or a setting is 0.
+/// If the shapes, types or devices do not fit, or the stride, the dilation or the number of groups is 0.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -46,7 +46,8 @@ pub fn conv1d(
     conv1d_as(caller, x, weight, bias, spec.dilation((1, dilation.width)))
 }
 
-/// [`conv1d`], whose errors begin with the name of the caller. The settings are those of images of height 1.
+/// Computes [`conv1d`], with errors that begin with the name of the caller. The settings are those of images of
+/// height 1.
 pub(crate) fn conv1d_as(
     caller: &dyn Display,
     x: &Tensor,

@@ -2,14 +2,14 @@
 //!
 //! - [`convolve`] computes the sums from rows in scratch memory, which have the [`layout`] in which each
 //!   element of the convolution's kernel is one fixed offset.
-//! - Narrow images are a product of matrices instead, whose columns are [`patches`].
-//! - Kernels of 3×3 need fewer multiplications with many channels ([`winograd`]).
+//! - For narrow images, a product of matrices computes them instead, with [`patches`] as columns.
+//! - With many channels, kernels of 3×3 need fewer multiplications ([`winograd`]).
 //! - The gradient of the input is the convolution of the output's gradient with the rotated weights: the
 //!   same code with another [`geometry`]. With a stride, the zeros between the gradients' pixels are left out
 //!   ([`phases`]).
 //! - [`weight_gradient`] correlates the input with the output's gradient.
 //!
-//! On a GPU, Candle computes it, with a [`gradient`] of the input of our own.
+//! On a GPU, Candle computes the convolution; the [`gradient`] of its input is Taper's own.
 
 mod convolve;
 mod cpu;
@@ -42,7 +42,7 @@ use std::fmt::Display;
 /// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
 ///
 /// # Errors
-/// If the shapes, types or devices do not fit, or a setting is 0.
+/// If the shapes, types or devices do not fit, or the stride, the dilation or the number of groups is 0.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -62,7 +62,7 @@ pub fn conv2d(
     conv2d_as(&"conv2d", x, weight, bias, settings)
 }
 
-/// [`conv2d`], whose errors begin with the name of the caller.
+/// Computes [`conv2d`], with errors that begin with the name of the caller.
 pub(crate) fn conv2d_as(
     caller: &dyn Display,
     x: &Tensor,
@@ -105,7 +105,7 @@ fn conv2d_with_candle(
     let (stride, dilation) = (spec.stride, spec.dilation.height);
     let y = match stride.height == stride.width {
         true => convolve(&x, &weight, stride.height, dilation, spec.groups)?,
-        // Candle has one stride for both dimensions.
+        // Candle has one stride for height and width.
         false => {
             let y = convolve(&x, &weight, 1, dilation, spec.groups)?;
             every(&every(&y, 2, stride.height)?, 3, stride.width)?
@@ -124,7 +124,7 @@ fn every(x: &Tensor, dim: usize, step: usize) -> Result<Tensor> {
 }
 
 /// Returns the weight with zeros between its elements, and dilation 1, if the dilations differ: Candle has
-/// one for both dimensions.
+/// one dilation for height and width.
 fn with_equal_dilations(weight: &Tensor, spec: Conv2dSpec) -> Result<(Tensor, Conv2dSpec)> {
     let mut weight = weight.clone();
     if spec.dilation.height == spec.dilation.width {

@@ -6,12 +6,12 @@ use crate::tensor::keep_by_example;
 use candle_core::{Result, Tensor};
 
 /// Sets each element to 0 with probability `p`, and scales the others by `1 / (1 - p)`, so that the expected
-/// value stays. From Srivastava et al., 2014.
+/// value does not change. From Srivastava et al., 2014.
 ///
 /// The layer [`Dropout`](crate::nn::Dropout) does so in training mode only.
 ///
 /// # Errors
-/// If `p` is not between 0 and 1, or `x` are integers.
+/// If `p` is not between 0 and 1, or `x` has an integer type.
 ///
 /// ```
 /// use taper::prelude::*;

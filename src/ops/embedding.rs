@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 
 /// The elements of one task.
 const CHUNK: usize = 1 << 14;
-/// The parts of the table's gradient, each of which is one task.
+/// The number of parts into which the table's gradient is divided; each part is one task.
 const PARTS: usize = 32;
 
 /// Returns the rows of a table for token indices.
@@ -38,7 +38,7 @@ pub fn embedding(tokens: &Tensor, weight: &Tensor) -> Result<Tensor> {
     embedding_as(&"embedding", tokens, weight)
 }
 
-/// [`embedding`], whose errors begin with the name of the caller.
+/// Computes [`embedding`]; errors begin with the name of the caller.
 pub(crate) fn embedding_as(
     caller: &dyn Display,
     tokens: &Tensor,
@@ -79,7 +79,7 @@ fn forward<T: Element>(weight: &Tensor, indices: &Tensor, shape: Vec<usize>) -> 
     let input = in_order(weight)?;
     let view = CpuView::of(&input)?;
     let table = view.as_slice::<T>()?;
-    // SAFETY: each chunk is some rows, which the loop initialises.
+    // SAFETY: chunks are whole rows, and the loop initialises each row.
     let rows = unsafe {
         vec_by_chunks(
             indices.len() * length,
@@ -114,11 +114,11 @@ impl<T: Element> Backward for Back<T> {
         let view = CpuView::of(gradient)?;
         let g = view.as_slice::<T>()?;
         let &Back { count, length, .. } = self;
-        // Each task has some rows of the table, and adds to them in the order of the indices.
-        let several = count.div_ceil(PARTS);
+        // Each task adds up the gradients of its own rows of the table, in the order of the indices.
+        let rows_per_task = count.div_ceil(PARTS);
         // SAFETY: `fill` initialises all of the chunk.
         let of_weight = unsafe {
-            vec_by_chunks(count * length, several * length, |first, out| {
+            vec_by_chunks(count * length, rows_per_task * length, |first, out| {
                 out.fill(MaybeUninit::new(T::ZERO));
                 let out = out.assume_init_mut();
                 let first = first / length;
@@ -136,14 +136,15 @@ impl<T: Element> Backward for Back<T> {
     }
 }
 
-/// How many elements the copies of a table may have together: 64 MiB of `f32`.
+/// The largest number of elements that the copies of a table may have together: 64 MiB of `f32`.
 const LARGEST: usize = 1 << 24;
 
 /// Returns the rows of a table `(count, length)` for indices in range, `(indices, length)`.
 ///
-/// In the gradient of `index_select`, a GPU has `length` threads, each of which walks all indices. So the
-/// indices are divided into groups, each with a copy of the table: there are that many times as many threads,
-/// each of which walks its group. Their order is fixed, and so is the sum.
+/// On a GPU, the gradient of `index_select` runs on only `length` threads, each of which goes through all
+/// indices. So the indices are divided into groups, each with a copy of the table: every group has `length`
+/// threads of its own, which go through that group only. The order of the additions is fixed, so the result
+/// is the same in each run.
 fn rows_in_groups(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
     let ((count, length), total) = (weight.dims2()?, indices.elem_count());
     let groups = groups(total, weight.elem_count());
@@ -151,7 +152,7 @@ fn rows_in_groups(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
         return weight.index_select(indices, 0);
     }
     let each = total.div_ceil(groups);
-    // The last group is filled up with indices whose rows are cut off.
+    // The last group is padded with zeros, whose rows are cut off below.
     let indices = indices.pad_with_zeros(0, 0, each * groups - total)?;
     let indices = indices.reshape((groups, each, 1))?;
     let indices = indices.broadcast_as((groups, each, length))?.contiguous()?;
@@ -160,8 +161,8 @@ fn rows_in_groups(weight: &Tensor, indices: &Tensor) -> Result<Tensor> {
     rows.reshape((groups * each, length))?.narrow(0, 0, total)
 }
 
-/// Returns into how many groups to divide the indices: no group is shorter than the groups are many, which
-/// balances the walk and the sum of the copies.
+/// Returns the number of groups into which to divide the indices: at most the square root of their number.
+/// This balances the time for the indices of a group with the time for the sum of the copies' gradients.
 fn groups(indices: usize, table: usize) -> usize {
     let largest = LARGEST / table.max(1);
     indices.isqrt().min(largest).max(1)

@@ -1,11 +1,11 @@
-//! The machinery below the operations' kernels. It knows nothing about any operation.
+//! The code that the kernels of all operations share. It does not depend on any operation.
 //!
 //! The path of the data through a kernel, and the module that does each part:
 //!
 //! 1. [`autograd::has_kernel`] decides whether the kernels can compute with the given tensors.
 //! 2. [`dispatch_dtype!`] calls the kernel for the element type: [`simd::Element`] is `f32` or `f64`.
-//! 3. [`CpuView`] borrows the elements of an input as a slice; [`strided`] copies an input whose elements are not
-//!    one after the other.
+//! 3. [`CpuView`] borrows the elements of an input as a slice; [`strided`] makes a contiguous copy of an input
+//!    that is not contiguous.
 //! 4. [`threads`] runs the kernel's tasks on all cores. [`vec_by_chunks`] and [`shared_slice`] let
 //!    the tasks write disjoint parts of the output; [`scratch`] lends each task temporary memory.
 //! 5. Within a task, [`simd::multiversion!`] compiles a loop for each instruction set. The loops
@@ -59,7 +59,7 @@ impl<'a> CpuView<'a> {
         })
     }
 
-    /// Borrows what lies between the first and the last element of a tensor that is not empty.
+    /// Borrows the memory from the first to the last element of a tensor, which must not be empty.
     pub(super) fn of_strided(tensor: &'a Tensor) -> Result<Self> {
         simd::check_setting()?;
         let (storage, layout) = tensor.storage_and_layout();
@@ -75,7 +75,7 @@ impl<'a> CpuView<'a> {
 
     pub(super) fn as_slice<T: Element>(&self) -> Result<&[T]> {
         match &*self.storage {
-            // An empty view may begin behind the end of its storage.
+            // An empty view may begin beyond the end of its storage.
             Storage::Cpu(_) if self.count == 0 => Ok(&[]),
             Storage::Cpu(storage) => {
                 Ok(&storage.as_slice::<T>()?[self.start..self.start + self.count])
@@ -111,13 +111,14 @@ pub(super) unsafe fn vec_by_chunks<T: Element>(
     unsafe { fill_by_chunks(count, chunk, &compute) }
 }
 
-/// Returns zeros, written on all cores.
+/// Returns a vector of zeros, written on all cores.
 pub(super) fn zeros<T: Element>(count: usize) -> Vec<T> {
     // SAFETY: each chunk is filled.
     unsafe { vec_by_chunks(count, 1 << 15, |_, out| out.fill(MaybeUninit::new(T::ZERO))) }
 }
 
-/// Does what [`vec_by_chunks`] says. Is compiled for each element and not again for each kernel.
+/// Does the work of [`vec_by_chunks`]. It is compiled once for each element type, not again for each
+/// kernel.
 ///
 /// # Safety
 /// As for [`vec_by_chunks`].

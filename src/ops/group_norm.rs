@@ -10,7 +10,7 @@ use std::fmt::Display;
 /// `weight` and shifts it by `bias`. `eps` is added to the variance. From Wu and He, 2018.
 ///
 /// # Shapes
-/// `x` is `(batch, channels, …)`, `weight` and `bias` are `(channels,)`; the shape of `x` stays.
+/// `x` is `(batch, channels, …)`, `weight` and `bias` are `(channels,)`; the output has the shape of `x`.
 ///
 /// # Errors
 /// If `groups` does not divide the channels, or the shapes, types or devices do not fit.
@@ -33,7 +33,7 @@ pub fn group_norm(
     group_norm_as(&"group_norm", x, groups, weight, bias, eps)
 }
 
-/// [`group_norm`], whose errors begin with the name of the caller.
+/// Computes [`group_norm`]; errors begin with the name of the caller.
 pub(crate) fn group_norm_as(
     caller: &dyn Display,
     x: &Tensor,

@@ -1,4 +1,4 @@
-//! Layer normalisation and RMS normalisation: of each row, the last dimension.
+//! Layer normalisation and RMS normalisation, both over the last dimension.
 
 use super::check;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
@@ -16,16 +16,17 @@ use std::ops::Range;
 
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 13;
-/// The number of partial sums over rows. It follows from the shapes alone.
+/// The largest number of parts into which the rows are divided; each has its own sums of the gradients of
+/// weight and bias.
 const PARTS: usize = 16;
-/// The rows that are added one after the other.
+/// The number of rows of a block, whose gradients are added one after the other.
 const ROWS: usize = 64;
 
 /// Normalises each row of `x` to mean 0 and variance 1, then scales it by `weight` and shifts it by `bias`.
 /// `eps` is added to the variance; 1e-5 is common. From Ba, Kiros and Hinton, 2016.
 ///
 /// # Shapes
-/// `x` is `(…, features)`, `weight` and `bias` are `(features,)`; the shape of `x` stays.
+/// `x` is `(…, features)`, `weight` and `bias` are `(features,)`; the output has the shape of `x`.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit.
@@ -42,7 +43,7 @@ pub fn layer_norm(x: &Tensor, weight: &Tensor, bias: &Tensor, eps: f64) -> Resul
     layer_norm_as(&"layer_norm", x, weight, bias, eps)
 }
 
-/// [`layer_norm`], whose errors begin with the name of the caller.
+/// Computes [`layer_norm`]; errors begin with the name of the caller.
 pub(crate) fn layer_norm_as(
     caller: &dyn Display,
     x: &Tensor,
@@ -59,7 +60,7 @@ pub(crate) fn layer_norm_as(
 /// square. From Zhang and Sennrich, 2019.
 ///
 /// # Shapes
-/// `x` is `(…, features)`, `weight` is `(features,)`; the shape of `x` stays.
+/// `x` is `(…, features)`, `weight` is `(features,)`; the output has the shape of `x`.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit.
@@ -76,7 +77,7 @@ pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     rms_norm_as(&"rms_norm", x, weight, eps)
 }
 
-/// [`rms_norm`], whose errors begin with the name of the caller.
+/// Computes [`rms_norm`]; errors begin with the name of the caller.
 pub(crate) fn rms_norm_as(
     caller: &dyn Display,
     x: &Tensor,
@@ -96,7 +97,8 @@ fn check_features(caller: &dyn Display, x: &Tensor, parameter: &Tensor) -> Resul
     check::same_place(caller, x, parameter)
 }
 
-/// Normalises the rows of the inputs: `x`, the weight, and the bias; without a bias, the mean stays.
+/// Normalises the rows of the inputs: `x`, the weight, and the bias. Without a bias, the mean is not
+/// subtracted, as in RMS normalisation.
 pub(super) fn normalize(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
     let x = inputs[0];
     if x.elem_count() == 0 {
@@ -126,8 +128,8 @@ fn normalize_with_candle(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
     bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
 }
 
-/// Returns the deviations from the mean of a dimension. The mean of the deviations from a rounded mean is
-/// subtracted too, which restores the digits that rounding took from a large mean.
+/// Returns the deviations from the mean along a dimension. The mean of the deviations from a rounded mean
+/// is subtracted too, which restores the digits that rounding took from a large mean.
 pub(super) fn centred(x: &Tensor, dim: impl Dim + Copy) -> Result<Tensor> {
     let x = x.broadcast_sub(&x.detach().mean_keepdim(dim)?)?;
     x.broadcast_sub(&x.mean_keepdim(dim)?)
@@ -169,7 +171,7 @@ fn chunk(features: usize) -> usize {
     (CHUNK / features).max(1) * features
 }
 
-/// What a row is divided by.
+/// The settings of the normalisation.
 #[derive(Clone, Copy)]
 struct Rule<T> {
     /// Whether the mean is subtracted first.
@@ -178,7 +180,7 @@ struct Rule<T> {
 }
 
 /// The mean of a row, as the sum of two values, and the reciprocal of its standard deviation. The second
-/// value is what rounding took from the first.
+/// value is the rounding error of the first.
 #[derive(Clone, Copy)]
 struct Statistics<T> {
     mean: [T; 2],
@@ -258,8 +260,8 @@ impl<T: Element> Backward for Back<T> {
 }
 
 impl<T: Element> Back<T> {
-    /// Writes the gradient of each row, and returns those of weight and bias, one behind the other; each only
-    /// where it is wanted.
+    /// Writes the gradient of each row to `out`, if there is one. Returns the gradients of weight and
+    /// bias, one after the other, or an empty vector if `of_parameters` is false.
     fn gradients(
         &self,
         g: &[T],
@@ -293,7 +295,7 @@ impl<T: Element> Back<T> {
     }
 }
 
-/// Returns the rows of each block, of each part.
+/// Divides the rows into parts, and each part into blocks; returns the range of rows of each block.
 fn blocks(rows: usize) -> Vec<Vec<Range<usize>>> {
     let parts = rows.min(PARTS);
     let blocks_of = |part: usize| {
@@ -305,7 +307,7 @@ fn blocks(rows: usize) -> Vec<Vec<Range<usize>>> {
 }
 
 multiversion! {
-    /// Computes the gradient of some rows, and adds those of weight and bias to the sums if there are any.
+    /// Computes the gradients of some rows, and adds those of weight and bias to `sums` unless it is empty.
     fn gradients_of_rows<T: Element>(g: &[T], x: &[T], weights: &[T], rule: Rule<T>, out: Option<&mut [MaybeUninit<T>]>, sums: &mut [T]) {
         let features = weights.len();
         let mut out = out.map(|out| out.chunks_exact_mut(features));
@@ -336,7 +338,7 @@ fn gradient_row<T: Element>(
 ) {
     let count = T::of(x.len() as f64);
     // The gradient of the normalised row. Its mean and its component along the row are subtracted
-    // below: normalisation removes what moves the row's mean and scale.
+    // below: normalisation cancels every change of the row's mean and scale.
     for ((out, g), weight) in out.iter_mut().zip(g).zip(weights) {
         out.write(*g * *weight);
     }

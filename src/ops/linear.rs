@@ -31,7 +31,7 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
     linear_as(&"linear", x, weight, bias)
 }
 
-/// [`linear`], whose errors begin with the name of the caller.
+/// Computes [`linear`]; errors begin with the name of the caller.
 pub(crate) fn linear_as(
     caller: &dyn Display,
     x: &Tensor,
@@ -162,7 +162,7 @@ mod tests {
         );
     }
 
-    /// Added one after the other, 2²⁴ is the largest count of ones in `f32`.
+    /// Added one after the other in `f32`, ones never sum to more than 2²⁴.
     #[test]
     fn the_gradient_of_a_bias_keeps_its_digits() {
         let rows = 20_000_000;

@@ -31,7 +31,7 @@ pub(super) fn check_indices(
     ))
 }
 
-/// Returns what `look_up` finds for the indices in `0..count`, one row for each, and NaN for the
+/// Returns the rows that `look_up` finds for the indices in `0..count`, and a row of NaN for each of the
 /// others. A GPU needs this: after a kernel has met an index out of range, CUDA refuses all work until
 /// the program restarts.
 pub(super) fn or_nan(
@@ -39,7 +39,7 @@ pub(super) fn or_nan(
     count: usize,
     look_up: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    // Compared as 64 bits: cut to 32, an index that is far too large may look valid.
+    // Compared as 64-bit integers: truncated to 32 bits, an index that is far too large may look valid.
     let indices = indices.to_dtype(DType::I64)?;
     let valid = (indices.ge(0i64)? * indices.lt(count as i64)?)?; // (indices,)
     let safe = valid

@@ -1,4 +1,4 @@
-//! The product of matrices, also of many at once.
+//! Matrix products, also of batches of matrices.
 
 use super::check;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
@@ -10,13 +10,13 @@ use crate::error::explain;
 use candle_core::{D, Result, Tensor};
 use std::marker::PhantomData;
 
-/// Returns the product of two matrices, or of each matrix in `a` with the one in `b`.
+/// Returns the product of two matrices, or of each matrix in `a` with the matrix at the same place in `b`.
 ///
-/// Many small products are computed on all cores, unlike by Candle's `a.matmul(&b)`.
+/// A batch of small products is computed on all cores, unlike with Candle's `a.matmul(&b)`.
 ///
 /// # Shapes
-/// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The dimensions before are broadcast:
-/// `b` can be a single matrix.
+/// `(…, rows, depth)` and `(…, depth, columns)` to `(…, rows, columns)`. The batch dimensions before the
+/// last two are broadcast, so `b` can be a single matrix.
 ///
 /// # Errors
 /// If the shapes, types or devices do not fit.
@@ -72,7 +72,7 @@ fn output_shape(a: &Tensor, b: &Tensor) -> Result<(Vec<usize>, Vec<usize>)> {
     let refuse = || {
         explain(
             format!("matmul cannot multiply shapes {left:?} and {right:?}"),
-            "Expected (…, rows, depth) and (…, depth, columns), with the same dimensions before, or 1",
+            "Expected (…, rows, depth) and (…, depth, columns), with batch dimensions that are equal or 1",
         )
     };
     let (&[.., rows, depth], &[.., of_b, columns]) = (left, right) else {
@@ -98,7 +98,7 @@ fn output_shape(a: &Tensor, b: &Tensor) -> Result<(Vec<usize>, Vec<usize>)> {
     Ok(([before.as_slice(), &[rows, columns]].concat(), before))
 }
 
-/// Matrices in memory, one after the other, each by rows or by columns.
+/// A contiguous batch of matrices, in row-major order or, if `transposed`, in column-major order.
 struct Matrices {
     tensor: Tensor,
     transposed: bool,
@@ -107,7 +107,8 @@ struct Matrices {
 }
 
 impl Matrices {
-    /// Returns the tensor itself if it is contiguous, also with its last dimensions exchanged, or a copy.
+    /// Returns the matrices of a tensor. They are copied only if the tensor is not contiguous, even with
+    /// its last two dimensions transposed.
     fn of(x: &Tensor) -> Result<Self> {
         let (rows, columns) = (x.dim(D::Minus2)?, x.dim(D::Minus1)?);
         let exchanged = x.transpose(D::Minus2, D::Minus1)?;
@@ -124,7 +125,7 @@ impl Matrices {
         })
     }
 
-    /// Returns the matrix of an index.
+    /// Returns the matrix at an index; `values` are the elements of the tensor.
     fn get<'a, T: Element>(&self, values: &'a [T], index: usize) -> Matrix<'a, T> {
         let size = self.rows * self.columns;
         let values = &values[index * size..][..size];
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(
             shape(&[2, 3, 4], &[5, 4, 6]).unwrap_err(),
             "matmul cannot multiply shapes [2, 3, 4] and [5, 4, 6]\n\
-             Expected (…, rows, depth) and (…, depth, columns), with the same dimensions before, or 1"
+             Expected (…, rows, depth) and (…, depth, columns), with batch dimensions that are equal or 1"
         );
     }
 }

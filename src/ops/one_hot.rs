@@ -31,7 +31,7 @@ pub fn one_hot(y: &Tensor, num_classes: usize) -> Result<Tensor> {
         ));
     }
     check::positive(&"one_hot", &[("num_classes", num_classes)])?;
-    check_indices(&"one_hot", "class", y, num_classes, "give more classes")?;
+    check_indices(&"one_hot", "class", y, num_classes, "raise num_classes")?;
     let y = y.to_dtype(DType::I64)?;
     let shape = [y.dims(), &[num_classes]].concat();
     check::output(&"one_hot", &shape, &y)?;

@@ -1,4 +1,4 @@
-//! The steps of optimisers, each in one pass over a parameter and its state, in their own memory.
+//! The steps of optimisers: each updates a parameter and its state in place, in one pass.
 
 mod rules;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use std::cell::Cell;
 /// The elements of one task.
 const CHUNK: usize = 1 << 15;
 
-/// Takes a step in the memory of the value and of its state. The tensors must
+/// Takes a step: updates the value and its state in place. The tensors must
 /// [have a kernel](has_step_kernel).
 pub(crate) fn step_in_place(
     value: &Tensor,
@@ -29,8 +29,8 @@ pub(crate) fn step_in_place(
     dispatch_dtype!(value, in_chunks(&changed, gradient, rule))
 }
 
-/// Returns whether the kernels can compute with the tensors of an optimiser's step: those that they
-/// change must have memory of their own.
+/// Returns whether the kernels can take an optimiser's step: the shapes must be equal, and each tensor that
+/// the step changes must be contiguous and share its memory with none of the others.
 pub(crate) fn has_step_kernel(value: &Tensor, gradient: &Tensor, state: &[Tensor]) -> bool {
     let all: Vec<&Tensor> = [gradient, value].into_iter().chain(state).collect();
     let own_memory = |i: usize| {
@@ -53,7 +53,7 @@ fn in_chunks<T: Element>(changed: &[&Tensor], gradient: &Tensor, rule: StepRule)
         for_each_task(count.div_ceil(CHUNK), |i| {
             let (first, end) = (i * CHUNK, ((i + 1) * CHUNK).min(count));
             let chunks = all.iter().map(|all| {
-                // SAFETY: the chunks of two tasks do not overlap, and the slices are different memory,
+                // SAFETY: the chunks of two tasks do not overlap, and the slices are in different memory,
                 // as each is borrowed mutably.
                 unsafe { all.part(first, end - first) }
             });
@@ -62,7 +62,7 @@ fn in_chunks<T: Element>(changed: &[&Tensor], gradient: &Tensor, rule: StepRule)
     })
 }
 
-/// Calls `work` with the elements of all tensors, after those that are `open` already.
+/// Calls `work` with the slices in `open`, followed by the elements of each tensor.
 fn edit_all<T: Element>(
     tensors: &[&Tensor],
     open: &[SharedSlice<'_, T>],
@@ -94,7 +94,7 @@ fn edit<T: Element>(tensor: &Tensor, work: impl FnOnce(&mut [T]) -> Result<()>) 
         fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
             match self.0.take() {
                 Some(work) => work(storage, layout),
-                None => bail!("optimiser step: it runs only once"),
+                None => bail!("optimiser step: expected a single call of the operation"),
             }
         }
     }

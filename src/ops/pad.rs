@@ -5,7 +5,7 @@ use crate::error;
 use candle_core::{Result, Tensor};
 use std::fmt::Display;
 
-/// The values of a convolution's padding.
+/// The values with which a convolution pads its input.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -23,9 +23,9 @@ pub enum PaddingMode {
     Zeros,
     /// The input mirrored at its first and last element, which are not repeated.
     Reflect,
-    /// The first and the last element.
+    /// Copies of the first and the last element.
     Replicate,
-    /// The other end of the input.
+    /// The elements at the other end of the input.
     Circular,
 }
 
@@ -42,7 +42,7 @@ impl PaddingMode {
         }
     }
 
-    /// Returns the largest padding of a dimension.
+    /// Returns the largest padding that is allowed for a dimension of this size.
     fn most(self, size: usize) -> usize {
         match self {
             Self::Reflect => size.saturating_sub(1),
@@ -53,8 +53,8 @@ impl PaddingMode {
     }
 }
 
-/// Returns images, or sequences, with their padding, and the settings without it. Zeros are left to the
-/// convolution.
+/// Returns the padded images or sequences, and the settings without padding. In mode `Zeros`, returns both
+/// unchanged: the convolution itself pads with zeros.
 ///
 /// # Errors
 /// If the padding is larger than the input allows.
@@ -83,7 +83,7 @@ pub(crate) fn padded(
                 "Choose less padding, or PaddingMode::Zeros",
             ));
         }
-        // Also of an empty batch, because the indices need memory.
+        // Checked for an empty batch too, because the indices need memory.
         let mut shape: Vec<usize> = x.dims().iter().map(|size| *size.max(&1)).collect();
         shape[dim] = padding.saturating_mul(2).saturating_add(size);
         check::output(caller, &shape, &x)?;

@@ -38,7 +38,7 @@ pub fn max_pool2d(x: &Tensor, settings: Pool2dSpec) -> Result<Tensor> {
     max_pool2d_as(&"max_pool2d", x, settings)
 }
 
-/// [`max_pool2d`], whose errors begin with the name of the caller.
+/// Computes [`max_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     let spec = spec.check(caller, x)?;
     if x.elem_count() == 0 {
@@ -56,7 +56,7 @@ pub(crate) fn max_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) 
 /// Those of [`max_pool2d`].
 ///
 /// # Errors
-/// As for [`max_pool2d`], and if `x` are integers.
+/// As for [`max_pool2d`], and if `x` is a tensor of integers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -70,7 +70,7 @@ pub fn avg_pool2d(x: &Tensor, settings: Pool2dSpec) -> Result<Tensor> {
     avg_pool2d_as(&"avg_pool2d", x, settings)
 }
 
-/// [`avg_pool2d`], whose errors begin with the name of the caller.
+/// Computes [`avg_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn avg_pool2d_as(caller: &dyn Display, x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     check::floating(caller, x)?;
     let spec = spec.check(caller, x)?;
@@ -92,19 +92,20 @@ fn empty(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     Tensor::zeros(shape, x.dtype(), x.device())
 }
 
-/// The kernel of max pooling stores indices as `u32`.
+/// Returns whether the kernels can compute with `x`; that of max pooling stores indices as `u32`.
 fn suits_kernel(x: &Tensor) -> bool {
-    has_kernel(&[x]) && x.elem_count() > 0 && x.elem_count() < u32::MAX as usize
+    has_kernel(&[x]) && x.elem_count() < u32::MAX as usize
 }
 
-/// Returns the means of patches that cover the images, as many as `size` says. Neighbouring patches share
-/// rows and columns where `size` does not divide the height or width.
+/// Returns images of the given `size`, in which each pixel is the mean of a patch; the patches cover the
+/// input. Neighbouring patches overlap where `size` does not divide the height or width.
 ///
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair.
 ///
 /// # Errors
-/// If `size` is 0, or `x` are not images of at least one pixel, or integers.
+/// If `size` is 0, `x` is not a batch of images with at least one pixel each, or `x` is a tensor of
+/// integers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -118,7 +119,7 @@ pub fn adaptive_avg_pool2d(x: &Tensor, size: impl Into<Pair>) -> Result<Tensor> 
     adaptive_avg_pool2d_as(&"adaptive_avg_pool2d", x, size.into())
 }
 
-/// [`adaptive_avg_pool2d`], whose errors begin with the name of the caller.
+/// Computes [`adaptive_avg_pool2d`]; errors begin with the name of the caller.
 pub(crate) fn adaptive_avg_pool2d_as(
     caller: &dyn Display,
     x: &Tensor,
@@ -145,8 +146,8 @@ pub(crate) fn adaptive_avg_pool2d_as(
     means_of_lines(&means_of_lines(x, 3, size.width)?, 2, size.height)
 }
 
-/// Returns the means of `size` ranges that cover a dimension. A value counts in its own ranges only: a
-/// product with a matrix that has zeros would turn one NaN into many.
+/// Returns the means of `size` ranges that cover a dimension. A value affects only the means of the
+/// ranges that contain it: in a product with a matrix, NaN times 0 would spread one NaN to all means.
 fn means_of_lines(x: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
     let length = x.dim(dim)?;
     let means = (0..size).map(|i| {
@@ -164,11 +165,10 @@ mod tests {
     use candle_core::{DType, Device, Var};
 
     type Pool = fn(&Tensor, Pool2dSpec) -> Result<Tensor>;
-    type WithCandle = fn(&Tensor, Pool2dSpec) -> Result<Tensor>;
 
     #[test]
     fn the_kernels_agree_with_candle() {
-        let operations: [(&str, Pool, WithCandle); 2] = [
+        let operations: [(&str, Pool, Pool); 2] = [
             ("max_pool2d", max_pool2d, candle::max_pool2d),
             ("avg_pool2d", avg_pool2d, candle::avg_pool2d),
         ];
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_be_are_errors() {
+    fn impossible_settings_are_errors() {
         let x = Tensor::zeros((1, 1, 4, 4), DType::F32, &Device::Cpu).unwrap();
         let (large, largest) = (1 << 33, usize::MAX);
         for result in [

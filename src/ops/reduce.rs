@@ -21,10 +21,11 @@ const CHUNK: usize = 1 << 14;
 /// The elements that one task reads.
 const TASK: usize = 1 << 15;
 
-/// Returns the sums along a dimension, which vanishes, on all cores: many times as fast as Candle's
-/// `x.sum(dim)` where the dimension is not the last.
+/// Returns the sums along a dimension, which is removed from the shape. Computes on all cores: many times
+/// as fast as Candle's `x.sum(dim)` where the dimension is not the last.
 ///
-/// Many values lose no digits, because they are added in pairs. See [`mean`] for the means.
+/// Sums of many values keep their digits, because the values are added in pairs. See [`mean`] for the
+/// means.
 ///
 /// # Errors
 /// If there is no such dimension.
@@ -48,10 +49,10 @@ pub fn sum(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     }
 }
 
-/// Returns the means along a dimension, which vanishes.
+/// Returns the means along a dimension, which is removed from the shape.
 ///
 /// # Errors
-/// If there is no such dimension, or `x` are integers.
+/// If there is no such dimension, or `x` is a tensor of integers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -116,16 +117,17 @@ impl<T: Element> Backward for Back<T> {
         let g = view.as_slice::<T>()?;
         let columns: usize = self.shape[self.dim + 1..].iter().product();
         let rows = self.shape[self.dim];
-        // Lines of equal values, or of all columns.
+        // A line consists of equal values, or of one row of all columns.
         let line = if columns == 1 { rows } else { columns };
-        let several = (CHUNK / line).max(1);
-        // SAFETY: each chunk is some lines, which the loop initialises.
+        let lines_per_task = (CHUNK / line).max(1);
+        let count: usize = self.shape.iter().product();
+        // SAFETY: chunks are whole lines, and the loop initialises each line.
         let of_x = unsafe {
-            vec_by_chunks(self.shape.iter().product(), several * line, |first, out| {
+            vec_by_chunks(count, lines_per_task * line, |first, out| {
                 for (i, out) in out.chunks_exact_mut(line).enumerate() {
                     let line = first / line + i;
                     if columns == 1 {
-                        out.iter_mut().for_each(|out| _ = out.write(g[line]));
+                        out.fill(MaybeUninit::new(g[line]));
                     } else {
                         out.write_copy_of_slice(&g[line / rows * columns..][..columns]);
                     }

@@ -1,8 +1,8 @@
-//! Recurrence: a cell that goes through a sequence and takes its own output along as its state.
+//! Recurrence: a cell goes through a sequence step by step, and its output is its state in the next step.
 //!
-//! The products of the whole input with the weights are computed before, in one product; so a step has one
-//! product, that of the state with the weights of all gates. [`cpu`] runs all steps in one kernel,
-//! forward and backward; [`candle`] is the same made of Candle's operations.
+//! The whole input is multiplied by its weights beforehand, in one matrix product. So each step has only
+//! one product, that of the state with the weights of all gates. [`cpu`] runs all steps in one kernel,
+//! forward and backward; [`candle`] computes the same with Candle's operations.
 
 mod candle;
 mod cells;
@@ -49,7 +49,7 @@ pub(crate) fn rnn(
         let (found, expected) = (&state.dims()[1..], &shape[1..]);
         return Err(explain(
             format!("{caller}: the state has the shape {found:?} in each layer, not {expected:?}"),
-            "Give it the shape (num_layers · directions, batch, hidden_size)",
+            "Pass a state of shape (num_layers · directions, batch, hidden_size)",
         ));
     }
     check::same_place(caller, state, weight)?;
@@ -57,7 +57,7 @@ pub(crate) fn rnn(
         let outputs = Tensor::zeros((steps, batch, shape[2]), gates.dtype(), gates.device())?;
         return Ok((outputs, state.clone()));
     }
-    // A kernel has three inputs at most, so the bias is a column of the weight.
+    // A kernel has at most three inputs, so the bias becomes another column of the weight.
     let weight = match bias {
         Some(bias) => cat(&[weight, &bias.unsqueeze(1)?], 1)?,
         None => weight.clone(),

@@ -20,10 +20,10 @@ const CHUNK: usize = 1 << 13;
 /// Returns probabilities: `exp(x) / Σ exp(x)`, with the sum over the dimension `dim`.
 ///
 /// # Shapes
-/// Any with at least one dimension, which stays.
+/// Any shape with at least one dimension; the output has the same shape.
 ///
 /// # Errors
-/// If there is no such dimension, or `x` are integers.
+/// If there is no such dimension, or `x` is a tensor of integers.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -37,7 +37,7 @@ pub fn softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     softmax_as(&"softmax", x, dim)
 }
 
-/// [`softmax`], whose errors begin with the name of the caller.
+/// Computes [`softmax`]; errors begin with the name of the caller.
 pub(crate) fn softmax_as(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     along(caller, x, dim, false)
 }
@@ -46,7 +46,7 @@ pub(crate) fn softmax_as(caller: &dyn Display, x: &Tensor, dim: impl Dim) -> Res
 /// small probabilities.
 ///
 /// # Shapes
-/// Any with at least one dimension, which stays.
+/// Any shape with at least one dimension; the output has the same shape.
 ///
 /// # Errors
 /// As for [`softmax`].
@@ -62,7 +62,8 @@ pub fn log_softmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     along(&"log_softmax", x, dim, true)
 }
 
-/// Computes along a dimension, which is made the last one for that.
+/// Computes the softmax along a dimension, or its logarithm. Moves the dimension to the end first, unless
+/// [`columns`] can compute it.
 fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<Tensor> {
     check::floating(caller, x)?;
     let dim = check::dimension(caller, x, dim)?;
@@ -82,21 +83,17 @@ fn along(caller: &dyn Display, x: &Tensor, dim: impl Dim, log: bool) -> Result<T
     }
     match has_kernel(&[x]) {
         true => dispatch_dtype!(x, forward(x, log)),
-        false if log => log_softmax_with_candle(x),
-        false => softmax_with_candle(x),
+        false => softmax_with_candle(x, log),
     }
 }
 
-fn softmax_with_candle(x: &Tensor) -> Result<Tensor> {
-    let x = x
-        .broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?
-        .exp()?;
+fn softmax_with_candle(x: &Tensor, log: bool) -> Result<Tensor> {
+    let mut x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
+    if log {
+        return x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?);
+    }
+    x = x.exp()?;
     x.broadcast_div(&x.sum_keepdim(D::Minus1)?)
-}
-
-fn log_softmax_with_candle(x: &Tensor) -> Result<Tensor> {
-    let x = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?;
-    x.broadcast_sub(&x.exp()?.sum_keepdim(D::Minus1)?.log()?)
 }
 
 fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
@@ -144,15 +141,16 @@ multiversion! {
 }
 
 multiversion! {
-    /// Returns the largest logit, and the logarithm of the sum of `exp(logit - largest)`: without both, a logit
-    /// is a log-probability. The exponentials are written to the second slice, of the same length.
+    /// Returns the largest logit, and the logarithm of the sum of `exp(logit - largest)`: a logit minus
+    /// both is a log-probability. The exponentials are written to the second slice, of the same length.
     pub(super) fn normalizer<T: Element>(x: &[T], scratch: &mut [MaybeUninit<T>]) -> [T; 2] {
         let (_, largest, sum) = exponentials::<T, FUSED>(x, scratch);
         [largest, sum.ln::<FUSED>()]
     }
 }
 
-/// Writes `exp(logit - largest)`; returns these, the largest logit, and their sum.
+/// Writes `exp(logit - largest)` to `y`; returns these values, the largest logit, and the sum of the
+/// values.
 #[inline(always)]
 fn exponentials<'a, T: Element, const FUSED: bool>(
     x: &[T],
@@ -169,7 +167,7 @@ fn exponentials<'a, T: Element, const FUSED: bool>(
     (y, largest, sum)
 }
 
-/// Replaces logits by probabilities; returns the largest logit, and the sum of `exp(logit - largest)`.
+/// Replaces logits with probabilities; returns the largest logit, and the sum of `exp(logit - largest)`.
 #[inline(always)]
 pub(super) fn softmax_in_place<T: Element, const FUSED: bool>(row: &mut [T]) -> (T, T) {
     let largest = largest(row);
@@ -291,10 +289,7 @@ mod tests {
                 let shape = (case.between(1, 90), case.between(1, 800));
                 let inputs = vec![case.input(randn(shape, &Device::Cpu))];
                 let kernel = move |x: &[Tensor]| along(&"softmax", &x[0], 1, log);
-                let candle = move |x: &[Tensor]| match log {
-                    true => log_softmax_with_candle(&x[0]),
-                    false => softmax_with_candle(&x[0]),
-                };
+                let candle = move |x: &[Tensor]| softmax_with_candle(&x[0], log);
                 Some((inputs, Box::new(kernel), Box::new(candle)))
             });
         }
@@ -311,9 +306,8 @@ mod tests {
                 );
                 let inputs = vec![case.input(randn(shape, &Device::Cpu))];
                 let kernel = move |x: &[Tensor]| along(&"softmax", &x[0], 1, log);
-                let last = move |x: &[Tensor]| match log {
-                    true => log_softmax_with_candle(&x[0].transpose(1, 2)?)?.transpose(1, 2),
-                    false => softmax_with_candle(&x[0].transpose(1, 2)?)?.transpose(1, 2),
+                let last = move |x: &[Tensor]| {
+                    softmax_with_candle(&x[0].transpose(1, 2)?, log)?.transpose(1, 2)
                 };
                 Some((inputs, Box::new(kernel), Box::new(last)))
             });

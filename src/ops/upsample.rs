@@ -1,17 +1,18 @@
-//! Larger (or smaller) images: each output is the nearest pixel, or the mean of its four neighbours.
+//! Resizing of images: each output pixel is the nearest input pixel, or a weighted mean of the nearest
+//! four.
 
 use super::check;
 use candle_core::{Device, Result, Tensor};
 use std::fmt::Display;
 
-/// How [`upsample`] computes a pixel between others.
+/// How [`upsample`] computes an output pixel from the input pixels around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Interpolation {
+    /// The nearest input pixel.
     Nearest,
-    /// With the corners of both images on each other if `align_corners` is set, or else their edges.
-    Bilinear {
-        align_corners: bool,
-    },
+    /// The weighted mean of the nearest four input pixels. If `align_corners` is set, the centres of the
+    /// corner pixels of both images coincide, or else the edges of the images.
+    Bilinear { align_corners: bool },
 }
 
 /// Returns images of another size: `(batch, channels, height, width)` to
@@ -41,7 +42,7 @@ pub(crate) fn upsample(
     )?;
     check::floating(caller, x)?;
     let [rows, columns] = size;
-    // Also of an empty batch, because the indices need memory.
+    // Checked for an empty batch too, because the indices need memory.
     let [batch, channels] = [x.dims()[0].max(1), x.dims()[1].max(1)];
     check::output(caller, &[batch, channels, rows, columns], x)?;
     let x = resized(x, 2, rows, scale, interpolation)?;
@@ -66,7 +67,7 @@ fn resized(
         x.contiguous()?.index_select(&index, dim)
     };
     let Interpolation::Bilinear { align_corners } = interpolation else {
-        // In single precision, like PyTorch, so that a place between two pixels falls to the same.
+        // In single precision, as in PyTorch, so that ties between two pixels select the same one.
         let step = step as f32;
         let nearest = |i: usize| match size == 2 * from {
             true => (i / 2) as u32,

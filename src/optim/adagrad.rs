@@ -29,11 +29,11 @@ optimizer!(
     /// # Ok::<(), Error>(())
     /// ```
     Adagrad, AdagradRule { lr_decay: 0.0, initial_accumulator_value: 0.0, eps: 1e-10 }, AdagradRule, 0.0,
-    "no decay of the rate, no weight decay, eps 1e-10"
+    "no decay of the learning rate, no weight decay, eps 1e-10"
 );
 
 impl Adagrad {
-    /// Sets the decay of the learning rate, which step `t` divides by `1 + (t - 1) * lr_decay`.
+    /// Sets the decay of the learning rate, which is divided by `1 + (t - 1) * lr_decay` in step `t`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -46,7 +46,7 @@ impl Adagrad {
         self
     }
 
-    /// Sets the value with which the sums of the squared gradients begin.
+    /// Sets the initial value of the sums of the squared gradients.
     ///
     /// ```
     /// use taper::prelude::*;

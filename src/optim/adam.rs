@@ -5,7 +5,7 @@ use super::rule::{Rule, Update};
 use crate::ops;
 use candle_core::{Result, Tensor};
 
-/// The rule of both. They differ in what weight decay acts on.
+/// The rule of [`Adam`] and [`AdamW`], which differ in what weight decay acts on.
 #[derive(Clone)]
 pub(super) struct AdamRule {
     betas: (f64, f64),
@@ -117,8 +117,8 @@ macro_rules! adam {
                 self
             }
 
-            /// Divides by the root of the largest mean of the square so far, instead of the last. From
-            /// Reddi, Kale and Kumar, 2018.
+            /// Uses AMSGrad: divides by the root of the largest running mean of the squared gradient so
+            /// far, instead of the current one. From Reddi, Kale and Kumar, 2018.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -155,7 +155,8 @@ adam!(
 );
 
 adam!(
-    /// [`Adam`] whose weight decay acts on the parameters themselves. From Loshchilov and Hutter, 2019.
+    /// [`Adam`] with decoupled weight decay, which acts on the parameters themselves, not on the
+    /// gradient. From Loshchilov and Hutter, 2019.
     ///
     /// ```
     /// use taper::prelude::*;

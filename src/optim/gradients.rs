@@ -6,11 +6,11 @@ use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Result, Tensor};
 
 /// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`. Returns
-/// the norm before, a scalar on the device of the gradients; nothing is fetched from there. From d2l's chapter
-/// *Recurrent Neural Network Implementation*; follows PyTorch's `clip_grad_norm_`.
+/// the norm before the scaling, as a scalar on the device of the gradients: nothing is copied to the CPU.
+/// From d2l's chapter *Recurrent Neural Network Implementation*; follows PyTorch's `clip_grad_norm_`.
 ///
-/// The norm is computed in double precision, so it does not overflow (on a Mac's GPU, which has none,
-/// in single precision). Without gradients it is 0.
+/// The norm is computed in double precision, so it does not overflow (in single precision on a Mac's GPU,
+/// which has no double precision). Without gradients, the norm is 0.
 ///
 /// # Errors
 /// If `max_norm` is not positive, or the parameters are on different devices.
@@ -57,7 +57,8 @@ pub fn clip_gradients(
     Ok(norm)
 }
 
-/// Returns the sum of the squares, in which those of large values do not overflow.
+/// Returns the sum of the squared elements. In double precision, the squares of large values do not
+/// overflow.
 fn sum_of_squares(gradient: &Tensor) -> Result<Tensor> {
     let wide = match gradient.device() {
         Device::Metal(_) => DType::F32,
@@ -66,14 +67,13 @@ fn sum_of_squares(gradient: &Tensor) -> Result<Tensor> {
     gradient.to_dtype(wide)?.sqr()?.sum_all()
 }
 
-/// Adds the gradients of another batch, so that one step follows several batches, as in PyTorch, where
-/// `backward` adds. For the mean over the batches, divide each loss by their number.
+/// Adds the gradients of another batch to `sums`, so that one step follows several batches. In PyTorch,
+/// `backward` itself adds them. For the mean over the batches, divide each loss by their number.
 ///
 /// [`Trainer::accumulate_grad_batches`](crate::train::Trainer::accumulate_grad_batches) does this.
 ///
 /// # Errors
-/// If two gradients of a parameter differ in shape, type or device. The sums so far are then
-/// unchanged.
+/// If two gradients of a parameter differ in shape, type or device. `sums` is then unchanged.
 ///
 /// ```
 /// use taper::prelude::*;

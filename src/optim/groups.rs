@@ -1,6 +1,6 @@
 //! The core of every optimiser: groups of parameters, and a step that happens as a whole or not at all.
 
-use super::kept::Kept;
+use super::kept::ParameterState;
 use super::rule::{Rule, Update};
 use crate::error;
 use crate::nn::Parameter;
@@ -8,7 +8,7 @@ use crate::ops;
 use candle_core::backprop::GradStore;
 use candle_core::{Result, Tensor, Var};
 
-/// Settings that hold for some of the parameters.
+/// The settings of one group of parameters.
 #[derive(Clone)]
 pub(super) struct Group<R: ?Sized> {
     pub(super) lr: f64,
@@ -18,7 +18,8 @@ pub(super) struct Group<R: ?Sized> {
     pub(super) rule: R,
 }
 
-/// What does not depend on the kind of rule, so that it is compiled once and not again for each optimiser.
+/// The methods that do not depend on the type of the rule: they are compiled once, not again for each
+/// optimiser.
 impl Group<dyn Rule> {
     fn check(&self, kind: &str) -> Result<()> {
         let any = f64::INFINITY;
@@ -85,7 +86,7 @@ impl Group<dyn Rule> {
                 true => gradient.neg()?,
                 false => gradient.clone(),
             },
-            state: Kept::tensors(kept.as_ref(), &self.rule, &var)?,
+            state: ParameterState::tensors(kept.as_ref(), &self.rule, &var)?,
             step: kept.as_ref().map_or(0.0, |kept| kept.steps) + 1.0,
             new: None,
             var,
@@ -113,7 +114,7 @@ impl Group<dyn Rule> {
 pub(super) struct Member {
     pub(super) parameter: Parameter,
     pub(super) group: usize,
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<ParameterState>,
 }
 
 /// The parameters of an optimiser in groups, of which there is at least one.
@@ -231,7 +232,7 @@ fn step(
     Ok(())
 }
 
-/// An update of a parameter that is ready to happen.
+/// A prepared update of a parameter.
 struct Plan {
     var: Var,
     value: Tensor,
@@ -244,7 +245,7 @@ struct Plan {
 
 impl Plan {
     /// Updates the parameter and returns its new state.
-    fn apply(mut self, group: &Group<dyn Rule>) -> Result<Option<Kept>> {
+    fn apply(mut self, group: &Group<dyn Rule>) -> Result<Option<ParameterState>> {
         match self.new.take() {
             None => {
                 let rule = group.rule.kernel(group.update(&self));
@@ -255,6 +256,6 @@ impl Plan {
                 self.state = state;
             }
         }
-        Ok(Kept::new(self.step, &group.rule, self.state))
+        Ok(ParameterState::new(self.step, &group.rule, self.state))
     }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 /// The state of one parameter.
 #[derive(Clone)]
-pub(super) struct Kept {
-    /// How many steps it has made. A step without a gradient does not count.
+pub(super) struct ParameterState {
+    /// The number of steps of the parameter. A step without a gradient does not count.
     pub(super) steps: f64,
-    /// Shared with clones of the optimiser until one of them makes a step.
+    /// Shared with clones of the optimiser until one of them takes a step.
     pub(super) tensors: Arc<BTreeMap<&'static str, Tensor>>,
 }
 
-impl Kept {
+impl ParameterState {
     /// Returns the state after a step; `None` if the rule needs none.
     pub(super) fn new(steps: f64, rule: &dyn Rule, tensors: Vec<Tensor>) -> Option<Self> {
         let names = rule

@@ -59,7 +59,7 @@ impl RMSprop {
         self
     }
 
-    /// Sets the momentum, as in [`Sgd`](super::Sgd), of the divided gradients.
+    /// Sets the momentum, which works as in [`Sgd`](super::Sgd), but on the divided gradients.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -72,8 +72,8 @@ impl RMSprop {
         self
     }
 
-    /// Divides by the root of the variance: the running mean of the gradient is subtracted. From
-    /// Graves, 2013.
+    /// Sets whether to divide by the root of the gradient's variance: the square of its running mean is
+    /// subtracted from the running mean of its square. From Graves, 2013.
     ///
     /// ```
     /// use taper::prelude::*;

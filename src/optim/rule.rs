@@ -1,4 +1,4 @@
-//! What distinguishes one kind of optimiser from another.
+//! The update rule of an optimiser, by which one kind of optimiser differs from another.
 
 use crate::ops;
 use candle_core::{Result, Tensor};
@@ -13,19 +13,19 @@ pub(super) trait Rule: Send + 'static {
         true
     }
 
-    /// Returns the value with which the tensors of the state begin.
+    /// Returns the initial value of the state's tensors.
     fn initial(&self) -> f64 {
         0.0
     }
 
-    /// Returns name and value of each setting that must not be negative, and the limit below which it
-    /// must be.
+    /// Returns the name, the value and the limit of each setting that must be at least 0 and below its
+    /// limit.
     fn limits(&self) -> Vec<(&'static str, f64, f64)>;
 
-    /// Prints the settings; `decay` is the weight decay.
+    /// Formats the settings; `decay` is the weight decay.
     fn print(&self, lr: f64, decay: &str) -> String;
 
-    /// Returns the step for the kernel, which updates value and state in their own memory.
+    /// Returns the step for the kernel, which updates value and state in place.
     fn kernel(&self, update: Update<'_>) -> ops::StepRule;
 
     /// Returns the new value and the new state.

@@ -9,7 +9,7 @@ pub use plateau::ReduceOnPlateau;
 use std::f64::consts::PI;
 
 /// A schedule of the learning rate: [`Schedule`], [`OneCycle`], [`ReduceOnPlateau`], or your own. A
-/// closure that takes the learning rate with which the optimiser began, and the time, is one as well.
+/// closure that takes the initial learning rate of the optimiser, and the time, is a schedule as well.
 ///
 /// Time is counted from 0: in epochs by [`Trainer::schedule`](crate::train::Trainer::schedule), in
 /// steps by [`Trainer::schedule_steps`](crate::train::Trainer::schedule_steps). With several parameter
@@ -36,7 +36,7 @@ use std::f64::consts::PI;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait LrSchedule: Send {
-    /// Returns the learning rate at a time, for parameters that began with `base`.
+    /// Returns the learning rate at a time, for parameters whose initial learning rate is `base`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -57,7 +57,7 @@ pub trait LrSchedule: Send {
         None
     }
 
-    /// Returns the learning rate at a time, when the metric had these `values` after the epochs so far.
+    /// Returns the learning rate at a time, from the `values` of the metric after the epochs so far.
     /// A schedule keeps no state of its own: after a checkpoint it continues from the history.
     ///
     /// ```
@@ -134,7 +134,7 @@ pub enum Schedule {
         /// The duration of the change.
         total: usize,
     },
-    /// Multiplied by a power of the share of time that is left, then 0.
+    /// Multiplied by a power of the share of the time that is left; 0 after that.
     Polynomial {
         /// The duration of the decrease.
         total: usize,
@@ -147,7 +147,7 @@ pub enum Schedule {
         first: usize,
         /// The factor by which each decrease is longer than the one before.
         growth: usize,
-        /// The learning rate at the end of each.
+        /// The learning rate at the end of each decrease.
         min_lr: f64,
     },
     /// A linear increase, then another schedule.
@@ -221,8 +221,8 @@ impl Schedule {
         Self::Linear { from, to, total }
     }
 
-    /// Decreases the learning rate to 0 in `total` epochs, as the share of the epochs that are left to this
-    /// power: PyTorch's `PolynomialLR`.
+    /// Decreases the learning rate to 0 in `total` epochs, in proportion to a power of the share of the
+    /// epochs that are left, as PyTorch's `PolynomialLR`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -252,8 +252,8 @@ impl Schedule {
         }
     }
 
-    /// Puts a linear increase, which takes `total` epochs, before the schedule. It begins with the size
-    /// of its steps, so that the first epoch has an effect.
+    /// Puts a linear increase, which takes `total` epochs, before the schedule. The first learning rate is
+    /// not 0 but as large as one step of the increase, so that the first epoch has an effect.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -265,8 +265,8 @@ impl Schedule {
         self.warmup_from(1.0 / (total as f64 + 1.0), total)
     }
 
-    /// Puts a linear increase from a share of the learning rate, which takes `total` epochs, before the
-    /// schedule, as PyTorch's `LinearLR` with its `start_factor`.
+    /// Puts a linear increase, which takes `total` epochs, before the schedule. The first learning rate is
+    /// `from` times the base, as in PyTorch's `LinearLR` with `start_factor`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -279,7 +279,7 @@ impl Schedule {
         Self::Warmup { from, total, then }
     }
 
-    /// Returns the learning rate at a time, for an optimiser that began with `base`.
+    /// Returns the learning rate at a time, for an optimiser whose initial learning rate is `base`.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,7 +1,7 @@
-//! The state that an optimiser keeps for each parameter, and how it is saved and loaded.
+//! Saves and loads the state of an optimiser.
 
 use super::groups::{Groups, Member};
-use super::kept::{Kept, foreign};
+use super::kept::{ParameterState, foreign};
 use super::rule::Rule;
 use crate::nn::Parameter;
 use candle_core::{Device, Result, Tensor};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 type State = HashMap<String, Tensor>;
 
 impl<R: Rule> Groups<R> {
-    /// Returns learning rates, step counts and copies of the state: the next step changes the original.
+    /// Returns learning rates, step counts and copies of the state, which the next step changes in place.
     pub(super) fn state(&self) -> Result<Vec<(String, Tensor)>> {
         let scalar = |value: f64| Tensor::new(value, &Device::Cpu);
         let mut state = vec![];
@@ -22,7 +22,7 @@ impl<R: Rule> Groups<R> {
         Ok(state)
     }
 
-    /// Restores all of [`state`](Self::state), or nothing.
+    /// Restores a state that [`state`](Self::state) returned; after an error, nothing has changed.
     pub(super) fn load_state(&mut self, state: &State) -> Result<()> {
         let rules: Vec<&dyn Rule> = self.groups.iter().map(|group| &group.rule as _).collect();
         let lrs = load(self.kind, &rules, &mut self.members, state)?;
@@ -44,7 +44,8 @@ fn state_of_members(members: &[Member]) -> Result<Vec<(String, Tensor)>> {
     Ok(state)
 }
 
-/// Restores the state of the members, or nothing, and returns the learning rates of their groups.
+/// Restores the state of the members, and returns the learning rates of their groups; after an error,
+/// nothing has changed.
 fn load(
     kind: &str,
     rules: &[&dyn Rule],
@@ -73,7 +74,7 @@ fn load(
         }
         known += tensors.len() + 1;
         let tensors = Arc::new(tensors);
-        loaded.push(Some(Kept { steps, tensors }));
+        loaded.push(Some(ParameterState { steps, tensors }));
     }
     if known != state.len() {
         let entries = state.len();
@@ -121,7 +122,7 @@ mod tests {
     use crate::optim::{Adam, AdamW, Optimizer, Sgd};
     use crate::tensor::ones;
 
-    /// A state, and the parameters that it is of.
+    /// Returns a layer after one step, and the state of its optimiser.
     fn stepped(make: Make) -> (Linear, State) {
         let net = Linear::new(2, 1).unwrap();
         let loss = net.forward(&ones((1, 2), &Device::Cpu).unwrap()).unwrap();

@@ -62,7 +62,7 @@ pub(super) struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Value and label of each tick.
+    /// The value and the label of each tick.
     ticks: Vec<(f64, String)>,
 }
 
@@ -123,7 +123,7 @@ impl Axis {
         }
     }
 
-    /// Returns value and label of each tick.
+    /// Returns the value and the label of each tick.
     pub(super) fn ticks(&self) -> &[(f64, String)] {
         &self.ticks
     }
@@ -171,7 +171,7 @@ fn range_with_margin(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f
     }
 }
 
-/// Chooses multiples of 1, 2 or 5 times a power of ten.
+/// Returns ticks at multiples of 1, 2 or 5 times a power of ten.
 fn linear_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
     let min_step = (high - low) / max_ticks.max(1) as f64;
     let exponent = decade(min_step);
@@ -195,7 +195,8 @@ fn linear_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// Writes as many decimals as the step between two ticks needs, so that all labels are equally long.
+/// Formats a tick with as many decimals as the step between two ticks needs, so that all labels have
+/// the same number of decimals.
 fn linear_label(tick: f64, exponent: i32, low: f64, high: f64) -> String {
     let largest = decade(low.abs().max(high.abs()));
     if exponent >= -5 && largest < 6 {
@@ -207,7 +208,7 @@ fn linear_label(tick: f64, exponent: i32, low: f64, high: f64) -> String {
     }
 }
 
-/// Chooses powers of ten, and if there are few, 2 and 5 times powers of ten as well.
+/// Returns ticks at powers of ten and, if these are few, also at 2 and 5 times powers of ten.
 fn log_ticks(low: f64, high: f64, max_ticks: usize) -> Vec<(f64, String)> {
     let (first, last) = (decade(low), decade(high));
     let stride = ((last - first) as usize / max_ticks.max(1) + 1) as i32;
@@ -317,7 +318,7 @@ mod tests {
             ["10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "1"]
         );
         assert_eq!(labels(Scale::Log, 0.9, 25.0), ["1", "2", "5", "10", "20"]);
-        // Less than a decade: as on a linear axis.
+        // Less than a decade: the ticks of a linear axis.
         assert_eq!(labels(Scale::Log, 0.31, 0.46), ["0.35", "0.40", "0.45"]);
         assert!(labels(Scale::Log, 1e-30, 1e30).len() <= 7);
     }

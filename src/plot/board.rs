@@ -6,9 +6,8 @@ use super::number::Number;
 use super::render::output::save_scene;
 use crate::erased::Erased;
 use crate::error::Result;
-use crate::notebook::MimeBundle;
-use crate::notebook::Show;
 use crate::notebook::live::{Live, LiveContent};
+use crate::notebook::{MimeBundle, Show};
 use std::path::Path;
 
 /// A chart that grows while a loop adds points, as in d2l's chapter *Object-Oriented Design for
@@ -20,8 +19,9 @@ use std::path::Path;
 /// [`save`](Self::save) the board. Stock `evcxr_jupyter` shows it once, as the value of a cell or when
 /// it is dropped.
 ///
-/// Series named `train_loss`, `val_loss` and `val_accuracy` show two quantities, what follows `train_`, `val_` or
-/// `test_`. The quantity of the first series has its axis at the left, any other has one at the right.
+/// The quantity of a series is the part of its name after `train_`, `val_` or `test_`: `train_loss` and
+/// `val_loss` show the quantity `loss`, `val_accuracy` shows `accuracy`. Series whose quantity is not that
+/// of the first series use a second axis at the right.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -42,11 +42,11 @@ pub struct ProgressBoard {
     live: Erased<Live<Board>>,
 }
 
-/// The chart, and for each of its series the points that are not averaged yet.
+/// The chart, and the points of each series that are not averaged yet.
 #[derive(Clone, Debug, Default)]
 struct Board {
     chart: Chart,
-    /// One for each series of the chart.
+    /// One mean for each series of the chart, in the same order.
     pending: Vec<RunningMean>,
 }
 

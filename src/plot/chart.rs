@@ -1,6 +1,6 @@
-//! A chart with two axes: how its data become an image and a text.
+//! A chart with two axes: converts its data to an SVG image and to text.
 //!
-//! [`Chart::draw`] shows who does what: plotters lays out the plot area, maps data to coordinates and
+//! [`Chart::draw`] divides the work: plotters lays out the plot area, maps data to coordinates and
 //! draws grid, axes, ticks and their labels; this module chooses the ticks and draws series and legend.
 
 mod legend;
@@ -15,18 +15,18 @@ use super::number::short;
 use super::render::UNIT;
 use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
-use super::render::text::{FONT, centred, text_width};
+use super::render::text::{FONT, ROW, centred, row_height, text_width};
 use crate::notebook::MimeBundle;
 use plotters::chart::ChartBuilder;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::style::{Color, IntoFont};
 use right_axis::RightAxis;
 use series::{DrawnSeries, plot_area};
-use spec::{Area, ROW, TICK, middle, row_height};
+use spec::{Area, TICK, middle};
 use std::convert::Infallible;
 use std::fmt::Write;
 
-/// The margin behind the right end of the x axis, in plotters' units.
+/// The margin to the right of the x axis, in plotters' units.
 const END: i32 = 12 * UNIT;
 
 impl Chart {
@@ -109,7 +109,7 @@ impl Chart {
         let legend = self.legend(UNIT + y_width);
         let legend_height = legend
             .last()
-            .map_or(self.title_height(), |entry| entry.corner.1 + ROW);
+            .map_or(row_height(&self.title), |entry| entry.corner.1 + ROW);
 
         let right_width = right.as_ref().map_or(0, RightAxis::width);
         let margins = [y_width, legend_height, right_width];
@@ -127,8 +127,8 @@ impl Chart {
         Ok(())
     }
 
-    /// Draws what plotters does: grid, axes, ticks and all their labels. Returns the plot area, and the
-    /// series mapped into it.
+    /// Draws the parts that plotters draws: grid, axes, ticks and all their labels. Returns the plot area
+    /// and the series, mapped to the coordinates of the scene.
     fn draw_axes(
         &self,
         scene: &mut Scene,
@@ -181,7 +181,8 @@ impl Chart {
         (xs, ys)
     }
 
-    /// Returns limits of the y axis for a chart of bars alone, so that they stand on the x axis.
+    /// Returns limits of the y axis with which bars stand on the x axis. Returns `None` if the chart also has
+    /// other series, or if its y axis is logarithmic.
     fn limits_of_bars(&self, ys: &[f64]) -> Option<(f64, f64)> {
         let lowest = ys.iter().copied().fold(0.0, f64::min);
         let highest = ys.iter().copied().fold(0.0, f64::max);

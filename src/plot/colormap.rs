@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-/// Nine colours of viridis. Lightness grows with the value, so it is readable without colours, too.
+/// Nine colours of viridis. Lightness grows with the value, so a heat map is also readable in greyscale.
 const STEPS: [(u8, u8, u8); 9] = [
     (68, 1, 84),
     (71, 44, 122),

@@ -10,8 +10,7 @@ use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
 use super::values::Values;
 use crate::error::Result;
-use crate::notebook::Show;
-use crate::notebook::{MimeBundle, display};
+use crate::notebook::{MimeBundle, Show, display};
 use bins::count;
 use series::series;
 use std::path::Path;
@@ -41,7 +40,7 @@ use std::path::Path;
 #[must_use = "a figure is shown as the value of a cell, or by .show()"]
 pub struct Figure {
     chart: Chart,
-    /// What is wrong with the data, and what to do.
+    /// The error message that is shown in place of the chart if the data cannot be drawn.
     problem: Option<String>,
 }
 
@@ -160,7 +159,7 @@ impl Figure {
         self.with(series("line", x, &[y], Style::Line))
     }
 
-    /// Adds a marker for each point, over an `x` of their own.
+    /// Adds a marker for each point, over an `x` of its own.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -172,7 +171,7 @@ impl Figure {
         self.with(series("points", x, &[y], Style::Markers))
     }
 
-    /// Adds series, unless there is a problem already.
+    /// Adds the series, or keeps their error if it is the first one.
     fn with(mut self, series: Result<Vec<Series>>) -> Self {
         match series {
             Ok(series) => self.chart.series.extend(series),

@@ -10,8 +10,7 @@ use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
 use super::values::Values;
 use crate::error::{Result, explain};
-use crate::notebook::Show;
-use crate::notebook::{MimeBundle, display};
+use crate::notebook::{MimeBundle, Show, display};
 use candle_core::Tensor;
 use layout::HeatmapLayout;
 use std::path::Path;
@@ -86,7 +85,7 @@ fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Re
                 truth.len(),
                 predicted.len()
             ),
-            "Pass both for the same examples",
+            "Pass one true and one predicted class for each example",
         ));
     }
     let class = |value: f64| match value {
@@ -95,7 +94,7 @@ fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Re
         }
         _ => Err(explain(
             format_args!("confusion_matrix: expected a class below {classes}, found {value}"),
-            "Classes are integers from 0; name all of them",
+            "Classes are integers from 0; pass a name for each of them",
         )),
     };
     let mut counts = vec![0.0; classes * classes];

@@ -4,18 +4,16 @@ use super::render::UNIT;
 use super::render::output::{self, Graphic};
 use super::render::palette::INK;
 use super::render::scene::{Anchor, Scene};
-use super::render::text::shortened;
+use super::render::text::{ROW, shortened};
 use crate::error::{Result, explain};
 use crate::image::RgbImage;
-use crate::notebook::Show;
-use crate::notebook::{MimeBundle, display};
+use crate::notebook::{MimeBundle, Show, display};
 use candle_core::{DType, Device, Tensor};
 use std::path::Path;
 
-/// The height of a title, in plotters' units like the gap between images.
-const ROW: i32 = 15 * UNIT;
+/// The gap between images, in plotters' units.
 const GAP: i32 = 6 * UNIT;
-/// More images than this are not drawn.
+/// The maximum number of images that are drawn.
 const MAX_IMAGES: usize = 100;
 
 /// Images for [`show_images`]: a tensor with a batch of images, or a list of tensors with one image
@@ -108,7 +106,7 @@ pub struct ImageGrid {
 
 /// Shows images side by side, in as many rows as they need. Of more than 100 images, shows the first.
 ///
-/// See [`Images`] for the shapes of images. RgbImage keep sharp edges at every size.
+/// See [`Images`] for the shapes of images. Pixels keep sharp edges at every size.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -30,7 +30,8 @@ macro_rules! numbers {
 
 numbers!(f32, f64, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
-/// Formats a value with four significant digits: `0.3125`, `1200`, `1.5·10⁻⁷`.
+/// Formats a value with four significant digits, but never rounds the integer part of a value below 10⁷:
+/// `0.3125`, `123457`, `1.5·10⁻⁷`.
 pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().replace("inf", "∞");
@@ -66,7 +67,7 @@ pub(super) fn scientific(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Returns the exponent of the largest power of ten not above the value, and 0 for 0.
+/// Returns the exponent of the largest power of ten that is not above the absolute value; 0 for 0.
 pub(super) fn decade(value: f64) -> i32 {
     if value == 0.0 {
         return 0;

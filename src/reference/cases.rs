@@ -1,7 +1,8 @@
 //! Random cases for functions, layers, losses, optimisers and schedules, compared with PyTorch's results in
 //! double precision.
 //!
-//! `tests/reference/cases.py` creates them, with other seeds where `TAPER_CASES` names a file.
+//! `tests/reference/cases.py` creates them. `TAPER_CASES` names another file, which it has written with
+//! another seed.
 
 mod layers;
 mod operations;
@@ -13,7 +14,7 @@ use operations::{Outcome, operation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The cases of the stored file; more are welcome, fewer an error.
+/// The least number of cases in a file.
 const STORED: usize = 2000;
 
 /// One case.
@@ -21,7 +22,7 @@ struct Case {
     op: String,
     settings: Vec<f64>,
     inputs: Vec<Tensor>,
-    /// The inputs whose gradients are compared.
+    /// Whether the gradient of each input is compared.
     variables: Vec<bool>,
     outputs: usize,
     wanted: Vec<Vec<f64>>,
@@ -124,7 +125,7 @@ impl Case {
         Ok(results)
     }
 
-    /// Returns what is allowed in double precision: that the stored values are rounded to `f32`.
+    /// Returns the tolerances in double precision, which cover the rounding of the stored values to `f32`.
     fn rounding(&self) -> Vec<f64> {
         let size = |values: &Vec<f64>| values.iter().fold(0f64, |size, x| size.max(x.abs()));
         let sizes: Vec<f64> = self.wanted.iter().map(size).collect();
@@ -166,7 +167,8 @@ impl Case {
     }
 }
 
-/// The same in processes of their own, because the threads and the level are determined once per process.
+/// Runs the next test for each instruction set and number of threads, in processes of their own, because a
+/// process determines both only once.
 #[test]
 #[cfg_attr(miri, ignore = "starts processes")]
 fn random_cases_agree_with_all_instructions_and_threads() {

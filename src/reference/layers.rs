@@ -187,7 +187,8 @@ fn check_differences(name: &str, x: &Tensor, f: &dyn Fn(&Tensor) -> Result<Tenso
     });
 }
 
-/// For the given values, `f` returns a result and the variable that holds them.
+/// Compares gradients with finite differences: for given values, `f` returns a result and the variable that
+/// holds the values.
 fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Tensor)) {
     let total = |values: &Tensor| {
         let (y, var) = f(values);
@@ -216,7 +217,7 @@ fn check_slopes(name: &str, values: &Tensor, f: &dyn Fn(&Tensor) -> (Tensor, Ten
     }
 }
 
-/// Does the same for every parameter of a layer.
+/// Compares the gradients of every parameter of a layer with finite differences.
 fn check_parameters(layer: &dyn Layer, x: &Tensor) {
     for entry in state_of(layer).into_iter().filter(|entry| entry.trained) {
         let parameter = entry.parameter;

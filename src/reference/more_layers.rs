@@ -1,4 +1,4 @@
-//! Further layers of one tensor, forward and backward.
+//! Further layers that take one tensor, forward and backward.
 
 use super::layers::compare;
 use super::{devices, read};

@@ -7,7 +7,7 @@ use candle_core::{DType, Device, Result, Tensor};
 
 type Make = fn(Vec<Parameter>) -> Box<dyn Optimizer>;
 
-/// Creates the optimiser of each case that `make.py` writes.
+/// The optimiser of each case that `make.py` writes.
 const CASES: [(&str, Make); 23] = [
     ("sgd", |p| Box::new(Sgd::new(p, 0.1))),
     ("sgd_clipped", |p| Box::new(Sgd::new(p, 0.1))),
@@ -85,7 +85,7 @@ const CASES: [(&str, Make); 23] = [
     }),
 ];
 
-/// In which steps the second parameter of some cases has no gradient.
+/// The cases in which the second parameter has no gradient in some steps.
 const WITHOUT: [&str; 5] = [
     "sgd_without",
     "adam_without",
@@ -94,7 +94,7 @@ const WITHOUT: [&str; 5] = [
     "adagrad_initial",
 ];
 
-/// The matrix `(3, 2)` and the vector `(4,)` that lie side by side in a row.
+/// Returns the matrix `(3, 2)` and the vector `(4,)` that are stored one after the other in a row.
 fn parts(row: &Tensor, dtype: DType) -> Result<[Tensor; 2]> {
     let row = row.to_dtype(dtype)?;
     Ok([row.narrow(0, 0, 6)?.reshape((3, 2))?, row.narrow(0, 6, 4)?])

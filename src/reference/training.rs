@@ -1,4 +1,4 @@
-//! Whole trainings, and files.
+//! Training runs of whole models, and files that PyTorch and Taper exchange.
 
 use super::{Tensors, assert_close, below, devices, numbers, path, read};
 use crate::nn::*;

@@ -4,17 +4,19 @@ use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape, T
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Replaces values by their sums over all processes.
+/// A function that replaces values with their sums over all processes.
 type Sum = dyn Fn(&mut [f32]) -> Result<()> + Send + Sync;
 
 /// The connection to the processes that compute the other parts of a batch.
 #[derive(Clone)]
 pub(crate) struct Across {
     pub(crate) sum: Arc<Sum>,
-    /// How many examples of this process count: all, or none where there are fewer than processes.
+    /// The number of this process's examples that count: all, or none if the batch has too few examples
+    /// for all processes.
     pub(crate) own: usize,
-    /// The examples that this process computes, and those of all.
+    /// The number of examples that this process computes.
     pub(crate) len: usize,
+    /// The number of examples in the batch of all processes.
     pub(crate) total: usize,
 }
 
@@ -22,7 +24,8 @@ thread_local! {
     static ACROSS: RefCell<Option<Across>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`, in which batch normalisation sees the parts of all processes.
+/// Runs `work` with a connection, over which batch normalisation computes the statistics of the whole
+/// batch.
 pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -> T {
     /// Restores the previous connection when it is dropped, also after a panic.
     struct Restore(Option<Across>);
@@ -35,7 +38,7 @@ pub(crate) fn with_across<T>(across: Option<Across>, work: impl FnOnce() -> T) -
     work()
 }
 
-/// Returns the connection in [`with_across`].
+/// Returns the connection of this thread's [`with_across`].
 pub(crate) fn across() -> Option<Across> {
     ACROSS.with_borrow(Clone::clone)
 }
@@ -60,16 +63,17 @@ impl CustomOp1 for Across {
         let end = start + layout.shape().elem_count();
         let mut values = storage.as_slice::<f32>()?[start..end].to_vec();
         if self.own == 0 {
-            // Not a product with 0 before the sum: Candle follows no gradient through one, and the backward pass
-            // needs this process too.
+            // A product with 0 before the sum would not do: Candle passes no gradient through it, but the
+            // backward pass needs this process too.
             values.fill(0.0);
         }
         (self.sum)(&mut values)?;
         Ok((CpuStorage::F32(values), layout.shape().clone()))
     }
 
-    // The loss is the mean over the examples of each process, and their gradients are weighted by these
-    // examples later: what the sum changes for others must have their weights here.
+    // The loss of a process is the mean over its own examples, and its gradients are weighted by the
+    // number of these examples later. So each process weights the gradient that it adds to this sum, and
+    // divides the sum by its own weight.
     fn bwd(&self, _: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
         let weighted = match self.own {
             0 => gradient.zeros_like()?,

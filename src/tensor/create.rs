@@ -5,10 +5,11 @@ use crate::error;
 use crate::tensor::{check_size, moved};
 use candle_core::{DType, Device, NdArray, Result, Shape, Tensor, WithDType};
 
-/// Creates a tensor of these values: a number, or an array, slice or vector of up to four levels.
+/// Creates a tensor of these values: a number, or an array, slice or vector with up to four levels of
+/// nesting.
 ///
 /// Literals get PyTorch's types: `1.5` (Rust's `f64`) becomes `f32`, and `1` (Rust's `i32`) `i64`.
-/// Other types stay, and Candle's `Tensor::new` keeps all of them.
+/// Other types are kept. Candle's own `Tensor::new` keeps all types.
 ///
 /// # Errors
 /// If the rows of a vector of vectors have different lengths.
@@ -142,7 +143,7 @@ pub fn eye(n: usize, device: &Device) -> Result<Tensor> {
     Tensor::eye(n, DType::F32, device)
 }
 
-/// Creates a tensor of equal values. An error of a full device contains the sizes.
+/// Creates a tensor of equal values. If the device is full, the error contains the sizes.
 fn filled(shape: Shape, value: f32, device: &Device) -> Result<Tensor> {
     check_size("a tensor", shape.dims(), size_of::<f32>(), device)?;
     let bytes = shape.elem_count() * size_of::<f32>();

@@ -9,10 +9,11 @@ use candle_core::{CpuStorage, Device, Result, Storage, Tensor};
 
 /// Extends Candle's [`Tensor`].
 ///
-/// Candle's own `x.to_device(&device)?` makes no copy when the tensor is there already: the result
-/// shares its memory. Between two devices it transfers the whole storage of a view;
-/// [`copy_to`](TensorExt::copy_to) transfers only the elements of the view. Between two GPUs use `copy_to`: it
-/// waits until the values exist, and until they are copied; Candle's function leaves the order to the cards.
+/// Candle's own `x.to_device(&device)?` makes no copy when the tensor is there already: the result shares
+/// its memory. Between two devices it transfers the whole storage of a view;
+/// [`copy_to`](TensorExt::copy_to) transfers only the elements of the view. Between two GPUs use
+/// `copy_to`: it waits until the values exist, and until they are copied; Candle's function does not
+/// synchronise the GPUs.
 pub trait TensorExt {
     /// Copies the tensor to `device`, into memory of its own, also when the tensor is there
     /// already.
@@ -60,8 +61,8 @@ impl TensorExt for Tensor {
     }
 }
 
-/// Moves a tensor to a device, as Candle does, but in order if both devices are GPUs. An error of a full device
-/// contains the sizes.
+/// Moves a tensor to a device, as Candle's `to_device` does, but synchronises the devices if both are
+/// GPUs. If the device is full, the error contains the sizes.
 pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
     let result = match (tensor.device(), device) {
         #[cfg(feature = "cuda")]
@@ -73,7 +74,7 @@ pub(crate) fn moved(tensor: &Tensor, device: &Device) -> Result<Tensor> {
     explain_gpu(result, device, Some(bytes_of(tensor)))
 }
 
-/// Returns the tensor if it is all of its memory, in order, else a copy that is.
+/// Returns the tensor if it is contiguous and all of its memory, or else a copy that is.
 fn compact(tensor: &Tensor) -> Result<Tensor> {
     if tensor.is_contiguous() && storage_len(tensor) == tensor.elem_count() {
         return Ok(tensor.clone());
@@ -85,7 +86,7 @@ fn compact(tensor: &Tensor) -> Result<Tensor> {
     )
 }
 
-/// Returns the number of elements of the memory behind a tensor; 0 for types that Taper does not use.
+/// Returns the number of elements in the memory of a tensor; 0 for types that Taper does not use.
 fn storage_len(tensor: &Tensor) -> usize {
     macro_rules! len {
         ($storage:expr, $kind:ident) => {
@@ -114,7 +115,8 @@ pub(crate) fn bytes_of(tensor: &Tensor) -> usize {
     tensor.elem_count() * tensor.dtype().size_in_bytes()
 }
 
-/// Tensors that share memory share the one `Storage` behind Candle's lock.
+/// Returns the address of a tensor's storage. Tensors that share memory share the `Storage` behind
+/// Candle's lock.
 fn storage_address(tensor: &Tensor) -> usize {
     let (storage, _) = tensor.storage_and_layout();
     std::ptr::from_ref(&*storage).addr()
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_transferred_is_copied_before_only_if_it_is_a_part() {
+    fn only_a_part_is_copied_before_it_is_transferred() {
         let x = sample();
         assert!(compact(&x).unwrap().shares_storage_with(&x));
         let flat = x.flatten_all().unwrap();

@@ -9,11 +9,11 @@ thread_local! {
     static DISABLED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Computes without recording what gradients would need, which saves memory and some time: for
+/// Runs `compute` without recording the operations for gradients, which saves memory and some time: for
 /// validation and inference, and for changing parameters by hand.
 ///
-/// Inside, on this thread, the parameters of a model are constants, so nothing that is computed from
-/// them has gradients. A [`Var`](candle_core::Var) used directly is still recorded by Candle's own
+/// Within `compute`, on this thread, the parameters of a model are constants, so nothing that is computed
+/// from them has gradients. A [`Var`](candle_core::Var) used directly is still recorded by Candle's own
 /// operations; compute with `var.as_detached_tensor()` there.
 ///
 /// ```
@@ -45,7 +45,7 @@ pub fn is_grad_enabled() -> bool {
 
 /// Extends Candle's [`GradStore`], which `loss.backward()?` returns.
 pub trait GradStoreExt {
-    /// Returns the gradient of a tensor, zeros if the loss does not depend on it.
+    /// Returns the gradient of a tensor, or zeros if the loss does not depend on it.
     ///
     /// Candle's own `get` returns `None` then, also for `x * 0.0`: Candle records nothing for a factor of 0.
     ///
@@ -73,7 +73,7 @@ impl GradStoreExt for GradStore {
     }
 }
 
-/// Returns the values of a variable, whose gradients are recorded outside of [`no_grad`].
+/// Returns the values of a variable. Gradients flow to it only outside of [`no_grad`].
 pub(crate) fn recorded(var: Var) -> Tensor {
     match is_grad_enabled() {
         true => var.into_inner(),
@@ -81,7 +81,7 @@ pub(crate) fn recorded(var: Var) -> Tensor {
     }
 }
 
-/// Restores the state before when it is dropped, also after a panic.
+/// Restores the previous state when it is dropped, also after a panic.
 struct Restore(bool);
 
 impl Drop for Restore {

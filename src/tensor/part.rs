@@ -17,7 +17,7 @@ thread_local! {
     static PART: Cell<Option<Part>> = const { Cell::new(None) };
 }
 
-/// Runs `work` on a part of a batch; [`keep_by_example`] draws for it.
+/// Runs `work` on a part of a batch, for which [`keep_by_example`] then draws its values.
 pub(crate) fn with_part<T>(part: Part, work: impl FnOnce() -> T) -> T {
     /// Restores the previous part when it is dropped, also after a panic.
     struct Restore(Option<Part>);

@@ -1,8 +1,9 @@
 //! Random values that a seed makes repeatable, on every machine and device.
 //!
-//! One ChaCha generator serves the whole program, all its threads; [`with_seed`] runs work with one of
-//! its own. Values are drawn on the CPU and then moved, so the tensors of a seed are the same on the CPU
-//! and on a GPU; for dropout a GPU computes the generator's values itself. Without a seed, they differ in each run.
+//! One ChaCha generator serves all threads of the program; [`with_seed`] runs work with a generator of its
+//! own. Values are drawn on the CPU and then moved, so the tensors of a seed are the same on the CPU
+//! and on a GPU; for dropout, a GPU computes the generator's values itself. Without a seed, the values
+//! differ in each run.
 
 use crate::error;
 use crate::tensor::{check_size, moved};
@@ -20,8 +21,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Sets the seed of all random values: with the same seed, they are the same.
 ///
 /// It fixes all random values of Taper: those of this module and the initial weights of layers.
-/// Threads that draw at the same time share them out differently in each run; [`with_seed`] has values of its
-/// own on each thread.
+/// If several threads draw at the same time, which of them gets which values differs in each run; with
+/// [`with_seed`], each thread has a generator of its own.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -116,7 +117,7 @@ pub fn uniform(low: f64, high: f64, shape: impl Into<Shape>, device: &Device) ->
 /// # Ok::<(), Error>(())
 /// ```
 pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
-    drawn(Rule::Whole { low, high }, shape.into(), device)
+    drawn(Rule::Integer { low, high }, shape.into(), device)
 }
 
 /// Returns the integers `0` to `n - 1` in random order, as `i64`; for shuffling with
@@ -209,7 +210,7 @@ pub(crate) fn restore_generator((seed, stream, position): GeneratorState) {
     });
 }
 
-/// Leaves out as many values as [`rand`] draws for `n` elements. Returns the state before.
+/// Skips as many values as [`rand`] draws for `n` elements. Returns the state before that.
 pub(super) fn skip(n: usize) -> GeneratorState {
     with_generator(|rng| {
         let state = state_of(rng);
@@ -219,11 +220,11 @@ pub(super) fn skip(n: usize) -> GeneratorState {
 }
 
 thread_local! {
-    /// See [`with_seed`].
+    /// The generator of [`with_seed`] on this thread.
     static SCOPED: RefCell<Option<ChaCha12Rng>> = const { RefCell::new(None) };
 }
 
-/// Draws from the generator of this thread's [`with_seed`], else from the program's.
+/// Calls `draw` with the generator of this thread's [`with_seed`], or else with the program's.
 fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     SCOPED.with_borrow_mut(|scoped| match scoped {
         Some(rng) => draw(rng),
@@ -231,14 +232,14 @@ fn with_generator<T>(draw: impl FnOnce(&mut ChaCha12Rng) -> T) -> T {
     })
 }
 
-/// The distribution of a public function. Those functions are generic in the shape, so each cell
-/// compiles the ones that it calls: they contain only a call of [`drawn`].
+/// The distribution of a public function. The public functions are generic in the shape, so each cell
+/// compiles those that it calls: to keep this fast, they only call [`drawn`].
 enum Rule {
     Unit,
     StandardNormal,
     Normal { mean: f64, std: f64 },
     Uniform { low: f64, high: f64 },
-    Whole { low: i64, high: i64 },
+    Integer { low: i64, high: i64 },
 }
 
 fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
@@ -264,7 +265,7 @@ fn drawn(rule: Rule, shape: Shape, device: &Device) -> Result<Tensor> {
                 shape,
             )?
         }
-        Rule::Whole { low, high } => {
+        Rule::Integer { low, high } => {
             let distribution = Uniform::new(low, high);
             draw::<i64>(
                 distribution.map_err(|_| empty_range("randint", &low, &high))?,
@@ -290,8 +291,8 @@ fn sample<N>(distribution: impl Distribution<N>, n: usize, rng: &mut ChaCha12Rng
     distribution.sample_iter(rng).take(n).collect()
 }
 
-/// Tests run in parallel in one process, each on a thread of its own. Each has a generator of its own,
-/// so that no test changes the random values of another.
+/// Returns the generator of this thread. Tests run in parallel in one process, each on its own thread,
+/// and no test may change the random values of another.
 #[cfg(test)]
 fn generator() -> MutexGuard<'static, ChaCha12Rng> {
     thread_local! {

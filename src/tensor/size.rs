@@ -1,9 +1,9 @@
-//! Sizes that memory cannot hold, refused before the allocation ends the process.
+//! Checks that a tensor fits into the memory, before a failed allocation aborts the process.
 
 use crate::error;
 use candle_core::{Device, Result};
 
-/// Smaller requests are left to the allocator.
+/// The number of bytes up to which a request is left to the allocator.
 const SMALL: usize = 1 << 28;
 
 /// Returns whether a device can hold a tensor of this shape with elements of `size` bytes. A GPU reports

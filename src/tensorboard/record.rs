@@ -74,7 +74,7 @@ pub(super) fn write_record(file: &mut impl Write, bytes: &[u8]) -> io::Result<()
     file.write_all(&masked_crc(bytes).to_le_bytes())
 }
 
-/// Computes TensorFlow's masked checksum, meant for data that contain checksums themselves.
+/// Computes TensorFlow's masked checksum, which suits data that contain checksums themselves.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -161,8 +161,8 @@ impl SummaryWriter {
         self.write(&event(now(), step, tag, Message::new().message(4, &image)))
     }
 
-    /// Logs the hyperparameters of a run and its metrics, for TensorBoard's page *HParams*: one call
-    /// per folder. A hyperparameter is a number, a text or a boolean: [`HParam`].
+    /// Logs the hyperparameters of a run and its metrics, for TensorBoard's *HParams* tab: one call per
+    /// folder. A hyperparameter is a number, a text or a boolean: [`HParam`].
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.

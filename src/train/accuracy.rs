@@ -88,8 +88,8 @@ fn shape_text(shape: &[usize]) -> String {
     }
 }
 
-/// Counts right predictions over many batches, and over lists from several devices, as MXNet's
-/// metric does.
+/// Counts right predictions over many batches, and over the parts of a batch on several devices, as
+/// MXNet's metric does.
 ///
 /// The counts stay on their devices until [`get`](Accuracy::get).
 ///
@@ -123,8 +123,8 @@ impl Accuracy {
         Self::default()
     }
 
-    /// Counts the predictions of one batch: for each device its classes `(batch,)` and its
-    /// logits `(batch, classes)`.
+    /// Adds the predictions of one batch: for each device a tensor of classes, `(batch,)`, and a tensor
+    /// of logits, `(batch, classes)`.
     ///
     /// # Errors
     /// If the lists are not equally long, or the shapes do not fit.
@@ -210,7 +210,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn classes_that_cannot_be_are_not_right() {
+    fn impossible_classes_are_not_right() {
         let scores = tensor(&[[1.0, 0.0]], &Device::Cpu).unwrap();
         let share = |class: i64| {
             let share = accuracy(&scores, &tensor(&[class], &Device::Cpu).unwrap());

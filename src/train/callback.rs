@@ -1,4 +1,4 @@
-//! Callbacks: what runs between the steps and epochs of a training.
+//! Callbacks, which run between the steps and epochs of a training.
 
 use super::unfinished::Unfinished;
 use super::{Epoch, History, Interval};
@@ -34,9 +34,10 @@ use std::any::Any;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Callback: Send {
-    /// Runs in each step, when the gradients are computed, and before they are clipped and the optimiser
-    /// uses them. With [`Flow::Stop`] this step is the last one; the validation follows it. A step of
-    /// several batches has the mean of their gradients, and the last of these batches with its loss.
+    /// Runs in each step, after the gradients are computed and before they are clipped and the optimiser
+    /// uses them. With [`Flow::Stop`] this step is the last one; the validation follows it. If a step
+    /// accumulates several batches, its gradients are the mean of theirs; its batch and its loss are
+    /// those of the last one.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval).
@@ -126,8 +127,8 @@ pub trait Callback: Send {
         Ok(Flow::Continue)
     }
 
-    /// Runs when training has ended: after its last epoch, or by an error or an interrupt. The model may
-    /// be changed.
+    /// Runs when training has ended: after the last epoch, or after an error or an interrupt. It may
+    /// change the model.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval). If training itself failed, its error is returned
@@ -160,9 +161,9 @@ pub trait Callback: Send {
         Ok(())
     }
 
-    /// Runs when the processes that train together are asked to end, between two steps. `end.epoch` is empty
-    /// but for the number of completed epochs. [`Checkpoint`](super::Checkpoint) saves the state, from which the
-    /// epoch is continued.
+    /// Runs when the processes that train together are asked to end, between two steps. `end.epoch` is
+    /// empty except for the number of completed epochs. [`Checkpoint`](super::Checkpoint) saves the state,
+    /// from which the epoch is continued.
     ///
     /// # Errors
     /// As for [`on_interval`](Callback::on_interval).
@@ -211,7 +212,7 @@ impl<F: FnMut(&Interval) + Send> Callback for F {
     }
 }
 
-/// Whether training continues after a step or an epoch.
+/// What a callback decides: whether training continues after a step or an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Continues with the next step or epoch.
@@ -220,23 +221,23 @@ pub enum Flow {
     Stop,
 }
 
-/// What a callback sees after an epoch.
+/// The state of a training after an epoch, which [`Callback::on_epoch_end`] receives.
 pub struct EpochEnd<'a> {
     /// The metrics of the epoch.
     pub epoch: &'a Epoch,
     /// The metrics of all epochs so far, including this one.
     pub history: &'a History,
-    /// How many steps were made since training began.
+    /// The number of steps since training began.
     pub step: usize,
     /// The model, on the first device.
     pub model: &'a dyn Parameters,
     /// The optimiser.
     pub optimizer: &'a dyn Optimizer,
-    /// How far the next epoch is, after an interrupt.
+    /// The state of the next epoch, if it was interrupted.
     pub(super) unfinished: Option<&'a Unfinished>,
 }
 
-/// What a callback sees, and may change, in a step.
+/// The state of a training in a step, which [`Callback::on_step`] receives; it may change the gradients.
 pub struct Step<'a> {
     /// The number of this step, counted from 1 since training began.
     pub step: usize,
@@ -246,7 +247,7 @@ pub struct Step<'a> {
     pub loss: &'a Tensor,
     /// The model, on the first device.
     pub model: &'a dyn Parameters,
-    /// The gradients of its parameters; what is changed here, the optimiser uses.
+    /// The gradients of its parameters. The optimiser uses them as the callbacks have changed them.
     pub gradients: &'a mut GradStore,
     pub(super) batch: &'a dyn AnyBatch,
 }
@@ -260,13 +261,13 @@ impl Step<'_> {
     }
 }
 
-/// What a callback sees at the end of a training.
+/// The state of a training at its end, which [`Callback::on_fit_end`] receives.
 pub struct FitEnd<'a> {
     /// The model, on the first device, in evaluation mode.
     pub model: &'a dyn Parameters,
     /// The metrics of the training.
     pub history: &'a History,
-    /// Whether the training came to its end or was stopped by a callback, not by an error or an
+    /// Whether the training ended after its last epoch or by a callback, and not by an error or an
     /// interrupt.
     pub completed: bool,
 }

@@ -10,11 +10,12 @@ use candle_core::{Device, Result, Tensor};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Saves after epochs all that is needed to resume the training as if it had never stopped: the model,
-/// the optimiser's state, the epoch, the history, and the state of the random generator.
+/// Saves the state of a training after each epoch, so that the training can be resumed as if it had
+/// never stopped: the model, the optimiser's state, the epoch, the history, and the state of the random
+/// generator.
 ///
-/// [`Trainer::resume_from`](super::Trainer::resume_from) resumes it. The file is a safetensors file
-/// that is replaced atomically.
+/// [`Trainer::resume_from`](super::Trainer::resume_from) resumes the training. The file is a
+/// safetensors file that is replaced atomically.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -35,7 +36,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Saves to this file after each epoch.
+    /// Creates a callback that saves to this file after each epoch.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -50,7 +51,7 @@ impl Checkpoint {
         }
     }
 
-    /// Saves after every `epochs` epochs only.
+    /// Sets after how many epochs each checkpoint is saved; the default is 1.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -175,8 +176,8 @@ fn metrics_of(tensors: HashMap<String, Tensor>) -> Result<Vec<(String, f64, f64)
     named.into_iter().map(metric).collect()
 }
 
-/// Loads the content of a checkpoint into a model, which is on `device`, and its optimiser. If it fails, the model is
-/// unchanged.
+/// Loads the content of a checkpoint into a model, which is on `device`, and its optimiser. If loading
+/// fails, the model is unchanged.
 pub(super) fn load(
     path: &Path,
     data: &[u8],

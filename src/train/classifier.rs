@@ -53,7 +53,7 @@ impl<N> Classifier<N> {
         }
     }
 
-    /// Sets the optimiser, created from the parameters and the learning rate.
+    /// Sets the function that creates the optimiser from the parameters and the learning rate.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,7 +68,7 @@ impl<N> Classifier<N> {
         self
     }
 
-    // In addition to `Layer::forward`, so that an editor that does not expand the net's derive finds it.
+    // Defined in addition to `Layer::forward`, for editors that do not expand the derives of the net.
     /// Returns the logits of the network: `(batch, classes)`.
     ///
     /// # Errors

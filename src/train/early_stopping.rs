@@ -6,8 +6,8 @@ use crate::nn::{Parameters, state_of};
 use candle_core::{Result, Tensor};
 use std::fmt;
 
-/// Stops when a metric has not improved for some epochs. From d2l's chapter *Generalization in
-/// Deep Learning*.
+/// Stops a training when a metric has not improved for some epochs. From d2l's chapter
+/// *Generalization in Deep Learning*.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -28,8 +28,9 @@ pub struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
-    /// name ends in `accuracy` must increase.
+    /// Creates a callback that stops the training when a metric of the history, `"val_loss"` for
+    /// instance, has not improved for `patience` epochs. A metric improves when it decreases; if its
+    /// name ends in `accuracy`, when it increases.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -61,8 +62,9 @@ impl EarlyStopping {
         self
     }
 
-    /// Sets whether the model has the parameters and buffers of its best epoch at the end, also if all
-    /// epochs were run. It keeps a copy of them; after an error or an interrupt the model stays as it is.
+    /// Sets whether the model gets back the parameters and buffers of its best epoch at the end, also if
+    /// all epochs were run. The callback keeps a copy of them; after an error or an interrupt the model
+    /// stays as it is.
     ///
     /// A training that is resumed from a checkpoint restores the best epoch since then.
     ///
@@ -120,17 +122,17 @@ impl Callback for EarlyStopping {
 
 /// Copies of a model's parameters and buffers.
 #[derive(Clone)]
-struct Values(Vec<Tensor>);
+pub(super) struct Values(Vec<Tensor>);
 
 impl Values {
-    fn of(model: &dyn Parameters) -> Result<Self> {
+    pub(super) fn of(model: &dyn Parameters) -> Result<Self> {
         let copies = state_of(model)
             .into_iter()
             .map(|entry| entry.parameter.tensor()?.detach().copy());
         copies.collect::<Result<_>>().map(Self)
     }
 
-    fn restore(&self, model: &dyn Parameters) -> Result<()> {
+    pub(super) fn restore(&self, model: &dyn Parameters) -> Result<()> {
         let mut pairs = state_of(model).into_iter().zip(&self.0);
         pairs.try_for_each(|(entry, values)| entry.parameter.set(values))
     }

@@ -17,11 +17,12 @@ impl Trainer {
     /// Returns the metrics of a model on the validation set: what `validation_step` plots, as
     /// `val_…`, averaged over the examples.
     ///
-    /// The model is in evaluation mode meanwhile, on the device where it is, and nothing is recorded
-    /// for gradients.
+    /// Meanwhile the model is in evaluation mode, on the device where it is, and no operations are
+    /// recorded for gradients.
     ///
     /// # Errors
-    /// If there is no validation set, data or model fail, or the user stops it.
+    /// If there is no validation set, the data or the model returns an error, or the user stops the
+    /// evaluation.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -47,7 +48,7 @@ impl Trainer {
     }
 
     /// Returns the metrics of a model on the test set: what `validation_step` plots, as `test_…`. A
-    /// [`DataLoader`] is a test set, too.
+    /// [`DataLoader`] can be passed as the test set.
     ///
     /// # Errors
     /// As for [`validate`](Self::validate).
@@ -104,14 +105,14 @@ impl Trainer {
     }
 }
 
-/// What a model is evaluated for.
+/// The data set on which a model is evaluated; it names the metrics, `val_…` or `test_…`.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Pass {
     Validation,
     Test,
 }
 
-/// Evaluates a model where it is, and leaves it in its mode.
+/// Evaluates a model on the device where it is, and restores its mode.
 fn evaluate(
     pass: Pass,
     steps: &dyn Steps,
@@ -130,7 +131,7 @@ fn evaluate(
     explain_gpu(metrics, &device, None)
 }
 
-/// Returns the means of what the model plots in its validation steps.
+/// Returns the means of the metrics that the model plots in its validation steps.
 pub(super) fn evaluated(
     pass: Pass,
     steps: &dyn Steps,
@@ -140,11 +141,11 @@ pub(super) fn evaluated(
     ranks: Option<&dyn Communicator>,
 ) -> Result<BTreeMap<String, f64>> {
     let mut recorder = Recorder::default();
-    for (number, batch) in loader.batches().enumerate() {
+    for (index, batch) in loader.batches().enumerate() {
         check_interrupt()?;
         let batch = batch?.moved_to(device)?;
         let step = || no_grad(|| steps.validation(model, &*batch));
-        recorder.add_of(loader.share(number), collect(batch.examples()?, step)?.1);
+        recorder.add(loader.share(index), collect(batch.examples()?, step)?.1);
     }
     let mut fetched = recorder.fetch()?;
     if let Some(ranks) = ranks {

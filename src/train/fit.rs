@@ -28,18 +28,18 @@ use crate::plot::ProgressBoard;
 use crate::tensor::generator_state;
 use accumulated::Accumulated;
 use candle_core::Result;
-use prepare::{refuse_empty, settle};
+use prepare::{initialize_lazy, refuse_empty};
 use ranks::{Ranks, is_by_all, runs_on};
 use speed::{Speed, per_second};
 use std::time::Instant;
 
 impl Trainer {
-    /// Trains the model, and leaves it as `model.eval()` does, on the first device.
+    /// Trains the model, and leaves it in evaluation mode, on the first device.
     ///
     /// # Errors
-    /// If there are fewer GPUs than asked for, data or model fail, the loss is not finite (the
-    /// message says at which step), or the user stops it. Model and [`history`](Self::history) are
-    /// then as they were at that moment.
+    /// If there are fewer GPUs than requested, the data or the model returns an error, the loss is not
+    /// finite (the message reports the step), or the user stops the training. The model and the
+    /// [`history`](Self::history) then keep the state of that moment.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -93,13 +93,13 @@ impl Trainer {
             history: &self.history,
             completed: done.is_ok(),
         };
-        let mut told = Ok(());
+        let mut ended = Ok(());
         for callback in self.callbacks.iter_mut().filter(runs_on(&self.ranks)) {
-            told = told.and(callback.on_fit_end(&end));
+            ended = ended.and(callback.on_fit_end(&end));
         }
-        let done = done.and(told);
+        let done = done.and(ended);
         if let (Some(ranks), Err(error)) = (&self.ranks, &done) {
-            ranks.fail(error, ranks::is_by_all(error));
+            ranks.fail(error, is_by_all(error));
         }
         done.map(|()| self.history.clone())
     }
@@ -111,7 +111,7 @@ struct Loaders {
     validate: Option<AnyLoader>,
 }
 
-/// The loss that a step was made for, whatever the model plots.
+/// The name of the metric that records the loss of each batch, whatever the model plots.
 const STEP_LOSS: &str = "step_loss";
 
 /// A training in progress.
@@ -124,7 +124,7 @@ pub(super) struct Fit<'a> {
     train: AnyLoader,
     validate: Option<AnyLoader>,
     optimizer: Box<dyn Optimizer>,
-    /// The learning rates with which the parameter groups began.
+    /// The initial learning rate of each parameter group.
     base_lrs: Vec<f64>,
     accumulated: Accumulated,
     /// The number of completed epochs and steps.
@@ -134,7 +134,7 @@ pub(super) struct Fit<'a> {
     batch: usize,
     /// The state of the random generator when the epoch began.
     epoch_random: Random,
-    /// The epoch in the middle of which the checkpoint was saved.
+    /// The unfinished epoch of the checkpoint, if it was saved in the middle of an epoch.
     unfinished: Option<Unfinished>,
     /// Whether a callback has stopped the training in a step.
     flow: Flow,
@@ -173,7 +173,7 @@ impl<'a> Fit<'a> {
         if let Some(ranks) = &ranks {
             ranks.share_random()?;
         }
-        settle(trainer, steps, model, &train)?;
+        initialize_lazy(trainer, steps, model, &train)?;
         let (mut train, mut validate) = (train, validate);
         if let Some(ranks) = &ranks {
             ranks.begin(trainer, steps, model, (&train, validate.as_ref()))?;
@@ -211,8 +211,8 @@ impl<'a> Fit<'a> {
         })
     }
 
-    /// Trains until the last epoch. If training fails before, the metrics of the steps since the last
-    /// interval are kept as well.
+    /// Trains until the last epoch. If training fails earlier, the metrics of the steps since the last
+    /// interval are recorded as well.
     pub(super) fn run(&mut self) -> Result<()> {
         let done = self.train();
         let Err(error) = &done else {
@@ -310,7 +310,7 @@ impl<'a> Fit<'a> {
                     // A GPU does not check the classes.
                     false => {
                         "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
-                         values in the data, and for classes out of range: a step on cpu() names them"
+                         values in the data, and for classes out of range: a step on cpu() reports them"
                     }
                 },
             ));
@@ -386,7 +386,8 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// Returns the means of the plotted metrics; the loss of the steps if the model plots none.
+/// Returns the means of the plotted metrics. If the model plots no training loss, `train_loss` is the
+/// mean of the losses from which the gradients were computed.
 fn means(fetched: &Fetched) -> std::collections::BTreeMap<String, f64> {
     let mut means = fetched.means();
     if let Some(loss) = means.remove(STEP_LOSS) {

@@ -4,7 +4,7 @@ mod columns;
 
 use crate::notebook::{Show, Table};
 use crate::plot::ProgressBoard;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The metrics of a training, shown as a table with a row for each epoch.
@@ -24,10 +24,10 @@ pub struct History {
     pub intervals: Vec<Interval>,
 }
 
-/// One pass through the training data, and the validation after it.
+/// The metrics of one pass through the training data, and of the validation after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Epoch {
-    /// Counted from 1.
+    /// The number of the epoch, counted from 1.
     pub epoch: usize,
     /// Means by name: `train_loss`, `val_loss`, `val_accuracy`, and what the model plots.
     pub metrics: BTreeMap<String, f64>,
@@ -39,7 +39,7 @@ pub struct Epoch {
     pub lr: f64,
 }
 
-/// Some steps of training.
+/// The metrics of some steps of training.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
     /// The number of its last step, counted from 1 since training began.
@@ -80,23 +80,23 @@ impl History {
         self.epochs.last()?.metric(name)
     }
 
-    /// Returns the headers and the cells of the table.
-    fn rows(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        let mut names: Vec<&String> = self.epochs.iter().flat_map(|e| e.metrics.keys()).collect();
-        names.sort();
-        names.dedup();
+    /// Returns the table of the epochs, and the number of its columns.
+    fn table(&self) -> (Table, usize) {
+        let names: BTreeSet<&String> = self.epochs.iter().flat_map(|e| e.metrics.keys()).collect();
         let mut heads = vec!["epoch".to_owned()];
         heads.extend(names.iter().map(|name| name.to_string()));
         heads.extend(["samples/s", "seconds"].map(str::to_owned));
-        let row = |epoch: &Epoch| {
+        let columns = heads.len();
+        let mut table = Table::new(heads);
+        for epoch in &self.epochs {
             let mut cells = vec![epoch.epoch.to_string()];
             let metric = |name: &&String| epoch.metric(name).map(number).unwrap_or_default();
             cells.extend(names.iter().map(metric));
             cells.push(format!("{:.0}", epoch.samples_per_second));
             cells.push(format!("{:.2}", epoch.seconds));
-            cells
-        };
-        (heads, self.epochs.iter().map(row).collect())
+            table.push(cells);
+        }
+        (table, columns)
     }
 }
 
@@ -156,23 +156,15 @@ impl Show for History {
         if self.epochs.is_empty() {
             return "no epochs yet".to_owned();
         }
-        let (heads, rows) = self.rows();
-        let right: Vec<usize> = (0..heads.len()).collect();
-        let mut table = Table::new(heads);
-        rows.into_iter().for_each(|row| table.push(row));
-        table.text(&right)
+        let (table, columns) = self.table();
+        table.text(&Vec::from_iter(0..columns))
     }
 
     fn show_bundle(&self) -> crate::notebook::MimeBundle {
         let text = crate::notebook::MimeBundle::text(self.show_text());
         match self.epochs.is_empty() {
             true => text,
-            false => {
-                let (heads, rows) = self.rows();
-                let mut table = Table::new(heads);
-                rows.into_iter().for_each(|row| table.push(row));
-                text.with("text/html", table.html())
-            }
+            false => text.with("text/html", self.table().0.html()),
         }
     }
 }

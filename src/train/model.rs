@@ -9,7 +9,7 @@ use candle_core::{Device, Result, Tensor};
 use std::any::Any;
 use std::marker::PhantomData;
 
-/// A model of a type that is not known.
+/// A model whose type is erased.
 pub(super) trait AnyModel: Parameters + Any + Send + Sync {
     fn copied_to(&self, device: &Device) -> Result<Box<dyn AnyModel>>;
 }
@@ -20,8 +20,10 @@ impl<M: Parameters + Send + Sync + 'static> AnyModel for M {
     }
 }
 
-/// What a [`Module`] does with a batch. The model and the batch are those for whose types the steps
-/// were made by [`steps`].
+/// The steps of a [`Module`], with the types of model, batch and output erased.
+///
+/// # Panics
+/// If a model or a batch does not have the type for which [`steps`] returned these steps.
 pub(super) trait Steps: Sync {
     fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Tensor>;
 
@@ -32,39 +34,39 @@ pub(super) trait Steps: Sync {
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer>;
 }
 
-/// Returns the steps of this type of models, batches and outputs.
+/// Returns the steps for these types of models, batches and outputs.
 pub(super) fn steps<M: Module<B, Y>, B: BatchData, Y: BatchData>() -> &'static dyn Steps {
-    &Of::<M, B, Y>(PhantomData)
+    &TypedSteps::<M, B, Y>(PhantomData)
 }
 
-struct Of<M, B, Y>(PhantomData<fn(M, B, Y)>);
+struct TypedSteps<M, B, Y>(PhantomData<fn(M, B, Y)>);
 
-impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for Of<M, B, Y> {
+impl<M: Module<B, Y>, B: BatchData, Y: BatchData> Steps for TypedSteps<M, B, Y> {
     fn training(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Tensor> {
-        known::<M>(model).training_step(known(batch))
+        downcast::<M>(model).training_step(downcast(batch))
     }
 
     fn validation(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<()> {
-        known::<M>(model).validation_step(known(batch))
+        downcast::<M>(model).validation_step(downcast(batch))
     }
 
     fn forward(&self, model: &dyn AnyModel, batch: &dyn AnyBatch) -> Result<Box<dyn AnyBatch>> {
-        let output = known::<M>(model).forward(known::<B>(batch).input())?;
+        let output = downcast::<M>(model).forward(downcast::<B>(batch).input())?;
         Ok(Box::new(output))
     }
 
     fn optimizer(&self, model: &dyn AnyModel) -> Box<dyn Optimizer> {
-        known::<M>(model).configure_optimizers()
+        downcast::<M>(model).configure_optimizers()
     }
 }
 
-fn known<T: 'static>(value: &dyn Any) -> &T {
+fn downcast<T: 'static>(value: &dyn Any) -> &T {
     value
         .downcast_ref()
         .expect("a value of the type of the steps")
 }
 
-/// Returns the device of a model's parameters; the CPU if it has none.
+/// Returns the device of a model's parameters; the CPU if it has no parameters.
 pub(super) fn device_of(model: &dyn AnyModel) -> Device {
     let own = model
         .parameters()

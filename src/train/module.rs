@@ -42,10 +42,10 @@ use candle_core::{Result, Tensor};
 /// # Other batches
 ///
 /// A model of sequences, pairs or masks is a module for its own type of batches, a
-/// [`BatchData`]: `forward` takes its input, `loss` its target. With two items, `(x, y)`, these are
-/// the items; otherwise both are the whole batch. A model of several outputs returns a tuple, and names
-/// it: `impl Module<Batch, (Tensor, Tensor)>`. Data set and loader are for the same type,
-/// and a trainer takes all as it takes the simple ones.
+/// [`BatchData`]: `forward` takes the input of a batch, `loss` its target. In a pair `(x, y)`, these
+/// are `x` and `y`; in other types, both are the whole batch. A model with several outputs returns a
+/// tuple and states its type: `impl Module<Batch, (Tensor, Tensor)>`. The data set and the loader have
+/// the same type of batches; the trainer is used as for a [`Batch`].
 ///
 /// ```
 /// use taper::prelude::*;
@@ -113,7 +113,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// Returns the loss of a training batch, from which the gradients are computed.
     ///
     /// # Errors
-    /// If the model cannot take the batch.
+    /// If the batch does not fit the model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -134,7 +134,7 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
     /// Plots the metrics of a validation batch; by default the loss.
     ///
     /// # Errors
-    /// If the model cannot take the batch.
+    /// If the batch does not fit the model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -162,8 +162,9 @@ pub trait Module<B: BatchData = Batch, Y: BatchData = Tensor>:
         Box::new(Sgd::new(self.parameters(), 0.1))
     }
 
-    /// Adds a metric to the trainer's board and to its history, as `train_…` or `val_…`, averaged
-    /// over the batches of an interval. Does nothing without a trainer.
+    /// Adds a metric to the trainer's board and to its history: as `train_…` if `train` is true,
+    /// averaged over the examples of an interval, else as `val_…`, averaged over the examples of the
+    /// validation set. Does nothing without a trainer.
     ///
     /// The value stays on its device until the trainer fetches many at once, so plotting does not slow
     /// the step down.

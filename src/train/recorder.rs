@@ -6,7 +6,7 @@ use candle_core::{DType, Result, Tensor};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The value of a metric in one step, and how many examples it is the mean of.
+/// The value of a metric for one batch, and the number of examples of which it is the mean.
 pub(super) struct Metric {
     pub(super) name: String,
     pub(super) value: Tensor,
@@ -16,13 +16,13 @@ pub(super) struct Metric {
 thread_local! {
     /// The metrics of the step that this thread computes; `None` outside of [`collect`].
     ///
-    /// This is the only ambient state of a step. [`Module::plot`](super::Module::plot) has no other
-    /// way to the trainer: it is called from the loss of a student's model, which takes `&self` and
+    /// This is the only thread-local state of a step. [`Module::plot`](super::Module::plot) has no
+    /// other way to the trainer: it is called from the loss of a user's model, which takes `&self` and
     /// two tensors, and the same model runs on several devices at once, each on a thread of its own.
     static COLLECTED: RefCell<Option<Vec<Metric>>> = const { RefCell::new(None) };
 }
 
-/// Keeps a metric for the trainer; see [`Module::plot`](super::Module::plot).
+/// Adds a metric to those of the current step; see [`Module::plot`](super::Module::plot).
 pub(super) fn plot(key: &str, value: &Tensor, train: bool) {
     COLLECTED.with_borrow_mut(|collected| {
         if let Some(metrics) = collected {
@@ -35,7 +35,7 @@ pub(super) fn plot(key: &str, value: &Tensor, train: bool) {
     });
 }
 
-/// Runs a step on a batch of `examples` and returns the metrics that the model plotted as well.
+/// Runs a step on a batch of `examples`; returns its result and the metrics that the model plotted.
 pub(super) fn collect<T>(
     examples: usize,
     step: impl FnOnce() -> Result<T>,
@@ -56,15 +56,11 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Adds the metrics of a batch; those of a rank that has no examples of it do not count.
-    pub(super) fn add_of(&mut self, share: Share, mut metrics: Vec<Metric>) {
+    /// Adds the metrics of a batch, with weight 0 on a rank that has no examples of the batch.
+    pub(super) fn add(&mut self, share: Share, mut metrics: Vec<Metric>) {
         if share.own == 0 {
             metrics.iter_mut().for_each(|metric| metric.weight = 0.0);
         }
-        self.add(metrics);
-    }
-
-    pub(super) fn add(&mut self, metrics: Vec<Metric>) {
         self.waiting.extend(metrics);
     }
 

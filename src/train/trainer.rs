@@ -119,7 +119,7 @@ impl Trainer {
         self
     }
 
-    /// Sets the maximal norm of the gradients, which are scaled down to it; 0 for no limit.
+    /// Sets the maximum norm of the gradients; larger gradients are scaled down to it. 0 means no limit.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -187,9 +187,10 @@ impl Trainer {
         self
     }
 
-    /// Sets after how many steps the metrics are fetched from the device, drawn, and passed to the
-    /// callbacks; the default is twice an epoch. With 1, the loop waits for the device at every
-    /// step, which on a GPU shows in `samples/s`.
+    /// Sets after how many batches the metrics are fetched from the device, drawn, and passed to the
+    /// callbacks; the default is twice an epoch. Batches are steps unless
+    /// [`accumulate_grad_batches`](Self::accumulate_grad_batches) is set. With 1, the loop waits for
+    /// the device at every batch, which makes training on a GPU slower.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -220,7 +221,7 @@ impl Trainer {
     }
 
     /// Resumes the training from a [`Checkpoint`](super::Checkpoint), with the same results as if it
-    /// had never stopped. History and board begin with what they contained there.
+    /// had never stopped. The history and the board begin with the metrics of the checkpoint.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -240,23 +241,20 @@ impl Trainer {
 
     /// Continues the history of a checkpoint, and draws its curves.
     pub(super) fn continue_history(&mut self, history: History) {
-        let board = &self.board;
-        history
-            .intervals
-            .iter()
-            .for_each(|interval| interval.draw(board));
-        history
-            .epochs
-            .iter()
-            .for_each(|epoch| epoch.draw_validation(board));
+        for interval in &history.intervals {
+            interval.draw(&self.board);
+        }
+        for epoch in &history.epochs {
+            epoch.draw_validation(&self.board);
+        }
         self.history = history;
     }
 
-    /// Moves the model to where it will be trained: the first GPU or device asked for, or where it
-    /// is. [`fit`](Self::fit) does this.
+    /// Moves the model to the device on which it will be trained: the first requested GPU or device,
+    /// or else the device on which it is. [`fit`](Self::fit) does this.
     ///
     /// # Errors
-    /// If there are fewer GPUs than asked for, or a device has not enough memory.
+    /// If there are fewer GPUs than requested, or a device has not enough memory.
     ///
     /// ```
     /// use taper::prelude::*;

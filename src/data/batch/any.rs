@@ -1,5 +1,5 @@
-//! A batch whose type is not known: what the loader's threads and the training loop pass on, which are
-//! compiled once, in this crate, and not in each cell with a type of batches of its own.
+//! Batches whose type is erased. The loader's threads and the training loop use them, so that both are
+//! compiled once, in this crate, and not in each cell that has its own type of batches.
 
 use super::BatchData;
 use candle_core::{Device, Result};
@@ -28,7 +28,7 @@ impl<B: BatchData> AnyBatch for B {
     }
 }
 
-/// Returns the batch that was boxed.
+/// Returns a boxed batch as its own type.
 ///
 /// # Panics
 /// If it has another type: a loop mixed up the batches of two data sets.

@@ -1,4 +1,4 @@
-//! Which types are batches.
+//! The types that are batches.
 
 use super::{Batch, BatchData, nothing_to_join};
 use crate::error;
@@ -13,7 +13,7 @@ pub fn agreed(fields: &[(&str, usize)]) -> Result<usize> {
         return Err(error::state(
             "batch",
             "no field has examples",
-            "Leave one field at least without #[batch(shared)]",
+            "Leave at least one field without #[batch(shared)]",
         ));
     };
     match fields.iter().find(|field| field.1 != examples) {
@@ -22,12 +22,12 @@ pub fn agreed(fields: &[(&str, usize)]) -> Result<usize> {
             "batch",
             format_args!("{examples} examples in `{name}`, as in `{first}`"),
             found,
-            "Give all the same first dimension; what all examples share has #[batch(shared)] above the field",
+            "Give all parts the same first dimension; put #[batch(shared)] above a field that all examples share",
         )),
     }
 }
 
-/// Returns the same field of all batches; at least one.
+/// Returns one field of each batch; there must be at least one batch.
 #[doc(hidden)]
 pub fn parts_of<'a, B, F>(batches: &[&'a B], field: fn(&'a B) -> &'a F) -> Result<Vec<&'a F>> {
     match batches {
@@ -36,7 +36,7 @@ pub fn parts_of<'a, B, F>(batches: &[&'a B], field: fn(&'a B) -> &'a F) -> Resul
     }
 }
 
-/// Returns the error for a part that a batch does not have.
+/// Returns the error for a part that is out of the range of a batch.
 fn outside(examples: usize, start: usize, len: usize) -> Error {
     error::argument(
         "part",
@@ -46,7 +46,7 @@ fn outside(examples: usize, start: usize, len: usize) -> Error {
     )
 }
 
-/// The whole batch is the input, and the target.
+/// Implements the input and the target of a batch: both are the whole batch.
 macro_rules! whole {
     () => {
         type Input = Self;
@@ -103,9 +103,14 @@ impl BatchData for Tensor {
             if batch.dims().get(1..) != shape || shape.is_none() {
                 return Err(error::shape(
                     "collate",
-                    format_args!("a first dimension, then the shape of the others, {shape:?}"),
+                    match shape {
+                        Some(shape) => {
+                            format!("a first dimension, then the shape of the others, {shape:?}")
+                        }
+                        None => "tensors whose first dimension is the batch".to_owned(),
+                    },
                     batch.dims(),
-                    "Give all examples the same shape; pad_sequences(&list, 0)? pads those of unequal length",
+                    "Give all examples the same shape; pad_sequences(&list, 0.0)? pads those of unequal lengths",
                 ));
             }
             if batch.dtype() != first.dtype() {
@@ -121,7 +126,8 @@ impl BatchData for Tensor {
     }
 }
 
-/// Implements what is left for a struct or a tuple: its fields, and how it is built from them.
+/// Implements the other methods of [`BatchData`] field by field. Takes the fields of a struct or a tuple,
+/// and the expression that builds it from them.
 macro_rules! fieldwise {
     ($($field:tt: $name:ident),* => $built:expr) => {
         fn num_examples(&self) -> Result<usize> {
@@ -186,7 +192,7 @@ impl<A: BatchData, B: BatchData, C: BatchData, D: BatchData> BatchData for (A, B
     fieldwise!(0: a, 1: b, 2: c, 3: d => (a, b, c, d));
 }
 
-/// A list has an item for each example.
+/// Implements [`BatchData`] for lists with an item for each example.
 macro_rules! lists {
     ($($item:ty),*) => {$(
         impl BatchData for Vec<$item> {

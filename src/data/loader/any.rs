@@ -1,4 +1,4 @@
-//! A loader whose type of batches is not known: what a loop through it does, compiled once.
+//! Loaders whose type of batches is erased, so that the loop through them is compiled once.
 
 use super::batches::AnyBatches;
 use super::plan::{AnyDataset, Plan, Share};
@@ -18,6 +18,7 @@ pub(crate) struct AnyLoader {
     pub(super) drop_last: bool,
     pub(super) prefetch: usize,
     pub(super) device: Option<Device>,
+    /// This rank, and the number of ranks that share each batch.
     rank: (usize, usize),
 }
 
@@ -76,7 +77,7 @@ impl AnyLoader {
         }
     }
 
-    /// Begins a loop.
+    /// Returns the batches of a new loop.
     pub(crate) fn batches(&self) -> AnyBatches {
         AnyBatches::new(self.plan(), self.prefetch)
     }

@@ -61,9 +61,10 @@ impl<B> std::fmt::Debug for Batches<B> {
 
 type Source = Box<dyn Iterator<Item = Result<Box<dyn AnyBatch>>> + Send>;
 
-/// [`Batches`] of a type that is not known.
+/// [`Batches`] whose type is erased.
 pub(crate) struct AnyBatches {
-    /// `None` after the last batch. It is boxed so that a loop in a cell does not compile its type.
+    /// The iterator over the batches; `None` after the last one. It is boxed so that a loop in a cell does
+    /// not compile its type.
     source: Option<Source>,
     left: usize,
 }
@@ -149,7 +150,7 @@ impl Ahead {
             Err(error::state(
                 "DataLoader",
                 "the data set panicked while it made a batch",
-                "The panic's own message is printed above; with .prefetch(0) it is the cell's",
+                "Read the panic's own message, printed above; with .prefetch(0), the panic ends the cell",
             ))
         })
     }

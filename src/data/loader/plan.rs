@@ -27,7 +27,7 @@ impl<B: BatchData> AnyDataset for Arc<dyn Dataset<B>> {
 pub(crate) struct Share {
     /// The examples to compute. A rank for which none are left computes those of rank 0 again.
     pub(crate) part: Part,
-    /// How many of them count: all, or none.
+    /// The number of examples that count: `part.len` or 0.
     pub(crate) own: usize,
 }
 
@@ -48,7 +48,7 @@ impl Share {
     }
 }
 
-/// The order of one loop, from which any thread makes the same batches.
+/// The order of the examples in one loop, and the settings with which any thread makes the same batches.
 pub(super) struct Plan {
     pub(super) dataset: Arc<dyn AnyDataset>,
     pub(super) order: Vec<usize>,
@@ -56,7 +56,7 @@ pub(super) struct Plan {
     pub(super) num_batches: usize,
     pub(super) seed: u64,
     pub(super) device: Option<Device>,
-    /// This rank, and how many share each batch.
+    /// This rank, and the number of ranks that share each batch.
     pub(super) rank: (usize, usize),
 }
 

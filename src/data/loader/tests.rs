@@ -16,7 +16,7 @@ fn read(loader: &DataLoader) -> Vec<Vec<i64>> {
     batches.map(|x| x.to_vec1().unwrap()).collect()
 }
 
-/// Counts what is asked of it, adds noise, and fails as told.
+/// Counts the requested batches, returns random values, and fails at the example `fails_at`.
 struct Noisy {
     asked: Arc<AtomicUsize>,
     fails_at: usize,
@@ -200,7 +200,7 @@ fn a_loader_describes_itself() {
     );
 }
 
-/// From each device to each: without a GPU that is only the CPU.
+/// Tests all pairs of devices; without a GPU, there is only the CPU.
 #[test]
 fn batches_are_on_the_requested_device() {
     let devices = crate::reference::devices();

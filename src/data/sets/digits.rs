@@ -17,8 +17,7 @@ const COUNT: usize = 1797;
 const BRIGHTEST: f32 = 240.0;
 const NUM_VAL: usize = 360;
 
-/// 1,797 handwritten digits, 8 by 8 pixels: small enough to come with Taper, so nothing is loaded
-/// from anywhere.
+/// 1,797 handwritten digits, 8 by 8 pixels: small enough to come with Taper, so nothing is downloaded.
 ///
 /// Inputs are `(batch, 1, 8, 8)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32` from 0
 /// to 9. 1,437 digits are for training and 360 for validation, chosen at random, the same ones on
@@ -155,7 +154,7 @@ data_module!(Digits);
 /// Cuts the sheet into images, `(1797, 1, 8, 8)`, and reads their labels, `(1797,)`.
 fn read() -> Result<(Tensor, Tensor)> {
     let sheet = crate::image::RgbImage::decode(SHEET)
-        .map_err(|problem| error::state("Digits", problem, "Build Taper again"))?;
+        .map_err(|problem| error::state("Digits", problem, "Rebuild Taper"))?;
     let ink = |image: usize, y: usize, x: usize| {
         let (row, column) = (image / COLUMNS * SIDE + y, image % COLUMNS * SIDE + x);
         f32::from(sheet.rgb[(row * sheet.width + column) * 3]) / BRIGHTEST

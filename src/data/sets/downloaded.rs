@@ -7,8 +7,8 @@ use crate::error;
 use candle_core::{DType, Device, Error, Result, Tensor, safetensors};
 use std::path::Path;
 
-/// Defines a data set that is downloaded: its name in Rust and on the command line, one image's
-/// shape, the classes.
+/// Defines a data set that is downloaded: its name in Rust and on the command line, the shape of an
+/// image, the number of training images, the classes.
 macro_rules! downloaded {
     ($(#[$doc:meta])* $set:ident = $name:literal, $shape:expr, $count:literal, $classes:expr) => {
         $(#[$doc])*
@@ -66,7 +66,7 @@ macro_rules! downloaded {
             /// Returns the images for training.
             ///
             /// # Errors
-            /// If they are not on disk, or damaged; the message says what to type.
+            /// If the files are missing or damaged; the message contains the command that downloads them.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -101,8 +101,7 @@ macro_rules! downloaded {
 }
 
 downloaded! {
-    /// Handwritten digits: 60,000 images of 28 by 28 pixels to learn from and 10,000 to measure
-    /// with.
+    /// Handwritten digits: 60,000 training images and 10,000 test images of 28 by 28 pixels.
     ///
     /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (paper) to 1 (ink); targets `(batch,)`, `u32`.
     /// Source: Y. LeCun, C. Cortes and C. Burges, *The MNIST database of handwritten digits* (1998).
@@ -111,8 +110,8 @@ downloaded! {
 }
 
 downloaded! {
-    /// Images of clothes and shoes, as hard as digits are easy: 60,000 of 28 by 28 pixels to learn
-    /// from and 10,000 to measure with.
+    /// Images of clothes and shoes, which are harder to classify than digits: 60,000 training images and
+    /// 10,000 test images of 28 by 28 pixels.
     ///
     /// Inputs are `(batch, 1, 28, 28)`, `f32` from 0 (background) to 1; targets `(batch,)`, `u32`,
     /// which [`FashionMnist::CLASSES`] names. Source: H. Xiao, K. Rasul and R. Vollgraf,
@@ -125,8 +124,8 @@ downloaded! {
 }
 
 downloaded! {
-    /// Colour photographs of animals and vehicles: 50,000 of 32 by 32 pixels to learn from and 10,000
-    /// to measure with.
+    /// Colour photographs of animals and vehicles: 50,000 training images and 10,000 test images of 32 by
+    /// 32 pixels.
     ///
     /// Inputs are `(batch, 3, 32, 32)`, `f32` from 0 to 1, red, green and blue; targets `(batch,)`,
     /// `u32`, which [`Cifar10::CLASSES`] names. Source: A. Krizhevsky, *Learning Multiple Layers of
@@ -142,7 +141,7 @@ downloaded! {
 /// Reads one part of a data set from the data folder.
 fn part(set: &str, name: &str, part: &str, shape: [usize; 3]) -> Result<ImageDataset> {
     let folder = data_folder()?.join(name);
-    // The second line is only the command to type.
+    // The second line of the message is the command alone, for copying.
     let command = format!("cargo taper data get {name}");
     let file = folder.join(part).with_extension("safetensors");
     if !file.exists() {

@@ -1,4 +1,4 @@
-//! The random generator of a drawn image, and its colours.
+//! Drawing images: random generator and colours.
 
 use rand::distr::{Distribution, StandardUniform};
 use rand::{RngCore, SeedableRng};

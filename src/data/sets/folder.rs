@@ -1,4 +1,4 @@
-//! Images in a folder for each class.
+//! Images on disk, in one folder per class.
 
 use crate::data::transforms::{ToTensor, Transform};
 use crate::data::{Batch, Dataset, dataset::check_indices};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// ```
 ///
 /// Reads the files that end in `.png`, `.jpg` or `.jpeg`, also in folders within a class folder. An image
-/// is read when its batch is made: inputs are the outputs of the transform, stacked, such as
+/// is read when its batch is made. Inputs are the stacked outputs of the transform, such as
 /// `(batch, 3, height, width)`; targets are `(batch,)`, `u32`.
 ///
 /// ```
@@ -52,7 +52,7 @@ impl ImageFolder {
     /// Lists the images in `root`, without reading them.
     ///
     /// # Errors
-    /// If the folder cannot be read, has no folders in it, or one of those has no images.
+    /// If the folder cannot be read, contains no folders, or one of these has no images.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -94,7 +94,7 @@ impl ImageFolder {
         Ok(found)
     }
 
-    /// Adds the images of a folder, once also if symbolic links lead to it again.
+    /// Adds the images of a folder and of the folders in it; only once if symbolic links lead to it again.
     fn add_images(
         &mut self,
         folder: &Path,
@@ -261,7 +261,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns whether a path is that of an image. Pipes and devices are none, whatever their names.
+/// Returns whether a path is a file with the extension of an image; pipes and devices are not, whatever
+/// their names.
 fn is_image(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
     ["png", "jpg", "jpeg"]

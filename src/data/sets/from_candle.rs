@@ -33,7 +33,7 @@ impl ImageDataset {
     }
 }
 
-/// Returns the images as they were in the file.
+/// Returns the images as `u8`, as they were in the file: `(n, channels, height, width)`.
 fn bytes(images: &Tensor) -> Result<Tensor> {
     let images = match *images.dims() {
         [_, _, _, _] => images.clone(),

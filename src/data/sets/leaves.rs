@@ -14,16 +14,16 @@ use candle_core::Result;
 use images::{Images, unwritable};
 use std::path::PathBuf;
 
-/// Mean and standard deviation of red, green and blue in ImageNet's images, as usual.
+/// The mean and the standard deviation of red, green and blue in the images of ImageNet.
 const MEAN: [f64; 3] = [0.485, 0.456, 0.406];
 const STD: [f64; 3] = [0.229, 0.224, 0.225];
 
 /// Images of leaves, healthy and diseased, in folders `train`, `validation` and `test`: drawn by
 /// Taper, and read back from their files like photographs.
 ///
-/// Each image is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim;
-/// colour, form, place and light of all leaves vary, and healthy ones have drops of light. The
-/// folder is made once, among Taper's [data sets](crate::data), and a seed fixes every image.
+/// Each image is a PNG of 256 by 224 pixels. A diseased leaf has brown spots with a yellow rim; a
+/// healthy one may have highlights. The colour, shape, position and light of all leaves vary. The
+/// folder is created once, among Taper's [data sets](crate::data), and a seed fixes every image.
 ///
 /// As a [`DataModule`] it returns batches `(4, 3, 128, 128)` of normalised `f32` with targets `(4,)`,
 /// `u32`: 0 for diseased, 1 for healthy.
@@ -76,8 +76,8 @@ impl Leaves {
         Self::default()
     }
 
-    /// Puts the images here instead of among Taper's data sets. The folder must not exist yet, be
-    /// empty, or hold these very images.
+    /// Sets the folder of the images; the default is a folder among Taper's data sets. If it exists, it
+    /// must be empty or contain exactly these images.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -160,11 +160,11 @@ impl Leaves {
         batch_size(images: usize);
     }
 
-    /// Returns the folder with `train`, `validation` and `test` in it; draws the images if they are
+    /// Returns the folder that contains `train`, `validation` and `test`; draws the images if they are
     /// not there yet.
     ///
     /// # Errors
-    /// If the folder holds something else, or cannot be written.
+    /// If the folder contains other files, or cannot be written.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -187,7 +187,7 @@ impl Leaves {
         Ok(folder)
     }
 
-    /// Returns the folder of these images among Taper's data sets.
+    /// Returns the default folder of these images, and creates the folder of Taper's data sets.
     fn own_folder(&self) -> Result<PathBuf> {
         let data = data_folder()?;
         std::fs::create_dir_all(&data).map_err(|error| unwritable(&data, &error))?;
@@ -224,7 +224,7 @@ impl Leaves {
         ]
     }
 
-    /// Returns the same transform without random steps.
+    /// Returns the transform for validation: the one for training without its random steps.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -17,8 +17,8 @@ pub(super) fn data_folder() -> Result<PathBuf> {
     })
 }
 
-/// Does the same with the variables of any environment. Taper's cache is `$TAPER_CACHE`, else `taper` in the system's
-/// folder for caches.
+/// Returns the folder for the variables of any environment. Taper's cache is `$TAPER_CACHE`, else
+/// `taper` in the system's folder for caches.
 fn folder_in(environment: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = |name| {
         let value = environment(name).filter(|value| !value.is_empty());

@@ -153,7 +153,7 @@ impl Shapes {
 
 data_module!(Shapes);
 
-/// Draws an image: its class and its pixels, `(3, 32, 32)`.
+/// Draws an image; returns its class and its pixels, `(3, 32, 32)`.
 fn draw(rng: &mut ImageRng) -> (usize, Vec<u8>) {
     let class = rng.below(Shapes::CLASSES.len());
     let (under, over) = colors(rng);
@@ -185,7 +185,7 @@ fn draw(rng: &mut ImageRng) -> (usize, Vec<u8>) {
     (class, pixels)
 }
 
-/// Returns two colours that can be told apart.
+/// Returns two colours that clearly differ.
 fn colors(rng: &mut ImageRng) -> (Color, Color) {
     loop {
         let [under, over] = [(); 2].map(|()| rng.color([0.05; 3], [0.95; 3]));

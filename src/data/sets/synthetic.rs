@@ -9,8 +9,8 @@ use candle_core::{Device, Result, Tensor};
 /// `y = x·w + b + noise`.
 ///
 /// Inputs are `(batch, n)` for `n` weights, from the standard normal distribution, targets
-/// `(batch, 1)`, both `f32`. The examples follow [`manual_seed`](crate::tensor::manual_seed), are
-/// drawn when the object is made, and stay the same as long as it lives.
+/// `(batch, 1)`, both `f32`. The seed of the examples is drawn when the object is created and follows
+/// [`manual_seed`](crate::tensor::manual_seed), so an object always returns the same examples.
 ///
 /// ```
 /// use taper::prelude::*;

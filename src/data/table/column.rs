@@ -27,7 +27,7 @@ impl Column {
         }
     }
 
-    /// Returns the column of these rows.
+    /// Returns a column with the entries of these rows.
     pub(super) fn take(&self, rows: &[usize]) -> Self {
         let entries = match &self.entries {
             Entries::Values(values) => {
@@ -43,7 +43,7 @@ impl Column {
         }
     }
 
-    /// Returns the values, if all are known.
+    /// Returns the values, or an error if one is missing or the column has texts.
     pub(super) fn known(&self) -> Result<Vec<f64>> {
         let Entries::Values(values) = &self.entries else {
             return Err(self.has_texts());
@@ -71,7 +71,7 @@ impl Column {
         )
     }
 
-    /// Returns the column that replaces this one, or the columns if it has texts.
+    /// Returns this column if it has values, else the one-hot columns that replace it.
     pub(super) fn one_hot(&self) -> Vec<Column> {
         let Entries::Texts(texts) = &self.entries else {
             return vec![self.clone()];
@@ -109,7 +109,7 @@ impl Column {
 }
 
 impl Entries {
-    /// Returns values if all entries are, else texts.
+    /// Creates values if all entries that are not missing are floating-point numbers, else texts.
     pub(super) fn of(texts: Vec<Option<String>>) -> Self {
         let value = |text: &Option<String>| match text {
             None => Ok(None),

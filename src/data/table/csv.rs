@@ -23,7 +23,7 @@ pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
     {
         return Err(error::parse(
             source,
-            "different names of columns",
+            "unique names of columns",
             format_args!("{name:?} twice"),
             "Rename one of them in the first line",
         ));
@@ -61,7 +61,7 @@ pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
 fn records(source: &str, text: &str) -> Result<Vec<(usize, Vec<String>)>> {
     let (mut records, mut fields, mut field) = (vec![], vec![], String::new());
     let (mut line, mut begin) = (1, 1);
-    // Whether the field began with a quote, and whether that is still open.
+    // Whether the field began with a quote, and whether this quote is still open.
     let (mut quoted, mut open) = (false, false);
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
@@ -95,7 +95,7 @@ fn records(source: &str, text: &str) -> Result<Vec<(usize, Vec<String>)>> {
             source,
             format_args!("a closing quote for the field that begins in line {begin}"),
             "the end of the text",
-            "Close the field with a double quote; two of them are one quote in a field",
+            "Close the field with a double quote; write a quote within a field as two double quotes",
         ));
     }
     if !fields.is_empty() || !field.is_empty() || quoted {

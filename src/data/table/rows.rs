@@ -1,4 +1,4 @@
-//! Some rows of a table, and groups of rows.
+//! Selecting and grouping rows of a table.
 
 use super::{DataFrame, column::Column, column::Entries, mean};
 use crate::error;
@@ -23,7 +23,7 @@ impl DataFrame {
     /// Returns the rows of a range, such as those for training.
     ///
     /// # Errors
-    /// If the range ends behind the last row.
+    /// If the range ends after the last row.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -37,16 +37,16 @@ impl DataFrame {
         if range.end > self.rows {
             return Err(error::argument(
                 "DataFrame::rows",
-                format_args!("a range that ends at most at {}", self.rows),
+                format_args!("a range that ends at {} at most", self.rows),
                 format_args!("{range:?}"),
-                "Take table.num_rows() as the end",
+                "End the range at table.num_rows() or before",
             ));
         }
         Ok(self.take(range))
     }
 
-    /// Returns the rows for whose value in a column `keep` is true. A missing value is NaN, for which a
-    /// comparison is false.
+    /// Returns the rows for which `keep` returns true for the value in a column. A missing value is NaN,
+    /// for which all comparisons except `!=` are false.
     ///
     /// # Errors
     /// If there is no such column, or it has texts.
@@ -63,7 +63,7 @@ impl DataFrame {
         Ok(self.take((0..self.rows).filter(|&row| kept[row])))
     }
 
-    /// Returns the rows for whose text in a column `keep` is true. A missing text is empty.
+    /// Returns the rows for which `keep` returns true for the text in a column. A missing text is empty.
     ///
     /// # Errors
     /// If there is no such column.
@@ -80,8 +80,8 @@ impl DataFrame {
         Ok(self.take((0..self.rows).filter(|&row| kept[row])))
     }
 
-    /// Returns a row for each value of a column, sorted, with the means of all other columns of values in
-    /// the rows with that value. Missing values are left out.
+    /// Returns a table with a row for each distinct value of a column, sorted, which contains the means of
+    /// all other columns of values over the rows with that value. Missing values are left out.
     ///
     /// # Errors
     /// If there is no such column.
@@ -135,7 +135,7 @@ impl DataFrame {
     }
 }
 
-/// An entry by which rows are grouped: values are sorted by size, texts by letters.
+/// An entry by which rows are grouped: values are sorted by size, texts alphabetically.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Value(i64),

@@ -4,8 +4,8 @@ use super::{DataFrame, column::Entries, mean};
 use candle_core::Result;
 
 impl DataFrame {
-    /// Shifts and scales each column of values to mean 0 and standard deviation 1, from the values that
-    /// are not missing. A column with a single value everywhere becomes 0.
+    /// Shifts and scales each column of values to mean 0 and standard deviation 1, both computed from the
+    /// values that are not missing. A column in which all values are the same becomes 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -20,10 +20,11 @@ impl DataFrame {
         self.standardized(self)
     }
 
-    /// Does the same as [`standardize`](Self::standardize), with mean and standard deviation of the training data.
+    /// Shifts and scales each column of values as [`standardize`](Self::standardize) does, but with the mean
+    /// and the standard deviation of the training data.
     ///
     /// # Errors
-    /// If `train` has no such column, or one of texts.
+    /// If `train` lacks a column of values of this table, or has texts in it.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -37,7 +38,7 @@ impl DataFrame {
         Ok(self.standardized(train))
     }
 
-    /// Replaces missing values by this one.
+    /// Replaces missing values by `value`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -50,7 +51,7 @@ impl DataFrame {
         self.map_columns(|_| (), |(), entry| entry.or(Some(value)))
     }
 
-    /// Replaces missing values by the mean of their column; by 0 where all are missing.
+    /// Replaces missing values by the mean of their column, or by 0 if the whole column is missing.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -66,7 +67,7 @@ impl DataFrame {
     /// Replaces missing values by the mean of their column in the training data.
     ///
     /// # Errors
-    /// If `train` has no such column, or one of texts.
+    /// If `train` lacks a column of values of this table, or has texts in it.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -100,7 +101,7 @@ impl DataFrame {
         )
     }
 
-    /// Checks that each column of values is one in the other table.
+    /// Returns an error unless each column of values has values in the other table as well.
     fn check_values_in(&self, other: &Self) -> Result<()> {
         let mut values = self
             .columns
@@ -117,7 +118,8 @@ impl DataFrame {
         }
     }
 
-    /// Maps each entry of the columns of values, with what `fit` returns for the name of its column.
+    /// Replaces each entry of the columns of values by the result of `map`, which also receives what `fit`
+    /// returned for the name of the column.
     fn map_columns<F>(
         &self,
         fit: impl Fn(&str) -> F,

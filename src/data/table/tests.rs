@@ -27,7 +27,7 @@ fn quotes_line_breaks_and_endings_are_read() {
 }
 
 #[test]
-fn other_texts_are_refused() {
+fn invalid_csv_is_refused() {
     assert!(refusal("").contains("found an empty text"));
     assert!(refusal("a,a\n").contains("found \"a\" twice"));
     assert!(refusal("a\n\"1\n2\n").contains("begins in line 2"));
@@ -35,7 +35,7 @@ fn other_texts_are_refused() {
 }
 
 #[test]
-fn columns_without_a_name_and_of_texts_are_refused() {
+fn unknown_columns_and_columns_of_texts_are_refused() {
     let table = table("x,y\n1,a\n");
     for message in [
         table.values("z").unwrap_err(),

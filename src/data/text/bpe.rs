@@ -32,13 +32,13 @@ use tokenizers::tokenizer::{
 #[derive(Clone)]
 pub struct BpeTokenizer {
     tokenizer: Box<Tokenizer>,
-    /// Whether the tokens of a text are those of its [`words`].
+    /// Whether the tokens of a text are those of its [`words`], encoded one by one.
     by_words: bool,
 }
 
 impl BpeTokenizer {
-    /// Learns the most frequent groups of bytes in a text: `vocab_size` tokens, with the 256 bytes, or
-    /// fewer if the text does not have that many.
+    /// Learns the most frequent groups of bytes in a text. The vocabulary has `vocab_size` tokens,
+    /// including the 256 bytes, or fewer if the text does not have enough groups that occur twice.
     ///
     /// # Errors
     /// If `vocab_size` is below 256.
@@ -50,7 +50,7 @@ impl BpeTokenizer {
     /// assert_eq!(
     ///     error.to_string(),
     ///     "BpeTokenizer: expected a vocabulary of at least 256 tokens, one for each byte, found 100\n\
-    ///      Choose some hundreds or thousands; a CharTokenizer has one for each character"
+    ///      Choose hundreds or thousands of tokens, or use a CharTokenizer, with a token for each character"
     /// );
     /// # Ok::<(), Error>(())
     /// ```
@@ -60,13 +60,13 @@ impl BpeTokenizer {
                 "BpeTokenizer",
                 "a vocabulary of at least 256 tokens, one for each byte",
                 vocab_size,
-                "Choose some hundreds or thousands; a CharTokenizer has one for each character",
+                "Choose hundreds or thousands of tokens, or use a CharTokenizer, with a token for each character",
             ));
         }
         let trainer = BpeTrainer::builder()
             .show_progress(false)
             .min_frequency(2)
-            // More tokens than this, no text has; the trainer allocates them in advance.
+            // No text has more tokens than this; the trainer allocates memory for all of them in advance.
             .vocab_size(vocab_size.min(text.len() + 256))
             .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
             .build();
@@ -187,7 +187,7 @@ impl BpeTokenizer {
         if !self.by_words {
             return encoded(text);
         }
-        // Most words of a long text are repetitions.
+        // Most words of a long text are repetitions, so each word is encoded once.
         let mut known: HashMap<&str, Vec<u32>> = HashMap::new();
         let mut indices = Vec::new();
         for word in words(text) {
@@ -203,8 +203,8 @@ impl BpeTokenizer {
         Ok(indices)
     }
 
-    /// Returns the text of these indices. Bytes that are not UTF-8, as those of a part of a character,
-    /// become `�`.
+    /// Returns the text of these indices. Bytes that are not UTF-8, such as a part of a character, become
+    /// `�`.
     ///
     /// # Errors
     /// If an index is out of range.
@@ -244,8 +244,8 @@ impl BpeTokenizer {
     }
 }
 
-/// Splits a text before each whitespace that follows another character. No part of GPT-2's pattern goes beyond
-/// such a place or looks beyond it.
+/// Splits a text before each whitespace character that follows a character of another kind. No match of
+/// GPT-2's pattern extends or looks across such a position.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     iter::from_fn(move || {
@@ -261,7 +261,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the error of Hugging Face's library as Taper's.
+/// Converts an error of Hugging Face's library to one of Taper's.
 fn failed(reason: impl fmt::Display) -> candle_core::Error {
     error::state(
         "BpeTokenizer",

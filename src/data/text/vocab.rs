@@ -23,12 +23,12 @@ use std::collections::HashMap;
 pub struct Vocab {
     tokens: Vec<String>,
     indices: HashMap<String, u32>,
-    /// How often the corpus has each token.
+    /// How often each token occurs in the corpus.
     counts: Vec<usize>,
 }
 
 impl Vocab {
-    /// The token for all that the vocabulary lacks, at index 0.
+    /// The token for all tokens that are not in the vocabulary, at index 0.
     pub const UNKNOWN: &str = "<unk>";
 
     /// Creates the vocabulary of all tokens of a corpus.
@@ -42,8 +42,8 @@ impl Vocab {
         Self::with_reserved(corpus, 0, &[])
     }
 
-    /// Creates the vocabulary of the tokens that occur at least `min_freq` times, and of reserved ones,
-    /// such as `"<pad>"` and `"<eos>"`, from index 1 on.
+    /// Creates the vocabulary of the tokens that occur at least `min_freq` times, and of reserved tokens,
+    /// such as `"<pad>"` and `"<eos>"`, which have the indices from 1 on.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -86,7 +86,7 @@ impl Vocab {
         }
     }
 
-    /// Returns the number of tokens, with the unknown one and the reserved ones.
+    /// Returns the number of tokens, including the unknown token and the reserved ones.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -154,10 +154,10 @@ impl Vocab {
         &self.tokens
     }
 
-    /// Returns how often the corpus has a token.
+    /// Returns how often a token occurs in the corpus.
     ///
     /// # Errors
-    /// If the vocabulary does not have it.
+    /// If the vocabulary does not have the token.
     ///
     /// ```
     /// use taper::prelude::*;

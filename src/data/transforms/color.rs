@@ -57,8 +57,8 @@ impl ColorJitter {
         self
     }
 
-    /// Multiplies the contrast, the distance of all pixels from the mean grey of the image, by such a
-    /// factor.
+    /// Multiplies the contrast, the distance of all pixels from the mean grey of the image, by a random
+    /// factor from `1 - amount` to `1 + amount`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -73,7 +73,8 @@ impl ColorJitter {
         self
     }
 
-    /// Multiplies the saturation, the distance of each pixel from its own grey, by such a factor.
+    /// Multiplies the saturation, the distance of each pixel from its own grey, by a random factor from
+    /// `1 - amount` to `1 + amount`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -93,7 +94,7 @@ impl Transform for ColorJitter {
     fn apply(&self, input: &Tensor) -> Result<Tensor> {
         let mut image = ImageBytes::of("ColorJitter", input)?;
         let channels = image.channels;
-        // All three are always drawn, so that enabling one does not change the others.
+        // All three factors are always drawn, so that enabling one does not change the others.
         let [brightness, contrast, saturation] =
             [self.brightness, self.contrast, self.saturation].map(factor);
         let grey = |pixel: &[u8]| -> f32 {
@@ -143,18 +144,18 @@ impl Transform for ToTensor {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
         let image = ImageBytes::of("ToTensor", image)?;
         let scale = (1.0 / 255.0) as f32;
-        let mut numbers = Vec::with_capacity(image.bytes.len());
+        let mut values = Vec::with_capacity(image.bytes.len());
         for channel in 0..image.channels {
             let of_channel = image.bytes[channel..].iter().step_by(image.channels);
-            numbers.extend(of_channel.map(|byte| f32::from(*byte) * scale));
+            values.extend(of_channel.map(|byte| f32::from(*byte) * scale));
         }
         let shape = (image.channels, image.height, image.width);
-        Tensor::from_vec(numbers, shape, &image.device)
+        Tensor::from_vec(values, shape, &image.device)
     }
 }
 
-/// Subtracts a mean from each channel and divides it by a standard deviation. Input and
-/// output are `(channels, height, width)` of a float type.
+/// Subtracts a mean from each channel and divides the result by a standard deviation. Input and
+/// output are `(channels, height, width)` of a floating-point type.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -209,7 +210,7 @@ impl Normalize {
                 "Normalize",
                 "an image (channels, height, width)",
                 image.dims(),
-                "Put it after ToTensor",
+                "Put Normalize after ToTensor",
             ));
         };
         if !image.dtype().is_float() {
@@ -217,7 +218,7 @@ impl Normalize {
                 "Normalize",
                 "an image of floating-point numbers",
                 image.dtype(),
-                "Put it after ToTensor",
+                "Put Normalize after ToTensor",
             ));
         }
         for (what, len) in [
@@ -229,7 +230,7 @@ impl Normalize {
                     "Normalize",
                     format_args!("{channels} {what}, one for each channel"),
                     len,
-                    "Give one of each per channel, and put it after ToTensor",
+                    "Give one of each per channel, and put Normalize after ToTensor",
                 ));
             }
         }

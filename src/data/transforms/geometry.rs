@@ -5,10 +5,10 @@ use crate::error;
 use crate::tensor::{check_size, random_unit};
 use candle_core::{Device, Result, Tensor};
 
-/// Makes an image smaller or larger. Input and output are `(height, width, 3)` of `u8`.
+/// Resizes an image. Input and output are `(height, width, 3)` of `u8`.
 ///
-/// Each new pixel is the weighted mean of those around its place (bilinear); an image that gets
-/// smaller is smoothed as well, so that no pattern appears that was not there.
+/// Interpolates bilinearly. If the image becomes smaller, it is smoothed as well (antialiasing), as in
+/// Pillow.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -30,7 +30,7 @@ enum TargetSize {
 }
 
 impl Resize {
-    /// Keeps the aspect ratio: the shorter side becomes `size` pixels long.
+    /// Creates a step that makes the shorter side `size` pixels long and keeps the aspect ratio.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -45,7 +45,8 @@ impl Resize {
         }
     }
 
-    /// Resizes every image to this height and width, in pixels, whatever its aspect ratio.
+    /// Creates a step that resizes every image to this height and width, in pixels, whatever its aspect
+    /// ratio.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -60,7 +61,7 @@ impl Resize {
         }
     }
 
-    /// Returns the size of an image that had this height and width.
+    /// Returns the new height and width of an image with this height and width.
     fn target(&self, height: usize, width: usize) -> (usize, usize) {
         let scaled =
             |long: usize, short: usize, size: usize| (long.saturating_mul(size) / short).max(1);
@@ -121,8 +122,8 @@ fn resample(samples: &[f32], lines: usize, old: usize, depth: usize, new: usize)
     result
 }
 
-/// Returns the weights of the old elements in a new one: the index of the first, and its and the
-/// next ones' weights.
+/// Returns the weights of the old elements in the new element at `index`: the index of the first old
+/// element, and the weights of this one and the following ones.
 fn weights(index: usize, old: usize, new: usize) -> (usize, Vec<f32>) {
     let scale = old as f32 / new as f32;
     let reach = scale.max(1.0);
@@ -150,7 +151,7 @@ pub struct CenterCrop {
 }
 
 impl CenterCrop {
-    /// Keeps a square of `size` by `size` pixels.
+    /// Creates a step that crops a square of `size` by `size` pixels.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -194,13 +195,13 @@ impl Transform for CenterCrop {
     }
 }
 
-/// Returns half of a margin, rounded to the even number if it is odd, as torchvision does.
+/// Returns half of a margin; a half pixel is rounded to the nearest even number, as in torchvision.
 fn half(margin: usize) -> usize {
     margin / 2 + usize::from(margin % 4 == 3)
 }
 
-/// Mirrors an image left to right, with a probability of 0.5 by default. Input and output are
-/// `(height, width, 3)` of `u8`.
+/// Flips an image horizontally (left to right), with a probability of 0.5 by default. Input and output
+/// are `(height, width, 3)` of `u8`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -222,7 +223,7 @@ impl Default for RandomHorizontalFlip {
 }
 
 impl RandomHorizontalFlip {
-    /// Mirrors with a probability of 0.5.
+    /// Creates a step that flips an image with a probability of 0.5.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -235,7 +236,7 @@ impl RandomHorizontalFlip {
         Self::default()
     }
 
-    /// Mirrors with this probability, from 0 to 1.
+    /// Sets the probability of a flip, from 0 to 1.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,12 +1,12 @@
-//! Random parts of an image.
+//! Random crops of an image.
 
 use super::{ImageBytes, Transform};
 use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
 
-/// Crops a square at a random place of an image, which is padded with black pixels before if asked.
-/// Input and output are `(height, width, 3)` of `u8`.
+/// Crops a square at a random position of an image, after [`padding`](Self::padding) has added black
+/// pixels on each side. Input and output are `(height, width, 3)` of `u8`.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -23,7 +23,7 @@ pub struct RandomCrop {
 }
 
 impl RandomCrop {
-    /// Keeps a square of `size` by `size` pixels.
+    /// Creates a step that crops a square of `size` by `size` pixels.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -41,7 +41,7 @@ impl RandomCrop {
         RandomCrop { size, padding: 0 }
     }
 
-    /// Adds this many black pixels on each side before the crop.
+    /// Sets how many black pixels are added on each side before the crop; the default is 0.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn invalid_sizes_are_refused() {
         let image = Tensor::zeros((3, 4, 3), candle_core::DType::U8, &Device::Cpu).unwrap();
         for crop in [
             RandomCrop::new(0),

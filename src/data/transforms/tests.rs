@@ -4,7 +4,7 @@ use candle_core::Device;
 
 const CPU: Device = Device::Cpu;
 
-/// An image whose red grows to the right and green downwards.
+/// Returns an image whose red increases to the right, and whose green increases downwards.
 fn ramp(height: usize, width: usize) -> Tensor {
     let mut bytes = Vec::new();
     for y in 0..height {
@@ -63,7 +63,7 @@ fn the_centre_is_cropped() {
     assert_eq!(channel(&middle, 1), [[20, 20], [30, 30]]);
 }
 
-/// torchvision rounds half of the margin to the even number: 0, 2, 2 and 4 of 1, 3, 5 and 7.
+/// torchvision rounds half of the margin to the even number: 0, 2, 2 and 4 for 1, 3, 5 and 7.
 #[test]
 fn an_odd_margin_is_halved_as_torchvision_does() {
     for (margin, first) in [

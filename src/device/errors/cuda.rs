@@ -1,4 +1,4 @@
-//! From the errors of Candle and cudarc to their [`Meaning`].
+//! Maps the errors of Candle and cudarc to their [`Meaning`].
 
 use super::meaning::Meaning;
 use crate::device::memory::memory;
@@ -9,8 +9,8 @@ use candle_core::cuda_backend::cudarc::driver::DriverError;
 use candle_core::cuda_backend::cudarc::driver::sys::CUresult;
 use candle_core::{Device, Error, Result};
 
-/// Explains a GPU's errors. `requested` is the number of bytes that the operation needs on the device,
-/// where that is known. Other errors pass through.
+/// Replaces a GPU's errors by explained ones; other errors pass through. `requested` is the number of bytes
+/// that the operation needs on the device, where that is known.
 pub(crate) fn explain_gpu<T>(
     result: Result<T>,
     device: &Device,
@@ -22,7 +22,7 @@ pub(crate) fn explain_gpu<T>(
     })
 }
 
-/// Explains the error of a call of the driver, if it is a known one.
+/// Returns the explained error of a call of the driver; `None` if the error is not a known one.
 pub(in crate::device) fn explained(error: DriverError) -> Option<Error> {
     Some(of_driver(error)?.to_error(None, || None))
 }
@@ -79,7 +79,7 @@ fn of_driver(error: DriverError) -> Option<Meaning> {
     })
 }
 
-/// Explains an error of cuDNN, of which Candle keeps only the displayed text.
+/// Returns the meaning of an error of cuDNN, of which Candle keeps only the displayed text.
 #[cfg(feature = "cudnn")]
 fn of_cudnn(error: &Error) -> Option<Meaning> {
     use candle_core::cuda_backend::cudarc::cudnn::CudnnError;

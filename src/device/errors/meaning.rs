@@ -4,7 +4,7 @@ use crate::device::memory::Memory;
 use crate::error::{self, Problem};
 use candle_core::Error;
 
-/// What an error of the driver or one of its libraries means.
+/// The meaning of an error of the driver or one of its libraries.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning {
     OutOfMemory,
@@ -29,7 +29,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// Returns the error that users see. `memory` is called only if the memory is full.
+    /// Returns the error that users see. `memory` is called only if the GPU is out of memory.
     pub(super) fn to_error(
         self,
         requested: Option<usize>,
@@ -46,6 +46,7 @@ impl Meaning {
         }
     }
 
+    /// Returns the problem and the advice.
     fn lines(self) -> (&'static str, &'static str) {
         match self {
             Self::OutOfMemory => (

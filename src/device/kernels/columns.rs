@@ -1,4 +1,4 @@
-//! The sum of a convolution's columns.
+//! The sum of a convolution's columns (col2im).
 
 #[cfg(any(feature = "cuda", test))]
 use super::Argument;
@@ -6,9 +6,9 @@ use candle_core::backend::BackendStorage;
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, bail};
 use std::iter::Sum;
 
-/// Adds up the columns of a convolution without padding, `(channels · rows · columns, batch · out_height ·
-/// out_width)`: each has a value for each element of a patch. The sum of the values of each pixel is the gradient
-/// of the convolution's input, `(batch, channels, height, width)`.
+/// The operation that adds up the columns of a convolution without padding, `(channels · rows · columns,
+/// batch · out_height · out_width)`: each column has a value for each element of a patch. The sum of the
+/// values of each pixel is the gradient of the convolution's input, `(batch, channels, height, width)`.
 ///
 /// Each element of the result is computed by a thread of its own, always in the same order.
 pub(crate) struct Columns {
@@ -26,7 +26,7 @@ impl Columns {
         [self.batch, self.channels, self.size[0], self.size[1]]
     }
 
-    /// Returns the indices of the values of a pixel.
+    /// Returns the indices of the values in the columns that belong to a pixel of the result.
     fn places(&self, index: usize) -> impl Iterator<Item = usize> {
         let ([height, width], [out_height, out_width]) = (self.size, self.output);
         let (x, y) = (index % width, index / width % height);
@@ -53,7 +53,7 @@ impl Columns {
         (0..self.shape().iter().product()).map(sum).collect()
     }
 
-    /// Returns the kernel's arguments.
+    /// Returns the kernel's arguments; `to` and `from` are the addresses of the result and of the columns.
     #[cfg(any(feature = "cuda", test))]
     fn arguments(&self, to: u64, from: u64) -> Vec<Argument> {
         let shape = self.shape().into_iter();
@@ -78,7 +78,7 @@ impl CustomOp1 for Columns {
         let sums = match from {
             CpuStorage::F32(columns) => CpuStorage::F32(self.sums(&columns[start..end])),
             CpuStorage::F64(columns) => CpuStorage::F64(self.sums(&columns[start..end])),
-            other => bail!("the columns are {:?}", other.dtype()),
+            other => bail!("expected columns of f32 or f64, found {:?}", other.dtype()),
         };
         Ok((sums, Shape::from_dims(&self.shape())))
     }
@@ -117,7 +117,7 @@ impl CustomOp1 for Columns {
         let sums = match &from.slice {
             Slice::F32(columns) => sums!(columns, "col2im_f32", f32),
             Slice::F64(columns) => sums!(columns, "col2im_f64", f64),
-            _ => bail!("the columns are {:?}", from.dtype()),
+            _ => bail!("expected columns of f32 or f64, found {:?}", from.dtype()),
         };
         Ok((sums, shape))
     }
@@ -130,7 +130,7 @@ mod tests {
     use crate::tensor::{rand, randint, with_seed};
     use candle_core::{DType, Device, Tensor, WithDType};
 
-    /// Draws sizes of which no two are likely to be equal, so that a confused one shows.
+    /// Draws random sizes, which mostly differ, so that a test fails if two of them are swapped.
     fn random() -> Result<Columns> {
         let draw = |most: i64| -> Result<usize> {
             Ok(randint(1, most + 1, (), &Device::Cpu)?.to_scalar::<i64>()? as usize)

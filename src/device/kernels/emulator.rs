@@ -1,5 +1,5 @@
-//! Executes the kernels' PTX on the CPU, one thread after the other. It stops at a wrong argument, at an access
-//! outside of the memory, and at an instruction that it does not know.
+//! Executes the kernels' PTX on the CPU, one thread after the other. It panics at a wrong argument, at an
+//! access outside of the memory, and at an instruction that it does not know.
 
 use super::{Argument, BLOCK, PTX, blocks};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(super) struct Memory(Vec<(Vec<u8>, Vec<u32>)>);
 
-/// An element of the memory.
+/// A type of the elements in the memory.
 pub(super) trait Value: Copy + PartialEq + std::fmt::Debug {
     fn bytes(self) -> Vec<u8>;
     fn of(bytes: &[u8]) -> Self;
@@ -30,7 +30,7 @@ macro_rules! value {
 value!(u8 f32 f64);
 
 impl Memory {
-    /// Returns the address of these values.
+    /// Allocates memory with these values, and returns its address.
     pub(super) fn with<T: Value>(&mut self, values: &[T]) -> u64 {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.bytes()).collect();
         let written = vec![0; bytes.len()];
@@ -38,12 +38,12 @@ impl Memory {
         (self.0.len() as u64) << 48
     }
 
-    /// Returns the address of memory that is not initialised.
+    /// Allocates memory that is not initialised, and returns its address.
     pub(super) fn empty<T: Value>(&mut self, elements: usize) -> u64 {
         self.with(&vec![T::of(&[0xcd; 8][..size_of::<T>()]); elements])
     }
 
-    /// Returns the values there, each of which must have been written once.
+    /// Returns the values at an address, each of which must have been written once.
     pub(super) fn written<T: Value>(&self, address: u64) -> Vec<T> {
         let (bytes, written) = &self.0[(address >> 48) as usize - 1];
         assert!(written.iter().all(|count| *count == 1), "{written:?}");
@@ -191,7 +191,7 @@ impl Kernel {
     }
 }
 
-/// Returns the result of an instruction. A value of fewer than 64 bits is in the lowest ones.
+/// Returns the result of an instruction. A value of fewer than 64 bits is stored in the lowest bits.
 fn compute(name: &str, inputs: &[u64]) -> u64 {
     let long = |i: usize| inputs[i];
     let int = |i: usize| inputs[i] as u32;

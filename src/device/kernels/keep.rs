@@ -2,23 +2,24 @@
 
 use super::Argument;
 
-/// Returns 1 for each element that is kept, else 0, as `u8`: where a uniform value is at least `p`.
+/// The operation that chooses the elements to keep: it returns, as `u8`, 1 where a uniform random value is at
+/// least `p`, and 0 elsewhere.
 ///
 /// The values are those that the CPU's generator would draw from `position` on. ChaCha computes each block of 16
-/// words from its index, so each thread computes one, and nothing is uploaded.
+/// words from its index, so each thread computes one block, and nothing is uploaded.
 pub(crate) struct Keep {
     pub(crate) p: f32,
     pub(crate) seed: [u8; 32],
     pub(crate) stream: u64,
-    /// In words of 32 bits, of which each value takes one.
+    /// The position in the stream, in words of 32 bits; each value takes one word.
     pub(crate) position: u128,
 }
 
-/// The words of a block.
+/// The number of words in a block.
 const WORDS: usize = 16;
 
 impl Keep {
-    /// Returns how many threads draw `elements` values.
+    /// Returns the number of threads that draw `elements` values.
     fn threads(&self, elements: usize) -> usize {
         match elements {
             0 => 0,
@@ -31,6 +32,7 @@ impl Keep {
         (self.position % WORDS as u128) as usize
     }
 
+    /// Returns the kernel's arguments; `to` is the address of the result.
     fn arguments(&self, to: u64, elements: usize) -> Vec<Argument> {
         let block = (self.position / WORDS as u128) as u64;
         let (key, _) = self.seed.as_chunks::<4>();
@@ -60,7 +62,7 @@ impl candle_core::CustomOp1 for Keep {
         _: &candle_core::CpuStorage,
         _: &candle_core::Layout,
     ) -> candle_core::Result<(candle_core::CpuStorage, candle_core::Shape)> {
-        candle_core::bail!("this draws on a GPU")
+        candle_core::bail!("expected a tensor on a GPU, found one on the CPU")
     }
 
     fn cuda_fwd(

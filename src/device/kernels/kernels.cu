@@ -40,7 +40,7 @@ extern "C" __global__ void keep_u8(u8 *out, u64 n, u64 block, u32 offset, u64 st
     }
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        u64 at = thread * 16 + i - offset; // huge before the first
+        u64 at = thread * 16 + i - offset; // before the first, this wraps around to a huge value
         float unit = (float)((x[i] + in[i]) >> 8) * (1.0f / 16777216.0f);
         if (at < n) out[at] = unit >= p;
     }

@@ -37,7 +37,7 @@ pub(super) fn when_the_process_ends() {
     }
     extern "C" fn asked(_: c_int) {
         if STOP.swap(true, Ordering::Relaxed) {
-            // SAFETY: it is async-signal-safe.
+            // SAFETY: `_exit` is async-signal-safe.
             unsafe { libc::_exit(130) };
         }
     }
@@ -66,7 +66,7 @@ pub(super) fn when_the_process_ends() {
     }
 }
 
-/// A thread that ends this process if a call of MPI takes too long: a rank can hang in the middle of it.
+/// A thread that ends this process if a call of MPI takes too long: another rank can hang during the call.
 pub(super) struct Watchdog {
     origin: Instant,
     /// When the current call began, in milliseconds since `origin`; 0 between calls.
@@ -97,7 +97,7 @@ impl Watchdog {
         Self { origin, began }
     }
 
-    /// Makes a call.
+    /// Makes a call, and stores when it began, for the thread.
     pub(super) fn watch(&self, call: impl FnOnce()) {
         let now = self.origin.elapsed().as_millis() as u64;
         self.began.store(now.max(1), Ordering::Relaxed);

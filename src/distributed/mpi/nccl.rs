@@ -1,4 +1,4 @@
-//! Sums over GPUs by NVIDIA's NCCL, which the ranks reach through MPI.
+//! Sums over the GPUs of all ranks by NVIDIA's NCCL, whose connection the ranks set up through MPI.
 
 use crate::distributed::world::World;
 use crate::error;

@@ -20,7 +20,7 @@ macro_rules! activation {
 }
 
 activation!(
-    /// The rectified linear unit: `max(x, 0)`. Any shape, which stays.
+    /// The rectified linear unit: `max(x, 0)`. Any shape; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -34,7 +34,8 @@ activation!(
 );
 
 activation!(
-    /// The sigmoid function, with values between 0 and 1: `1 / (1 + exp(-x))`. Any shape, which stays.
+    /// The sigmoid function, with values between 0 and 1: `1 / (1 + exp(-x))`. Any shape; the output has
+    /// the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -48,7 +49,7 @@ activation!(
 );
 
 activation!(
-    /// The hyperbolic tangent, with values between -1 and 1. Any shape, which stays.
+    /// The hyperbolic tangent, with values between -1 and 1. Any shape; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -62,8 +63,8 @@ activation!(
 );
 
 activation!(
-    /// `x` times the probability that a standard normal variable is less than `x`. From Hendrycks and
-    /// Gimpel, 2016. Any shape, which stays.
+    /// The Gaussian error linear unit: `x` times the probability that a standard normal variable is less
+    /// than `x`. From Hendrycks and Gimpel, 2016. Any shape; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -77,7 +78,8 @@ activation!(
 );
 
 activation!(
-    /// `x · sigmoid(x)`, also called Swish. Any shape, which stays.
+    /// The sigmoid linear unit: `x · sigmoid(x)`, also called Swish. Any shape; the output has the same
+    /// shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -92,9 +94,10 @@ activation!(
 
 activation!(
     /// Turns logits into probabilities, which sum to 1 along the last dimension. From d2l's chapter
-    /// *Softmax Regression*. Any shape, which stays.
+    /// *Softmax Regression*. Any shape with at least one dimension; the output has the same shape.
     ///
-    /// A model for [`cross_entropy`](crate::nn::cross_entropy) ends without it.
+    /// A model that is trained with [`cross_entropy`](crate::nn::cross_entropy) must end without it, because
+    /// that loss takes logits.
     ///
     /// ```
     /// use taper::prelude::*;

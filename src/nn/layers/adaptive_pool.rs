@@ -9,7 +9,8 @@ use candle_core::{Result, Tensor};
 /// size of the input. Neighbouring patches overlap where the sizes do not divide evenly.
 ///
 /// # Shapes
-/// `(batch, channels, height, width)` to `(batch, channels, size, size)`, or to the two sizes of a pair.
+/// `(batch, channels, height, width)` to `(batch, channels, size, size)`; a pair as size sets the height and
+/// the width.
 ///
 /// From d2l's chapter *Network in Network (NiN)*, where it returns one value for each channel.
 ///

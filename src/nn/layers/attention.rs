@@ -1,4 +1,4 @@
-//! Attention with several heads.
+//! Multi-head attention.
 
 use crate::error::explain;
 use crate::nn::layers::Linear;
@@ -8,8 +8,8 @@ use crate::ops::{self, AttentionMask};
 use crate::tensor::zeros;
 use candle_core::{Device, Result, Tensor};
 
-/// Attention with several heads: queries, keys and values are projected, each head attends with its part
-/// of the features, and the results are projected again.
+/// Multi-head attention: queries, keys and values are projected, each head attends with its part of the
+/// features, and the outputs of all heads are projected together.
 ///
 /// `in_proj_weight` has the shape `(3 embed_dim, embed_dim)`: the projections of queries, keys and values.
 /// Names and initial values are those of PyTorch. From Vaswani et al., 2017, and d2l's chapter *Multi-Head
@@ -18,7 +18,7 @@ use candle_core::{Device, Result, Tensor};
 /// # Shapes
 /// Queries `(queries, batch, embed_dim)`, keys and values `(keys, batch, embed_dim)`, to
 /// `(queries, batch, embed_dim)`; with [`batch_first`](Self::batch_first), the batch comes first. In
-/// `seq!` the input is query, key and value.
+/// `seq!` the layer computes self-attention: the input is query, key and value.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -50,7 +50,7 @@ impl MultiheadAttention {
     /// Creates a layer for this many features and heads, on the CPU.
     ///
     /// # Errors
-    /// If one of them is 0, or the heads cannot share the features.
+    /// If one of them is 0, or `num_heads` does not divide `embed_dim`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -156,10 +156,10 @@ impl MultiheadAttention {
         )
     }
 
-    /// Returns what the queries read from the values.
+    /// Returns an output for each query: the projected values, weighted by the attention to their keys.
     ///
     /// # Errors
-    /// If the shapes of the inputs or the mask do not fit.
+    /// If the shapes of the inputs or the mask do not match.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -180,7 +180,7 @@ impl MultiheadAttention {
     ) -> Result<Tensor> {
         let projections = self.projections([query, key, value])?;
         if self.probability() == 0.0 {
-            // Without the weights, which are not needed here.
+            // The faster kernel, which does not return the weights.
             let inputs: Vec<&Tensor> = projections.iter().collect();
             let y = ops::attention_of_heads(&inputs, self.num_heads, self.batch_first, mask)?;
             if let Some(y) = y {
@@ -190,10 +190,11 @@ impl MultiheadAttention {
         Ok(self.attend(&projections, mask)?.0)
     }
 
-    /// Returns the same, and the weights of each head: `(batch, heads, queries, keys)`.
+    /// Returns the output for each query, and the attention weights of each head:
+    /// `(batch, heads, queries, keys)`.
     ///
     /// # Errors
-    /// If the shapes of the inputs or the mask do not fit.
+    /// If the shapes of the inputs or the mask do not match.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -215,7 +216,7 @@ impl MultiheadAttention {
         self.attend(&self.projections([query, key, value])?, mask)
     }
 
-    /// Returns the probability with which weights are dropped now.
+    /// Returns the probability with which weights are dropped in the current mode.
     fn probability(&self) -> f64 {
         match self.mode.is_training() {
             true => self.dropout,

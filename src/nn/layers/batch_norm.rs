@@ -1,6 +1,6 @@
 //! Batch normalisation.
 
-use crate::nn::layers::lazy::lazy_layer;
+use crate::nn::layers::lazy::lazy_form;
 use crate::nn::spec::Spec;
 use crate::nn::summary::{self, seen};
 use crate::nn::{Buffer, Layer, Mode, Parameter, Parameters, check};
@@ -11,7 +11,8 @@ use candle_core::{DType, Device, Result, Tensor};
 const EPS: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
-/// What both kinds of batch normalisation share; they differ in the shapes that they take.
+/// The parameters, buffers and settings of a batch normalisation of features or of images, which differ
+/// only in the shapes of their inputs.
 #[derive(Parameters)]
 #[describe(self.weight.size(0))]
 struct Norm {
@@ -65,7 +66,7 @@ impl Norm {
         Ok(output.y)
     }
 
-    /// Moves the running statistics towards those of this batch, by the share `momentum` of the way.
+    /// Updates the running statistics: `running = (1 - momentum) · running + momentum · batch`.
     fn track(&self, batch: &BatchNormOutput) -> Result<()> {
         let BatchNormOutput {
             mean, var, values, ..
@@ -114,7 +115,7 @@ macro_rules! batch_norm {
             }
 
             /// Creates a layer whose parameters wait for [`init`](Self::init).
-            pub(super) fn lazy() -> Self {
+            fn lazy() -> Self {
                 let norm = Norm::lazy();
                 Self { norm }
             }
@@ -133,8 +134,8 @@ macro_rules! batch_norm {
                 self
             }
 
-            /// Sets the share of the way by which each training batch moves the running statistics towards
-            /// its own; 0.1 by default.
+            /// Sets the momentum, the weight of each training batch in the running statistics:
+            /// `running = (1 - momentum) · running + momentum · batch`; 0.1 by default.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -148,17 +149,17 @@ macro_rules! batch_norm {
                 self
             }
 
-            pub(super) fn init(&self, features: usize, device: &Device) -> Result<()> {
+            fn init(&self, features: usize, device: &Device) -> Result<()> {
                 check::positive(stringify!($name), &[($unit, features)])?;
                 self.norm.init(features, device)
             }
 
-            pub(super) fn is_initialized(&self) -> bool {
+            fn is_initialized(&self) -> bool {
                 self.norm.weight.is_initialized()
             }
 
-            /// Returns the input's number of features, if the layer takes its shape.
-            pub(super) fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
+            /// Returns the input's number of features, or an error if the layer cannot take its shape.
+            fn features_of(layer: &dyn Parameters, input: &Tensor) -> Result<usize> {
                 match input.dims() {
                     $accepts => input.dim(1),
                     _ => Err(check::refused(layer, input, $wanted)),
@@ -179,11 +180,12 @@ batch_norm!(
     /// Batch normalisation of features: each gets mean 0 and variance 1 over the batch, then a
     /// learned scale and shift.
     ///
-    /// In evaluation mode it uses running statistics instead of the batch's; every training batch moves
-    /// them a tenth of the way towards its own, or by the [`momentum`](Self::momentum). From Ioffe and Szegedy, 2015, and d2l's chapter *Batch Normalization*.
+    /// In evaluation mode it uses running statistics instead of the batch's. Every training batch updates
+    /// them, with the weight [`momentum`](Self::momentum). From Ioffe and Szegedy, 2015, and d2l's chapter
+    /// *Batch Normalization*.
     ///
     /// # Shapes
-    /// `(batch, features)` or `(batch, features, length)`, which stays.
+    /// `(batch, features)` or `(batch, features, length)`; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -201,7 +203,7 @@ batch_norm!(
     /// all pixels, then a learned scale and shift. Otherwise as [`BatchNorm1d`].
     ///
     /// # Shapes
-    /// `(batch, channels, height, width)`, which stays.
+    /// `(batch, channels, height, width)`; the output has the same shape.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -286,7 +288,17 @@ macro_rules! lazy_norm {
             }
         }
 
-        lazy_layer!($lazy, |x| |layer| $inner::features_of(layer, x));
+        impl Layer for $lazy {
+            fn forward(&self, input: &Tensor) -> Result<Tensor> {
+                if !self.layer.is_initialized() {
+                    let features = $inner::features_of(self, input)?;
+                    self.layer.init(features, input.device())?;
+                }
+                self.layer.forward(input)
+            }
+        }
+
+        lazy_form!($lazy { layer });
     };
 }
 

@@ -5,7 +5,7 @@
 //! before them do not learn; [`LayerNorm`](crate::nn::LayerNorm) is Taper's.
 //!
 //! They do not implement [`Layer`](crate::nn::Layer): that trait and Candle's `Module` both come with
-//! the prelude, and `layer.forward(&x)` would be ambiguous. [`seq!`](crate::seq) takes them all the same:
+//! the prelude, and `layer.forward(&x)` would be ambiguous. [`seq!`](crate::seq) accepts them nevertheless:
 //! see [`IntoLayer`](crate::nn::IntoLayer).
 
 use crate::nn::{Buffer, Parameter, Parameters, Visitor, VisitorMut, visit_field};
@@ -25,7 +25,7 @@ fn visit_tensor(visitor: &mut dyn Visitor, name: &str, tensor: Option<&Tensor>, 
     }
 }
 
-/// A layer without tensors.
+/// Implements [`Parameters`] for a layer without tensors.
 macro_rules! candle_function {
     ($layer:ident) => {
         impl Parameters for candle_nn::$layer {
@@ -47,8 +47,8 @@ macro_rules! candle_function {
 candle_function!(Activation);
 candle_function!(Dropout);
 
-/// Names each tensor of a layer, those that are trained first, and says how the layer is built from
-/// other tensors.
+/// Implements [`Parameters`] for a layer, from the names of its parameters and buffers, and an expression
+/// that builds the layer from other tensors.
 macro_rules! candle_layer {
     (
         $layer:ident,
@@ -85,33 +85,21 @@ candle_layer!(
     |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?)
 );
 
-candle_layer!(
-    Conv1d,
-    |this| ["weight": Some(this.weight()), "bias": this.bias()],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
-);
-
-candle_layer!(
-    Conv2d,
-    |this| ["weight": Some(this.weight()), "bias": this.bias()],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
-);
-
-candle_layer!(
-    ConvTranspose1d,
-    |this| ["weight": Some(this.weight()), "bias": this.bias()],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
-);
-
-candle_layer!(
-    ConvTranspose2d,
-    |this| ["weight": Some(this.weight()), "bias": this.bias()],
-    buffers [],
-    |replaced| Self::new(replaced(this.weight())?, this.bias().map(replaced).transpose()?, *this.config())
-);
+macro_rules! candle_convolutions {
+    ($($layer:ident)*) => {$(
+        candle_layer!(
+            $layer,
+            |this| ["weight": Some(this.weight()), "bias": this.bias()],
+            buffers [],
+            |replaced| Self::new(
+                replaced(this.weight())?,
+                this.bias().map(replaced).transpose()?,
+                *this.config()
+            )
+        );
+    )*};
+}
+candle_convolutions!(Conv1d Conv2d ConvTranspose1d ConvTranspose2d);
 
 candle_layer!(
     PReLU,

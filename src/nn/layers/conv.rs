@@ -1,6 +1,8 @@
 //! The convolutions of sequences and images.
 
-use crate::nn::layers::convolution::{Convolution, beside_row, convolution, of_row, padding_mode};
+use crate::nn::layers::convolution::{
+    Convolution, convolution, padding_mode, row_extent, row_margin,
+};
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::{Layer, Parameters};
 use crate::ops::{PaddingMode, Pair};
@@ -10,7 +12,8 @@ use candle_core::{Device, Result, Tensor};
 ///
 /// `weight` has the shape `(out_channels, in_channels / groups, kernel, kernel)`, `bias` the shape
 /// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n`,
-/// where `n` is the number of weights of one output. Sizes are `3` or `(3, 5)`.
+/// where `n = in_channels / groups · kernel²`. A size is one value, `3`, or a pair of height and width,
+/// `(3, 5)`.
 ///
 /// # Shapes
 /// `(batch, in_channels, height, width)` to `(batch, out_channels, height', width')`, where
@@ -111,7 +114,7 @@ pub struct LazyConv1d {
 
 #[rustfmt::skip]
 convolution!(
-    Conv1d, LazyConv1d, (usize), of_row, beside_row, "3", "(1, 1, 9)", "[1, 1, 4]", "[1, 1, 9]", "[1, 1, 5]"
+    Conv1d, LazyConv1d, (usize), row_extent, row_margin, "3", "(1, 1, 9)", "[1, 1, 4]", "[1, 1, 9]", "[1, 1, 5]"
 );
 padding_mode!(
     Conv1d,

@@ -1,19 +1,19 @@
 //! The transposed convolutions of sequences and images.
 
 use crate::nn::layers::convolution::{
-    Convolution, beside_row, convolution, of_row, output_padding,
+    Convolution, convolution, output_padding, row_extent, row_margin,
 };
 use crate::nn::layers::lazy::lazy_form;
 use crate::nn::{Layer, Parameters};
 use crate::ops::Pair;
 use candle_core::{Device, Result, Tensor};
 
-/// A transposed convolution of images: each input is spread over a patch of the output, so that with a
-/// stride the image grows.
+/// A transposed convolution of images: each input element is spread over a patch of the output, so that a
+/// stride above 1 makes the image larger.
 ///
 /// `weight` has the shape `(in_channels, out_channels / groups, kernel, kernel)`, `bias` the shape
 /// `(out_channels,)`. As in PyTorch, both are initialised uniformly between `-1/√n` and `1/√n` for
-/// `n = out_channels / groups · kernel²`. Sizes are `3` or `(3, 5)`.
+/// `n = out_channels / groups · kernel²`. A size is one value, `3`, or a pair of height and width, `(3, 5)`.
 ///
 /// # Shapes
 /// `(batch, in_channels, height, width)` to `(batch, out_channels, height', width')`, where
@@ -68,8 +68,8 @@ output_padding!(
     "(1, 1, 4, 4)", "[1, 1, 8, 8]"
 );
 
-/// A transposed convolution of sequences: each step is spread over a few neighbours, so that with a stride
-/// the sequence grows.
+/// A transposed convolution of sequences: each step is spread over a few steps of the output, so that a
+/// stride above 1 makes the sequence longer.
 ///
 /// `weight` has the shape `(in_channels, out_channels / groups, kernel)`, `bias` the shape
 /// `(out_channels,)`, both initialised as those of [`ConvTranspose2d`].
@@ -111,16 +111,16 @@ pub struct LazyConvTranspose1d {
 
 #[rustfmt::skip]
 convolution!(
-    ConvTranspose1d, LazyConvTranspose1d, (usize), of_row, beside_row, "3", "(1, 1, 9)",
+    ConvTranspose1d, LazyConvTranspose1d, (usize), row_extent, row_margin, "3", "(1, 1, 9)",
     "[1, 1, 19]", "[1, 1, 9]", "[1, 1, 13]"
 );
 #[rustfmt::skip]
 output_padding!(
-    ConvTranspose1d, [conv], "ConvTranspose1d::new(1, 1, 3)?", (usize), beside_row, "(1, 1, 4)", "[1, 1, 8]"
+    ConvTranspose1d, [conv], "ConvTranspose1d::new(1, 1, 3)?", (usize), row_margin, "(1, 1, 4)", "[1, 1, 8]"
 );
 #[rustfmt::skip]
 output_padding!(
-    LazyConvTranspose1d, [layer.conv], "LazyConvTranspose1d::new(1, 3)", (usize), beside_row,
+    LazyConvTranspose1d, [layer.conv], "LazyConvTranspose1d::new(1, 3)", (usize), row_margin,
     "(1, 1, 4)", "[1, 1, 8]"
 );
 

@@ -195,19 +195,19 @@ impl Parameters for Convolution {
     }
 }
 
-/// Returns a setting of sequences as that of images of height 1.
-pub(super) fn of_row(width: usize) -> Pair {
+/// Returns a kernel size, stride or dilation of sequences as that of images of height 1.
+pub(super) fn row_extent(width: usize) -> Pair {
     Pair { height: 1, width }
 }
 
 /// Returns a padding of sequences as that of images of height 1.
-pub(super) fn beside_row(width: usize) -> Pair {
+pub(super) fn row_margin(width: usize) -> Pair {
     Pair { height: 0, width }
 }
 
-/// Defines a convolution and its lazy form. `$extent` and `$margin` make a [`Pair`] of a size and of a padding.
-/// For the examples: the elements of a kernel of size 3, an input of size 9, and the shapes of its outputs with
-/// stride 2, padding 1 and dilation 2.
+/// Implements a convolution and its lazy form. `$extent` converts a size, and `$margin` a padding, to a
+/// [`Pair`]. The literals are for the examples: the elements of a kernel of size 3, an input of size 9, and
+/// the shapes of its outputs with stride 2, padding 1 and dilation 2.
 macro_rules! convolution {
     (
         $name:ident, $lazy:ident, ($($size:tt)+), $extent:path, $margin:path,
@@ -264,8 +264,8 @@ macro_rules! convolution {
                 Self { layer: $name { conv } }
             }
 
-            /// Sets the number of groups of channels that are convolved separately. The first input shows
-            /// whether it divides the channels.
+            /// Sets the number of groups of channels that are convolved separately. The first input is an
+            /// error if `groups` does not divide both numbers of channels.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -374,7 +374,7 @@ macro_rules! convolution {
 }
 pub(super) use convolution;
 
-/// Implements the choice of the padding, for convolutions that are not transposed.
+/// Implements `padding_mode`, for convolutions that are not transposed.
 macro_rules! padding_mode {
     ($name:ident, [$($conv:ident).+], $new:expr, $x:literal, $y:literal) => {
         impl $name {
@@ -396,12 +396,12 @@ macro_rules! padding_mode {
 }
 pub(super) use padding_mode;
 
-/// Implements the size that transposed convolutions add.
+/// Implements `output_padding`, for transposed convolutions.
 macro_rules! output_padding {
     ($name:ident, [$($conv:ident).+], $new:expr, ($($size:tt)+), $margin:path, $x:literal, $y:literal) => {
         impl $name {
-            /// Sets by how much the output is larger at its end; 0 by default. A convolution with a stride
-            /// maps several sizes to one; this chooses among them.
+            /// Sets the size that is added to the end of the output; 0 by default. A convolution with a
+            /// stride maps several input sizes to the same output size; this chooses among them.
             ///
             /// ```
             /// use taper::prelude::*;

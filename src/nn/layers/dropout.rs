@@ -6,12 +6,12 @@ use crate::ops;
 use candle_core::{Result, Tensor};
 
 /// Sets each element to 0 with probability `p` in training mode, and scales the others by
-/// `1 / (1 - p)`, so that the expected value stays. In evaluation mode it returns its input.
+/// `1 / (1 - p)`, so that the expected value stays the same. In evaluation mode it returns its input.
 ///
 /// From Srivastava et al., 2014, and d2l's chapter *Dropout*.
 ///
 /// # Shapes
-/// Any, which stays.
+/// Any shape; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -64,7 +64,7 @@ mod tests {
     use crate::tensor::uniform;
     use candle_core::{Device, Var};
 
-    /// Input, output, and the gradient of the output's sum.
+    /// Returns the input, the output, and the gradient of the output's sum.
     fn run(p: f64) -> Result<[Vec<f32>; 3]> {
         let dropout = Dropout::new(p)?;
         let x = Var::from_tensor(&uniform(1.0, 2.0, 10_000, &Device::Cpu)?)?;

@@ -31,7 +31,7 @@ impl Embedding {
     /// Creates a table for this many tokens, with vectors of this length, on the CPU.
     ///
     /// # Errors
-    /// If one of them is 0.
+    /// If one of the sizes is 0.
     ///
     /// ```
     /// use taper::prelude::*;

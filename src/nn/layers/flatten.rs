@@ -1,4 +1,4 @@
-//! Images to rows.
+//! The layer that flattens each example to a row.
 
 use crate::nn::summary::seen;
 use crate::nn::{Layer, Parameters, check};

@@ -13,7 +13,7 @@ use candle_core::{Device, Result, Tensor};
 /// From Wu and He, 2018.
 ///
 /// # Shapes
-/// `(batch, channels, …)`, which stays.
+/// `(batch, channels, …)`; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -62,7 +62,7 @@ impl GroupNorm {
         })
     }
 
-    /// Sets what is added to the variance before its root; 0.00001 by default.
+    /// Sets the value that is added to the variance; 1e-5 by default.
     ///
     /// ```
     /// use taper::prelude::*;

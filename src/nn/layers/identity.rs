@@ -3,8 +3,8 @@
 use crate::nn::{Layer, Parameters};
 use candle_core::{Result, Tensor};
 
-/// Returns its input: a place for another layer, such as the head of a backbone or an optional
-/// normalisation. Any shape, which stays.
+/// Returns its input unchanged: a placeholder for another layer, such as the head of a backbone or an
+/// optional normalisation. Any shape.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! What [`seq!`](crate::seq) takes: Taper's layers, and Candle's.
+//! The types that [`seq!`](crate::seq) accepts: Taper's layers, and Candle's.
 
 use crate::nn::{Layer, Mode, Parameters, Visitor, VisitorMut};
 use candle_core::{ModuleT, Result, Tensor};
@@ -7,7 +7,7 @@ use candle_core::{ModuleT, Result, Tensor};
 /// own layers.
 ///
 /// Candle's layers are not [`Layer`]s themselves, because their `forward` is that of Candle's `Module`,
-/// which the prelude also exports. In training mode they get `train = true`.
+/// which the prelude also exports. Their argument `train` is true in training mode.
 ///
 /// ```
 /// use taper::candle_nn::{self, VarBuilder, VarMap};

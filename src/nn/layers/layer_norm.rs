@@ -10,7 +10,7 @@ use candle_core::{Device, Result, Tensor};
 /// learned scale and shift for each feature. From Ba, Kiros and Hinton, 2016.
 ///
 /// # Shapes
-/// `(…, features)`, which stays.
+/// `(…, features)`; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -48,9 +48,7 @@ impl LayerNorm {
             eps: 1e-5,
         })
     }
-}
 
-impl LayerNorm {
     /// Sets the value that is added to the variance; 1e-5 by default.
     ///
     /// ```

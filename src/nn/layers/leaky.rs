@@ -6,7 +6,7 @@ use crate::ops;
 use candle_core::{Result, Tensor};
 
 /// A rectified linear unit with a small slope for negative values: `x`, or `negative_slope · x` where
-/// `x < 0`. From Maas, Hannun and Ng, 2013. Any shape, which stays.
+/// `x < 0`. From Maas, Hannun and Ng, 2013. Any shape; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -62,7 +62,7 @@ impl Layer for LeakyReLU {
 }
 
 /// The exponential linear unit: `x`, or `alpha · (exp(x) - 1)` where `x < 0`. From Clevert, Unterthiner
-/// and Hochreiter, 2015. Any shape, which stays.
+/// and Hochreiter, 2015. Any shape; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -88,7 +88,7 @@ impl ELU {
         Self { alpha: 1.0 }
     }
 
-    /// Sets `alpha`: large negative inputs give `-alpha`.
+    /// Sets `alpha`: for large negative inputs, the output approaches `-alpha`.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -103,7 +103,7 @@ impl Linear {
         self.weight.is_initialized()
     }
 
-    /// Checks the number of features before the operation does, to suggest the lazy layer.
+    /// Checks the number of features before the operation does, so that the error suggests the lazy layer.
     fn check(&self, input: &Tensor, weight: &Tensor) -> Result<()> {
         let (outputs, inputs) = weight.dims2()?;
         if input.dims().last() != Some(&inputs) {

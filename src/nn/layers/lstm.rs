@@ -6,16 +6,16 @@ use crate::nn::{Parameters, check};
 use crate::ops::{self, Cell};
 use candle_core::{Result, Tensor};
 
-/// Long short-term memory: a recurrent network whose state has a part `c` that gates protect, so that it
-/// can keep a value over many steps.
+/// Long short-term memory: a recurrent network whose state has a part `c`, the cell state, that is protected
+/// by gates, so that it can keep a value over many steps.
 ///
 /// From Hochreiter and Schmidhuber, 1997, and d2l's chapter *Long Short-Term Memory*. Parameters have
-/// PyTorch's names; the rows of a weight belong to the input gate, the forget gate, the new values and the
-/// output gate, in this order.
+/// PyTorch's names; the rows of a weight belong to the input gate, the forget gate, the cell gate (the new
+/// values) and the output gate, in this order.
 ///
 /// # Shapes
 /// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; each of the states `h` and
-/// `c` is `(num_layers · directions, batch, hidden_size)`. In `seq!` the state begins with zeros.
+/// `c` is `(num_layers · directions, batch, hidden_size)`. In `seq!` the initial state is zero.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -34,11 +34,11 @@ pub struct LSTM {
 recurrent_settings!(LSTM, Cell::Lstm);
 
 impl LSTM {
-    /// Returns the outputs of all steps, and the state `(h, c)` after the last step, from the state
-    /// before the first, or zeros.
+    /// Returns the outputs of all steps, and the state `(h, c)` after the last step. `state` is the initial
+    /// state; `None` means zeros.
     ///
     /// # Errors
-    /// If the shapes do not fit.
+    /// If the shapes do not match.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -59,13 +59,14 @@ impl LSTM {
         self.run(x, None, state)
     }
 
-    /// Does the same for sequences of unequal lengths, padded to the longest: each ends after its own
-    /// last step. The outputs of the padding are 0.
+    /// Returns the outputs and the last state as [`forward`](Self::forward) does, for sequences of unequal
+    /// lengths that are padded to the longest: each ends after its own last step. The outputs of the
+    /// padding are 0.
     ///
     /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
     ///
     /// # Errors
-    /// If the shapes do not fit.
+    /// If the shapes do not match.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -99,7 +100,7 @@ impl LSTM {
                 false => Err(check::refused(
                     self,
                     c,
-                    "The states h and c must have one shape",
+                    "The states h and c must have the same shape",
                 )),
             }
         };

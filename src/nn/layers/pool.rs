@@ -73,7 +73,7 @@ macro_rules! pooling {
 }
 
 pooling!(
-    /// The maximum of each patch. Of equal elements the first gets the gradient.
+    /// Max pooling: the maximum of each patch. Among equal elements, the first gets the gradient.
     ///
     /// From d2l's chapter *Pooling*.
     ///
@@ -94,7 +94,7 @@ pooling!(
 );
 
 pooling!(
-    /// The mean of each patch; padding counts as zeros.
+    /// Average pooling: the mean of each patch; padding counts as zeros.
     ///
     /// From d2l's chapter *Pooling*. Shapes are those of [`MaxPool2d`].
     ///

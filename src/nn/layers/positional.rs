@@ -13,8 +13,8 @@ use candle_core::{Device, Result, Tensor};
 /// *Self-Attention and Positional Encoding*.
 ///
 /// # Shapes
-/// `(steps, batch, features)`, which stays; with [`batch_first`](Self::batch_first)
-/// `(batch, steps, features)`.
+/// `(steps, batch, features)`, or with [`batch_first`](Self::batch_first) `(batch, steps, features)`; the
+/// output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -82,8 +82,8 @@ impl Layer for PositionalEncoding {
 /// deviation 0.02.
 ///
 /// # Shapes
-/// `(steps, batch, features)`, which stays, with at most `max_len` steps; with
-/// [`batch_first`](Self::batch_first) `(batch, steps, features)`.
+/// `(steps, batch, features)`, or with [`batch_first`](Self::batch_first) `(batch, steps, features)`, with
+/// at most `max_len` steps; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -161,7 +161,7 @@ impl Layer for LearnedPositionalEncoding {
     }
 }
 
-/// Returns the numbers of steps and features.
+/// Returns the numbers of steps and features of an input.
 fn steps_of(layer: &dyn Parameters, x: &Tensor, batch_first: bool) -> Result<(usize, usize)> {
     match (x.dims(), batch_first) {
         (&[_, steps, features], true) | (&[steps, _, features], false) => Ok((steps, features)),

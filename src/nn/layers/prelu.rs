@@ -9,11 +9,11 @@ use candle_core::{Device, Result, Tensor};
 /// A rectified linear unit whose slope for negative values is learned: `x`, or `weight · x` where `x < 0`.
 /// From He et al., 2015.
 ///
-/// `weight` has the shape `(num_parameters,)`: one slope for all, or one for each channel. As in PyTorch it
-/// begins with 0.25.
+/// `weight` has the shape `(num_parameters,)`: one slope for all, or one for each channel. As in PyTorch, its
+/// initial value is 0.25.
 ///
 /// # Shapes
-/// Any, which stays; with several slopes `(batch, num_parameters, …)`.
+/// Any shape, or with several slopes `(batch, num_parameters, …)`; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -32,7 +32,7 @@ impl PReLU {
     /// Creates the layer with this many slopes, on the CPU.
     ///
     /// # Errors
-    /// If it is 0.
+    /// If `num_parameters` is 0.
     ///
     /// ```
     /// use taper::prelude::*;

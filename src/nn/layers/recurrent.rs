@@ -1,5 +1,5 @@
-//! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the way through layers and
-//! directions.
+//! What RNN, LSTM and GRU share: their parameters, with PyTorch's names, and the forward pass through
+//! layers and directions.
 
 use crate::error::explain;
 use crate::nn::summary::seen;
@@ -19,7 +19,7 @@ pub(super) struct Recurrent {
     pub(super) batch_first: bool,
     dropout: f64,
     bidirectional: bool,
-    /// Of each layer and direction.
+    /// The parameters of each layer and direction, layer by layer.
     weights: Vec<Weights>,
     mode: Mode,
 }
@@ -81,7 +81,7 @@ impl Recurrent {
         Ok(self)
     }
 
-    /// Draws new values for all parameters, of which there may now be others.
+    /// Creates all parameters again for the current settings, with random values.
     fn initialized(mut self) -> Result<Self> {
         let bound = 1.0 / (self.hidden_size as f64).sqrt();
         let rows = self.cell.gates().saturating_mul(self.hidden_size);
@@ -186,7 +186,7 @@ impl Recurrent {
         Ok(())
     }
 
-    /// Returns for each step and example whether it is valid: `(steps, batch)`.
+    /// Returns whether each step of each example is valid, that is, not padding: `(steps, batch)`.
     fn valid(
         &self,
         layer: &dyn Parameters,
@@ -216,7 +216,7 @@ impl Recurrent {
                     check::name(layer),
                     &states.dims()[1..]
                 ),
-                "Give it the shape (num_layers · directions, batch, hidden_size), or None for zeros",
+                "Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros",
             )),
         }
     }

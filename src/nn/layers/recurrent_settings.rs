@@ -4,7 +4,7 @@
 macro_rules! recurrent_settings {
     ($name:ident, $cell:expr) => {
         impl $name {
-            /// Creates one layer with random weights, on the CPU. As in PyTorch, all are drawn uniformly
+            /// Creates one layer with random parameters, on the CPU. As in PyTorch, all are drawn uniformly
             /// between `-1/√hidden_size` and `1/√hidden_size`.
             ///
             /// # Errors
@@ -22,11 +22,11 @@ macro_rules! recurrent_settings {
                 Ok(Self { layers })
             }
 
-            /// Sets the number of layers, of which each takes the output of the one before; 1 by default.
+            /// Sets the number of layers, each of which takes the output of the one before; 1 by default.
             /// The weights are initialised again.
             ///
             /// # Errors
-            /// If it is 0.
+            /// If `num_layers` is 0.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -40,8 +40,8 @@ macro_rules! recurrent_settings {
                 Ok(Self { layers })
             }
 
-            /// Adds a second direction, from the last step to the first, whose outputs follow those of the
-            /// first direction. The weights are initialised again.
+            /// Adds a second direction, from the last step to the first, whose output features are appended
+            /// to those of the first direction. The weights are initialised again.
             ///
             /// # Errors
             /// If there is not enough memory.
@@ -60,7 +60,7 @@ macro_rules! recurrent_settings {
             }
 
             /// Sets the probability with which, in training mode, each output of a layer is dropped
-            /// before the next layer; 0 by default. One layer alone drops nothing.
+            /// before the next layer; 0 by default. With one layer, nothing is dropped.
             ///
             /// # Errors
             /// If `p` is not between 0 and 1.
@@ -77,7 +77,7 @@ macro_rules! recurrent_settings {
             }
 
             /// Takes and returns `(batch, steps, features)` instead of `(steps, batch, features)`. The
-            /// states are as without it.
+            /// shape of the states does not change.
             ///
             /// ```
             /// use taper::prelude::*;

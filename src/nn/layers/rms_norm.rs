@@ -6,11 +6,11 @@ use crate::ops;
 use crate::tensor::ones;
 use candle_core::{DType, Device, Result, Tensor};
 
-/// Divides each example by the root of its mean square over the last dimension, then multiplies each
-/// feature by a learned scale. From Zhang and Sennrich, 2019.
+/// Divides each example by its root mean square over the last dimension, then multiplies each feature by a
+/// learned scale. From Zhang and Sennrich, 2019.
 ///
 /// # Shapes
-/// `(…, features)`, which stays.
+/// `(…, features)`; the output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -45,8 +45,7 @@ impl RMSNorm {
         Ok(Self { weight, eps: None })
     }
 
-    /// Sets what is added to the mean square before its root; by default the distance from 1 to the next
-    /// larger value of the input's type.
+    /// Sets the value that is added to the mean square; by default the machine epsilon of the input's type.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -9,12 +9,12 @@ use candle_core::{Result, Tensor};
 /// A recurrent network: each step computes `h' = tanh(weight_ih · x + bias_ih + weight_hh · h + bias_hh)`.
 ///
 /// From Elman, 1990, and d2l's chapter *Recurrent Neural Networks*. Parameters have PyTorch's names:
-/// `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, and `_reverse` after those of the
-/// direction from the last step to the first.
+/// `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`. Those of the direction from the last step
+/// to the first end in `_reverse`.
 ///
 /// # Shapes
 /// `(steps, batch, input_size)` to `(steps, batch, directions · hidden_size)`; states
-/// `(num_layers · directions, batch, hidden_size)`. In `seq!` the state begins with zeros.
+/// `(num_layers · directions, batch, hidden_size)`. In `seq!` the initial state is zero.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -33,7 +33,7 @@ pub struct RNN {
 recurrent_settings!(RNN, Cell::Tanh);
 
 impl RNN {
-    /// Computes `max(…, 0)` in each step instead of tanh, as `nonlinearity="relu"` in PyTorch.
+    /// Uses ReLU instead of tanh in each step, like `nonlinearity="relu"` in PyTorch.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -50,7 +50,8 @@ impl RNN {
 /// A gated recurrent unit: gates decide how much of the state a step replaces.
 ///
 /// From Cho et al., 2014, and d2l's chapter *Gated Recurrent Units*. Parameters have PyTorch's names; the
-/// rows of a weight belong to the reset gate, the update gate and the new values, in this order.
+/// rows of a weight belong to the reset gate, the update gate and the new gate (the new values), in this
+/// order.
 ///
 /// # Shapes
 /// As for [`RNN`].
@@ -75,11 +76,11 @@ recurrent_settings!(GRU, Cell::Gru);
 macro_rules! one_state {
     ($name:ident) => {
         impl $name {
-            /// Returns the outputs of all steps, and the state after the last step, from the state `h`
-            /// before the first, or zeros.
+            /// Returns the outputs of all steps, and the state after the last step. `h` is the initial
+            /// state; `None` means zeros.
             ///
             /// # Errors
-            /// If the shapes do not fit.
+            /// If the shapes do not match.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -96,13 +97,14 @@ macro_rules! one_state {
                 self.run(x, None, h)
             }
 
-            /// Does the same for sequences of unequal lengths, padded to the longest: each ends after
-            /// its own last step. The outputs of the padding are 0.
+            /// Returns the outputs and the last state as [`forward`](Self::forward) does, for sequences of
+            /// unequal lengths that are padded to the longest: each ends after its own last step. The
+            /// outputs of the padding are 0.
             ///
             /// This is what PyTorch computes for a `PackedSequence`. `lengths` are integers, `(batch,)`.
             ///
             /// # Errors
-            /// If the shapes do not fit.
+            /// If the shapes do not match.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -166,7 +168,7 @@ mod tests {
         assert_eq!(
             message(&[5, 2, 3], Some(&h)),
             "RNN(3, 4): expected a state of shape [1, 2, 4], found [1, 3, 4]\n\
-             Give it the shape (num_layers · directions, batch, hidden_size), or None for zeros"
+             Pass a state of shape (num_layers · directions, batch, hidden_size), or None for zeros"
         );
         let lengths = tensor(&[1, 2, 3], &CPU).unwrap();
         let error = rnn

@@ -7,7 +7,7 @@ use std::ops::{Index, IndexMut};
 
 /// Layers one after the other: each takes the output of the one before it.
 ///
-/// [`seq!`](crate::seq) creates one, also of [Candle's own layers](IntoLayer). `net[0]` is the first layer.
+/// [`seq!`](crate::seq) creates one, also from [Candle's own layers](IntoLayer). `net[0]` is the first layer.
 ///
 /// ```
 /// use taper::prelude::*;

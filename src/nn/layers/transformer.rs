@@ -4,7 +4,7 @@ use crate::nn::{Dropout, Layer, LayerNorm, Linear, Parameters, ParametersExt, ch
 use crate::ops;
 use candle_core::{Result, Tensor};
 
-/// Two linear layers, the same for each step.
+/// The feed-forward network of a transformer layer: two linear layers, applied to each step separately.
 #[derive(Parameters)]
 pub(super) struct FeedForward {
     linear1: Linear,
@@ -24,7 +24,7 @@ impl FeedForward {
         })
     }
 
-    /// Sets the number of hidden units, which draws new weights.
+    /// Sets the number of hidden units, and initialises the weights again.
     pub(super) fn hidden(&mut self, hidden: usize) -> Result<()> {
         let d_model = self.linear2.parameter("bias")?.shape()?.elem_count();
         let activation = self.activation;
@@ -80,7 +80,7 @@ macro_rules! transformer_settings {
             /// are initialised again.
             ///
             /// # Errors
-            /// If it is 0.
+            /// If `dim_feedforward` is 0.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -125,8 +125,8 @@ macro_rules! transformer_settings {
                 self
             }
 
-            /// Normalises the input of each part instead of its sum with the part's output. Deep
-            /// transformers are easier to train this way.
+            /// Normalises the input of each part (pre-norm) instead of the sum of the part's input and
+            /// output (post-norm). Deep transformers are easier to train this way.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -145,7 +145,7 @@ macro_rules! transformer_settings {
 
 pub(super) use transformer_settings;
 
-/// Implements the constructor of layers one after the other, and the normalisation of their output.
+/// Implements the constructor of a stack of layers, and the normalisation of its output.
 macro_rules! transformer_stack {
     ($name:ident, $layer:ident) => {
         impl $name {

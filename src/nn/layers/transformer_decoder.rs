@@ -14,8 +14,8 @@ use candle_core::{Result, Tensor};
 /// Architecture*.
 ///
 /// # Shapes
-/// `(steps, batch, d_model)`, which stays, and the encoder's output, `memory`,
-/// `(source_steps, batch, d_model)`; with [`batch_first`](Self::batch_first), the batch comes first.
+/// `(steps, batch, d_model)`, and the encoder's output, `memory`, `(source_steps, batch, d_model)`, to
+/// `(steps, batch, d_model)`; with [`batch_first`](Self::batch_first), the batch comes first.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -47,7 +47,7 @@ impl TransformerDecoderLayer {
     /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
     ///
     /// # Errors
-    /// If one of them is 0, or the heads cannot share the features.
+    /// If one of them is 0, or `nhead` does not divide `d_model`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -99,7 +99,7 @@ impl TransformerDecoderLayer {
     /// `memory_mask` masks the attention to the encoder's output.
     ///
     /// # Errors
-    /// If the shapes of the inputs or the masks do not fit.
+    /// If the shapes of the inputs or the masks do not match.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -119,10 +119,10 @@ impl TransformerDecoderLayer {
     ) -> Result<Tensor> {
         let attend = |x: &Tensor| self.self_attn.forward(x, x, x, mask);
         let x = residual(x, &self.norm1, &self.dropout1, self.norm_first, attend)?;
-        let read = |x: &Tensor| self.multihead_attn.forward(x, memory, memory, memory_mask);
-        let x = residual(&x, &self.norm2, &self.dropout2, self.norm_first, read)?;
-        let think = |x: &Tensor| self.feed_forward.forward(x);
-        residual(&x, &self.norm3, &self.dropout3, self.norm_first, think)
+        let attend = |x: &Tensor| self.multihead_attn.forward(x, memory, memory, memory_mask);
+        let x = residual(&x, &self.norm2, &self.dropout2, self.norm_first, attend)?;
+        let feed = |x: &Tensor| self.feed_forward.forward(x);
+        residual(&x, &self.norm3, &self.dropout3, self.norm_first, feed)
     }
 }
 
@@ -150,10 +150,10 @@ pub struct TransformerDecoder {
 transformer_stack!(TransformerDecoder, TransformerDecoderLayer);
 
 impl TransformerDecoder {
-    /// Returns the features of all steps after the last layer; the masks are those of each layer.
+    /// Returns the features of all steps after the last layer. Every layer uses the same masks.
     ///
     /// # Errors
-    /// If the shapes of the inputs or the masks do not fit.
+    /// If the shapes of the inputs or the masks do not match.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -14,7 +14,8 @@ use candle_core::{Result, Tensor};
 /// Vaswani et al., 2017, and d2l's chapter *The Transformer Architecture*.
 ///
 /// # Shapes
-/// `(steps, batch, d_model)`, which stays; with [`batch_first`](Self::batch_first) `(batch, steps, d_model)`.
+/// `(steps, batch, d_model)`, or with [`batch_first`](Self::batch_first) `(batch, steps, d_model)`; the
+/// output has the same shape.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -43,7 +44,7 @@ impl TransformerEncoderLayer {
     /// Creates a layer for `d_model` features with `nhead` heads, on the CPU.
     ///
     /// # Errors
-    /// If one of them is 0, or the heads cannot share the features.
+    /// If one of them is 0, or `nhead` does not divide `d_model`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -85,10 +86,10 @@ impl TransformerEncoderLayer {
         Ok(())
     }
 
-    /// Returns the features of all steps, of which each attends to those that the mask allows.
+    /// Returns the features of all steps; each step attends to those that the mask allows.
     ///
     /// # Errors
-    /// If the shapes of the input or the mask do not fit.
+    /// If the shapes of the input or the mask do not match.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -102,8 +103,8 @@ impl TransformerEncoderLayer {
     pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Result<Tensor> {
         let attend = |x: &Tensor| self.self_attn.forward(x, x, x, mask);
         let x = residual(x, &self.norm1, &self.dropout1, self.norm_first, attend)?;
-        let think = |x: &Tensor| self.feed_forward.forward(x);
-        residual(&x, &self.norm2, &self.dropout2, self.norm_first, think)
+        let feed = |x: &Tensor| self.feed_forward.forward(x);
+        residual(&x, &self.norm2, &self.dropout2, self.norm_first, feed)
     }
 }
 
@@ -137,10 +138,10 @@ pub struct TransformerEncoder {
 transformer_stack!(TransformerEncoder, TransformerEncoderLayer);
 
 impl TransformerEncoder {
-    /// Returns the features of all steps after the last layer; the mask is that of each layer.
+    /// Returns the features of all steps after the last layer. Every layer uses the same mask.
     ///
     /// # Errors
-    /// If the shapes of the input or the mask do not fit.
+    /// If the shapes of the input or the mask do not match.
     ///
     /// ```
     /// use taper::prelude::*;

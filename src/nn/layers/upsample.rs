@@ -6,8 +6,8 @@ use crate::nn::{Layer, Parameters, check};
 use crate::ops::{self, Interpolation};
 use candle_core::{Result, Tensor};
 
-/// Makes images larger: each output is the nearest pixel, or with [`bilinear`](Self::bilinear) a weighted
-/// mean of four neighbours.
+/// Upsamples images: each output pixel is the nearest input pixel, or with [`bilinear`](Self::bilinear) a
+/// weighted mean of four neighbouring ones.
 ///
 /// # Shapes
 /// `(batch, channels, height, width)` to `(batch, channels, height', width')`, where
@@ -39,7 +39,7 @@ impl Upsample {
     /// Creates a layer that multiplies height and width by `scale_factor`.
     ///
     /// # Errors
-    /// If it is not positive and finite.
+    /// If `scale_factor` is not positive and finite.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -62,7 +62,7 @@ impl Upsample {
         })
     }
 
-    /// Creates a layer whose outputs have this size.
+    /// Creates a layer whose output images have this height and width.
     ///
     /// # Errors
     /// If the height or width is 0.
@@ -83,7 +83,7 @@ impl Upsample {
         })
     }
 
-    /// Interpolates between neighbouring pixels; the edges of input and output are on each other. As
+    /// Interpolates between neighbouring pixels, and aligns the outer edges of input and output, like
     /// `mode="bilinear"` in PyTorch.
     ///
     /// ```
@@ -101,8 +101,8 @@ impl Upsample {
         self
     }
 
-    /// Interpolates with the centres of the corner pixels of input and output on each other. As
-    /// `mode="bilinear", align_corners=True` in PyTorch.
+    /// Interpolates between neighbouring pixels, and aligns the centres of the corner pixels of input and
+    /// output, like `mode="bilinear", align_corners=True` in PyTorch.
     ///
     /// ```
     /// use taper::prelude::*;

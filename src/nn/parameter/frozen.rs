@@ -1,10 +1,10 @@
-//! Parameters that training leaves alone.
+//! Frozen parameters, which training does not change.
 
 use super::Parameter;
 use std::sync::atomic::Ordering;
 
 impl Parameter {
-    /// Returns whether training leaves the parameter alone, after
+    /// Returns whether the parameter is frozen, so that training does not change it; see
     /// [`freeze`](crate::nn::ParametersExt::freeze).
     ///
     /// ```

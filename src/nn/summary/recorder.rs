@@ -1,9 +1,9 @@
 //! Records the layers that a forward pass calls.
 //!
-//! This is the ambient state of `nn`, and all of it. A summary has to see layers that a model's own
-//! `forward` calls in whatever way it likes, and `forward` has no argument through which to pass a
-//! recorder. So the recorder is a variable of the thread, set for the length of one forward pass, and
-//! each layer reports its output with [`seen`].
+//! This is the only ambient state of `nn`. A summary must list the layers that a model's own `forward`
+//! calls, and `forward` has no argument through which to pass a recorder. So the recorder is a
+//! thread-local variable, which is set during one forward pass, and each layer reports its output with
+//! [`seen`].
 
 use crate::nn::{Layer, Parameters, state, state_of};
 use candle_core::{Result, Tensor};
@@ -34,15 +34,15 @@ impl Row {
     }
 }
 
-/// Returns the model's output, and the layers that reported theirs on the way.
+/// Runs the model, and returns its output and a row for each layer that reported its output.
 pub(super) fn record(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
     ROWS.set(Some(Vec::new()));
     let output = input.and_then(|input| model.forward(&input));
     (output, ROWS.take().unwrap_or_default())
 }
 
-/// Returns whether a forward pass is being recorded: its input is made up, so layers must not update
-/// their statistics.
+/// Returns whether a forward pass is being recorded. Its input is made up, so layers must not update
+/// their running statistics.
 pub(in crate::nn) fn is_recording() -> bool {
     ROWS.with_borrow(Option::is_some)
 }

@@ -6,10 +6,11 @@ use crate::notebook::live::LiveContent;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// The bar of a loop, followed by those of the loops inside.
+/// The bar of a loop, followed by the bars of the loops inside it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bars {
     rows: Vec<Row>,
+    /// The number of loops that have begun, which is the id of the last one.
     begun: u64,
 }
 
@@ -35,7 +36,7 @@ impl Bars {
         self.rows.first().is_some_and(|row| row.end.is_none())
     }
 
-    /// Adds a loop inside the innermost running one and replaces loops that have ended there. Returns
+    /// Adds a loop inside the innermost running loop and removes the loops inside it that have ended. Returns
     /// the id of the new loop.
     pub(super) fn begin(&mut self, description: &str, total: Option<usize>, now: Instant) -> u64 {
         let running = self.rows.iter().rposition(|row| row.end.is_none());
@@ -52,13 +53,13 @@ impl Bars {
         self.begun
     }
 
-    /// Counts one more item. Returns whether anything changed, as [`Self::finish`] does.
+    /// Counts one more item as done. Returns whether anything changed.
     pub(super) fn step(&mut self, id: u64) -> bool {
         let row = self.running(id);
         row.map(|(_, row)| row.done += 1).is_some()
     }
 
-    /// Ends a loop, which was complete or left early.
+    /// Ends a loop; `complete` is false if the loop was left early. Returns whether anything changed.
     pub(super) fn finish(&mut self, id: u64, complete: bool, now: Instant) -> bool {
         let Some((index, row)) = self.running(id) else {
             return false;
@@ -98,7 +99,7 @@ impl LiveContent for Bars {
 const WIDTH: usize = 20;
 
 impl Row {
-    /// `epoch [#####     ] 50/100 1.2 s, 41.7 it/s`
+    /// Returns the row as text: `epoch [#####     ] 50/100 1.2 s, 41.7 it/s`.
     fn text(&self, now: Instant) -> String {
         let mut text = self.description.clone();
         if !text.is_empty() {
@@ -142,7 +143,7 @@ impl Row {
         }
     }
 
-    /// `50/100 1.2 s, 41.7 it/s, 1.2 s left`
+    /// Returns counts, times and rate: `50/100 1.2 s, 41.7 it/s, 1.2 s left`.
     fn counts(&self, now: Instant) -> String {
         let until = self.end.map_or(now, |end| end.at);
         let spent = until.saturating_duration_since(self.began);
@@ -175,7 +176,7 @@ fn rate(each: Duration) -> String {
     }
 }
 
-/// `1.2 s`, `3 min 05 s`, `2 h 07 min`.
+/// Formats a duration: `1.2 s`, `3 min 05 s`, `2 h 07 min`.
 fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

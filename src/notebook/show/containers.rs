@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The number of items at each end of a shortened list.
 const EDGE_ITEMS: usize = 10;
-/// Longer lists are shortened.
+/// The maximum number of items of a list that is shown whole.
 const MOST_ITEMS: usize = 100;
 
 macro_rules! show_as_its_target {
@@ -81,7 +81,7 @@ impl<K: Show, V: Show> Show for BTreeMap<K, V> {
     }
 }
 
-/// Sorts the entries by their text, so that a cell always shows the same.
+/// Sorts the entries by their text, so that every run of a cell shows the same order.
 impl<K: Show, V: Show, S> Show for HashMap<K, V, S> {
     fn show_text(&self) -> String {
         let mut entries: Vec<String> = self.iter().map(entry).collect();
@@ -113,7 +113,7 @@ show_tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 show_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 show_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// Puts items in brackets: on one line, or one below the other if an item has several lines.
+/// Puts items in brackets: on one line or, if an item has several lines, one below the other.
 fn wrapped(open: &str, items: Vec<String>, close: &str) -> String {
     if !items.iter().any(|item| item.contains('\n')) {
         return format!("{open}{}{close}", items.join(", "));

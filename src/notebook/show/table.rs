@@ -2,15 +2,16 @@
 
 use crate::notebook::escape::Escaped;
 
-/// Longer tables are shortened to this number of rows at each end.
+/// The maximum number of rows of a table that is shown whole.
 const MAX_ROWS: usize = 60;
+/// The number of rows at each end of a shortened table.
 const EDGE_ROWS: usize = 10;
 
 /// A table with a header.
 pub(crate) struct Table {
     /// The first row is the header.
     rows: Vec<Vec<String>>,
-    /// Replaces the rows that are left out.
+    /// The row that is shown in place of the rows that are left out.
     gap: Vec<String>,
     max_rows: usize,
 }
@@ -26,7 +27,7 @@ impl Table {
         }
     }
 
-    /// Shows all rows, however many there are.
+    /// Shows all rows, even those of a long table.
     pub(crate) fn whole(mut self) -> Self {
         self.max_rows = usize::MAX;
         self

@@ -9,7 +9,7 @@ impl Show for Tensor {
         let dims = self.dims();
         let place = self.device().label();
         let kind = format!("Tensor[{dims:?}, {}, {place}]", self.dtype().as_str());
-        // Candle appends a line without the device if it is the CPU; ours replaces it.
+        // Candle's last line omits the device if it is the CPU; the line above replaces it.
         match self.to_string().rsplit_once('\n') {
             Some((values, _)) => format!("{}\n{kind}", values_text(values.trim_end(), dims)),
             None => kind,
@@ -23,8 +23,8 @@ impl Show for Var {
     }
 }
 
-/// Changes what Candle prints differently from PyTorch: a scalar has brackets, and exponents have as many digits
-/// as they need, so that columns are not aligned.
+/// Corrects two differences between Candle's text and PyTorch's: Candle prints a scalar in brackets, and
+/// exponents with as many digits as they need, so that columns are not aligned.
 fn values_text(values: &str, dims: &[usize]) -> String {
     let values = match dims {
         [] => values.trim_matches(['[', ']', ' ']),
@@ -59,7 +59,7 @@ fn values_text(values: &str, dims: &[usize]) -> String {
     }
 }
 
-/// Splits a text into values and what is between them.
+/// Splits a text into values and the text between them.
 fn split(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let mut pieces = Vec::new();
@@ -93,7 +93,7 @@ mod tests {
     use crate::device::cpu;
     use crate::tensor::{tensor, zeros};
 
-    /// Returns the values without the line on shape, type and device.
+    /// Returns the text of the values, without the line on shape, type and device.
     fn values(tensor: candle_core::Result<Tensor>) -> String {
         let text = tensor.unwrap().show_text();
         text.rsplit_once('\n').unwrap().0.to_owned()

@@ -18,13 +18,11 @@ pub(super) trait Differentiable: Copy + Send + Sync + 'static {
     }
 }
 
-/// What has a derivative that is known already.
+/// A function whose derivative the forward pass has computed and saved.
 #[derive(Clone, Copy)]
 pub(super) struct Known;
 
 impl Differentiable for Known {
-    const FROM_INPUT: bool = true;
-
     #[inline(always)]
     fn value<T: Element, const FUSED: bool>(self, x: T) -> T {
         x

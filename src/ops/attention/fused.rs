@@ -1,8 +1,8 @@
 //! Attention in one pass on the CPU, without the weights of all pairs of queries and keys in memory.
 //!
-//! A task takes some queries of a head, multiplies them with all keys, and the weights with all values. The
-//! backward pass computes the weights again from the logarithm of their sum. Heads are read and written
-//! where they are: no projection is split or transposed in memory.
+//! A task multiplies some queries of a head with all keys, and the resulting weights with all values. The
+//! backward pass computes the weights again from the logarithm of the sum of the exponentials. Heads are read
+//! and written where they are: no projection is split or transposed in memory.
 
 use crate::ops::engine::autograd::{Backward, Downstream, Upstream, record};
 use crate::ops::engine::gemm::{Matrix, product_to};
@@ -32,8 +32,8 @@ pub(super) struct Sizes {
     pub(super) causal: bool,
 }
 
-/// Where a feature is: at `start + example · batch + head · features + step · steps`, unless a head has a
-/// distance of its own.
+/// The memory layout of the heads: the index of the first feature, and the distances from one example, head and step
+/// to the next.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) start: usize,
@@ -68,7 +68,7 @@ pub(super) struct Inputs<'a> {
     pub(super) places: [Place; 3],
 }
 
-/// Returns the attention, of this shape and with its heads at these places.
+/// Returns the attention in a tensor of this shape, whose heads have the layout `output`.
 pub(super) fn fused(inputs: Inputs, sizes: Sizes, shape: Shape, output: Place) -> Result<Tensor> {
     let first = inputs.tensors[0];
     dispatch_dtype!(first, forward(inputs, sizes, shape, output))
@@ -147,7 +147,7 @@ impl Sizes {
         T::of(1.0 / (self.features as f64).sqrt())
     }
 
-    /// Computes the products of some queries with the keys that the last of them attends to.
+    /// Computes the products of some queries with all keys that the last of these queries attends to.
     fn scores<T: Element>(
         &self,
         places: &[Place; 3],
@@ -170,7 +170,7 @@ impl Sizes {
 }
 
 multiversion! {
-    /// Replaces the first scores by weights, the others by 0; returns the logarithm of the sum of their
+    /// Replaces the first `count` scores by weights, the others by 0. Returns the logarithm of the sum of the
     /// exponentials.
     fn softmax_of<T: Element>(scores: &mut [T], count: usize, scale: T) -> T {
         let (scores, hidden) = scores.split_at_mut(count);
@@ -184,7 +184,8 @@ multiversion! {
 }
 
 multiversion! {
-    /// The same from the logarithm of the sum.
+    /// Replaces the first `count` scores by weights, computed from the logarithm that [`softmax_of`] returned, the
+    /// others by 0.
     fn weights_of<T: Element>(scores: &mut [T], count: usize, scale: T, logarithm: T) {
         let (scores, hidden) = scores.split_at_mut(count);
         for score in scores.iter_mut() {
@@ -209,7 +210,7 @@ struct Back<T> {
     places: [Place; 3],
     output: Place,
     sizes: Sizes,
-    /// Of the sums of the exponentials, for each head and query.
+    /// The logarithm of the sum of the exponentials, for each head and query.
     logarithms: Vec<T>,
 }
 
@@ -247,7 +248,7 @@ impl<T: Element> Back<T> {
     /// Computes the gradients of the queries, keys and values of a head.
     ///
     /// # Safety
-    /// No other task accesses those.
+    /// No other task accesses these gradients.
     unsafe fn of_head(&self, index: usize, g: &[T], [q, k, v]: [&[T]; 3], to: [SharedSlice<T>; 3]) {
         let Sizes {
             heads,

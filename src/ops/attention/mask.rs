@@ -5,12 +5,12 @@ use crate::ops::check;
 use candle_core::{DType, Device, Result, Shape, Tensor};
 use std::fmt::Display;
 
-/// Says which keys each query may attend to; [`scaled_dot_product_attention`](crate::ops::scaled_dot_product_attention)
-/// and the layers with attention take one.
+/// The keys that each query may attend to: an argument of
+/// [`scaled_dot_product_attention`](crate::ops::scaled_dot_product_attention) and of the layers with attention.
 ///
 /// Masks add up: `AttentionMask::causal().lengths(&lengths, steps)?` hides the future and the padding.
-/// Unlike in PyTorch, where it depends on the function, 1 always means that the query may attend. A query
-/// that may attend to nothing gets zeros.
+/// 1 always means that the query may attend to the key; in PyTorch this depends on the function. The output for
+/// a query that may attend to no key is 0.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -70,7 +70,7 @@ impl AttentionMask {
     /// `(batch, heads, queries, keys)`.
     ///
     /// # Errors
-    /// If there is a mask for pairs already, with another shape.
+    /// If there is a mask for pairs already, with a shape that does not broadcast with this one.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -92,7 +92,8 @@ impl AttentionMask {
     /// `(batch, keys)`.
     ///
     /// # Errors
-    /// If the mask has another number of dimensions.
+    /// If the mask does not have two dimensions, or there is a mask of keys already, with a shape that does not
+    /// broadcast with this one.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -112,14 +113,14 @@ impl AttentionMask {
         Ok(self)
     }
 
-    /// Adds a mask of keys from the number of keys that are valid in each example; those that follow are
+    /// Adds a mask of keys from the number of valid keys of each example; the keys that follow them are
     /// padding.
     ///
     /// # Shapes
     /// Integers `(batch,)`; `keys` is the length with the padding.
     ///
     /// # Errors
-    /// If `lengths` is not a vector.
+    /// As for [`keys`](Self::keys), and if `lengths` are not integers of shape `(batch,)`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -134,7 +135,7 @@ impl AttentionMask {
         self.keys(&valid_steps(&"AttentionMask", lengths, keys)?)
     }
 
-    /// Returns what is added to scores of this shape, `(batch, …, queries, keys)`.
+    /// Returns the values that are added to scores of this shape, `(batch, …, queries, keys)`; `None` without a mask.
     pub(super) fn added_to(
         &self,
         caller: &dyn Display,
@@ -160,14 +161,10 @@ impl AttentionMask {
             (shape[0], shape[dims.len() - 1]) = mask.dims2()?;
             parts.push(mask.reshape(shape)?.to_dtype(dtype)?);
         }
-        let Some(sum) = parts
-            .into_iter()
-            .map(Ok)
-            .reduce(|a, b| joined(Some(a?), b?))
-        else {
+        let mut parts = parts.into_iter();
+        let Some(sum) = parts.try_fold(None, |sum, part| joined(sum, part).map(Some))? else {
             return Ok(None);
         };
-        let sum = sum?;
         let fits = (1..=dims.len()).contains(&sum.rank()) && { sum.dims().iter().rev() }
             .zip(dims.iter().rev())
             .all(|(size, wanted)| *size == 1 || size == wanted);
@@ -187,14 +184,14 @@ impl AttentionMask {
     }
 }
 
-/// What is added to the score of a key that must not be attended to. It is finite, because `-inf`
-/// leads to NaN where a query may attend to nothing.
+/// Returns the value that is added to the score of a key that must not be attended to. It is finite, because
+/// `-inf` leads to NaN if a query may attend to no key.
 pub(super) fn hidden(dtype: DType) -> f64 {
     if dtype == DType::F16 { -3e4 } else { -1e30 }
 }
 
-/// Returns what a mask adds to the scores: floating-point values themselves; for integers 0 for 1, and
-/// a large negative value for 0.
+/// Returns the values that a mask adds to the scores: a floating-point mask itself; for integers, 0 where the
+/// mask is 1, and a large negative value where it is 0.
 fn summands(mask: &Tensor) -> Result<Tensor> {
     match mask.dtype().is_float() {
         true => Ok(mask.clone()),

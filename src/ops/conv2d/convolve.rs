@@ -85,10 +85,10 @@ struct Chunk<'a, T> {
     rows: Range<usize>,
     /// The weights of the group.
     weights: &'a [T],
-    /// The rows (output channels) of each tile.
+    /// The number of rows (output channels) of each tile.
     tiles: &'a [usize],
     bias: Option<&'a [T]>,
-    /// The index of the image and group in the output.
+    /// The index of the first element of the image and group in the output.
     first: usize,
 }
 

@@ -41,7 +41,7 @@ impl Default for Conv2dSpec {
 }
 
 impl Conv2dSpec {
-    /// Creates the usual settings.
+    /// Creates the default settings.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -69,7 +69,7 @@ impl Conv2dSpec {
         self
     }
 
-    /// Sets the number of zeros on each side.
+    /// Sets the padding: the number of zeros that are added on each side of an image.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -112,7 +112,7 @@ impl Conv2dSpec {
     }
 
     /// Checks the settings, and that `x` are images that are large enough for `weight`. Returns the
-    /// settings to compute with: stride and dilation are at most what the images need.
+    /// settings to compute with, where stride and dilation are at most the size of the padded images.
     pub(super) fn check(&self, caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<Self> {
         let (batch, channels, height, width) = check::images(caller, x)?;
         let (out_channels, in_channels, rows, columns) = check::images(caller, weight)?;
@@ -165,7 +165,7 @@ impl Conv2dSpec {
         Ok(spec)
     }
 
-    /// Returns the pixels from the first element of a dilated kernel to its last.
+    /// Returns the height and width of a dilated kernel, in pixels.
     pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
         let dilation = self.dilation.both();
         [0, 1].map(|i| dilation[i].saturating_mul(kernel[i] - 1).saturating_add(1))
@@ -192,7 +192,7 @@ impl Size {
     }
 }
 
-/// The outputs whose weights are rotated together: their weights for an input channel go side by side.
+/// The number of output channels whose weights are rotated together: for each input channel, these are adjacent.
 const TOGETHER: usize = 8;
 
 /// A convolution of a batch of images: the forward pass, or the backward pass to the input, which is a
@@ -208,7 +208,7 @@ pub(super) struct Geometry {
     pub(super) stride: [usize; 2],
     /// The distance between neighbours of the input, with zeros in between; 1 in the forward pass.
     pub(super) input_dilation: [usize; 2],
-    /// Rows and columns of zeros before the first; negative if rows or columns are skipped.
+    /// The rows and columns of zeros before the image; negative if rows or columns of the image are skipped.
     pub(super) padding: [isize; 2],
 }
 
@@ -258,7 +258,7 @@ impl Geometry {
     }
 
     /// Returns the weights (group, out, in, row, column) as (group, in, out, row, column), with each kernel
-    /// rotated by 180°: all its elements, or those in some rows and columns of the rotated kernel.
+    /// rotated by 180°: all its elements, or those in the rows and columns `taps` of the rotated kernel.
     pub(super) fn rotated<T: Element>(&self, weights: &[T], taps: Option<[&[usize]; 2]>) -> Vec<T> {
         let last = self.kernel.map(|size| size - 1);
         let lines = self.kernel.map(|size| (0..size).collect::<Vec<usize>>());

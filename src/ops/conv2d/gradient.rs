@@ -1,8 +1,8 @@
-//! Candle's convolution with another gradient of its input.
+//! Candle's convolution with Taper's own gradients.
 //!
-//! Candle computes it in a kernel in which each thread walks all weights of a channel. Here it is a product of two
-//! matrices, which cuBLAS computes, and a sum of its columns ([`Columns`]). By reading, this is faster; no GPU was there
-//! to measure it. cuDNN would not help: Candle calls it in the forward pass only.
+//! Candle computes the gradient of the input in a kernel in which each thread walks all weights of a channel. Here it
+//! is a product of two matrices, which cuBLAS computes, and a sum of its columns ([`Columns`]). Judging by the code,
+//! this is faster; it has not been measured on a GPU. cuDNN would not help: Candle calls it in the forward pass only.
 
 use crate::device::Columns;
 use crate::ops::engine::autograd::second_derivatives;
@@ -31,7 +31,7 @@ pub(super) fn convolve(
     Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 1)
 }
 
-/// Connects a convolution, the third argument, to its input and weight.
+/// The node that connects a convolution, its third input, to the convolution's input and weight.
 struct Convolution {
     stride: usize,
     dilation: usize,
@@ -56,7 +56,7 @@ impl Convolution {
         })
     }
 
-    /// The convolution of the input with the gradient, in which batch and channels change places.
+    /// Returns the convolution of the input with the gradient, in both of which batch and channels are swapped.
     fn weight_gradient(&self, x: &Tensor, weight: &Tensor, gradient: &Tensor) -> Result<Tensor> {
         let (_, _, rows, columns) = weight.dims4()?;
         let (x, gradient) = (x.transpose(0, 1)?, gradient.transpose(0, 1)?);

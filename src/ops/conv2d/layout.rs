@@ -32,8 +32,8 @@ pub(super) struct RowLayout {
     used: [Vec<bool>; 2],
 }
 
-/// Contiguous outputs in a range of positions: `from` is the index in the range, `to` the index behind the
-/// beginning of the chunk's first output row.
+/// Contiguous outputs in a range of positions: `from` is the index in the range, `to` the index in the chunk's output
+/// rows.
 pub(super) struct Run {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -95,7 +95,7 @@ impl RowLayout {
         self.start(self.channels, 0, 0)
     }
 
-    /// Returns the positions from the first output of some rows to the last, with those between the rows.
+    /// Returns the number of positions from the first output of some rows to the last, with those between the rows.
     pub(super) fn length(&self, rows: usize, width: usize) -> usize {
         (rows - 1) * self.pitch + width
     }
@@ -164,7 +164,7 @@ impl RowLayout {
     }
 }
 
-/// Copies elements at this distance from each other.
+/// Copies every `step`-th element.
 fn copy_every<T: Element>(x: &[T], step: usize, to: &mut [T]) {
     match step {
         1 => to.copy_from_slice(&x[..to.len()]),

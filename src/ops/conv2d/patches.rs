@@ -1,8 +1,8 @@
-//! The convolution of small images as a product of matrices: one column for each position of all images.
+//! The convolution of narrow images as a product of matrices: one column for each position of all images.
 //!
 //! Where images are narrow, the sums of [`convolve`](super::convolve) would fill their vectors badly, and
-//! read all weights for each image. Here the patches that the weights meet are packed into the panels of
-//! the product; there is no matrix of them in memory.
+//! read all weights for each image. Here the patches, the pixels that the kernel meets at a position, are
+//! packed into the panels of the product; there is no matrix of all patches in memory.
 
 use super::geometry::Geometry;
 use super::layout::source;
@@ -15,9 +15,9 @@ use crate::ops::engine::threads::map_tasks;
 use crate::ops::engine::vec_by_chunks;
 use std::ops::Range;
 
-/// The widest image; wider ones fill the vectors.
+/// The widest output for which patches are packed; wider ones fill the vectors.
 const WIDEST: usize = 8;
-/// The least number of output channels, for which the patches are worth packing.
+/// The least number of output channels for which the patches are worth packing.
 const CHANNELS: usize = 32;
 
 pub(super) struct Patches<'a, T> {
@@ -27,8 +27,7 @@ pub(super) struct Patches<'a, T> {
     group: usize,
 }
 
-/// Elements at the distance of the stride in the input that follow each other in a line of the product's
-/// columns.
+/// Elements that are adjacent in a line of a panel, and in the input at the distance of the stride.
 struct Segment {
     to: usize,
     from: usize,
@@ -36,7 +35,7 @@ struct Segment {
 }
 
 impl<'a, T: Element> Patches<'a, T> {
-    /// Returns whether the images are narrow, and there are channels enough.
+    /// Returns whether the images are narrow, and there are enough channels.
     pub(super) fn suit(geometry: &Geometry) -> bool {
         let (depth, positions) = sizes(geometry);
         geometry.to.width <= WIDEST
@@ -223,7 +222,7 @@ impl<'a, T: Element> Patches<'a, T> {
     }
 }
 
-/// Copies a few elements without a call: two parts that may overlap.
+/// Copies a few elements without a call of `memcpy`: in two parts that may overlap.
 #[inline(always)]
 fn copy_short<T: Element>(from: &[T], to: &mut [T]) {
     let count = to.len();
@@ -239,7 +238,7 @@ fn copy_short<T: Element>(from: &[T], to: &mut [T]) {
     }
 }
 
-/// Returns the elements of the kernel in all channels, and the positions of all images.
+/// Returns the number of elements of the kernel in all input channels, and the number of positions in all images.
 fn sizes(geometry: &Geometry) -> (usize, usize) {
     let to = geometry.to;
     (

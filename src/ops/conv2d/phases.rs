@@ -1,7 +1,7 @@
 //! The convolution of images with zeros between their pixels: the gradient of the input of a convolution with a
 //! stride, and the transposed convolution.
 //!
-//! The kernel meets pixels with some of its elements and zeros with the others. Which ones follows from the
+//! Some elements of the kernel meet pixels, the others zeros. Which elements meet pixels depends on the
 //! remainder of the output's row and column (phase): the outputs of a phase are a convolution of the images
 //! without the zeros, with a part of the kernel.
 
@@ -23,7 +23,7 @@ pub(super) fn convolve_phases<T: Element>(
     let steps = geometry.input_dilation;
     let [rows, columns] =
         [0, 1].map(|i| -> Vec<Axis> { (0..steps[i]).map(|p| Axis::new(geometry, i, p)).collect() });
-    // Row after row of phases; empty if there are no outputs, or none that meets a pixel.
+    // Phase after phase, row by row. A phase without outputs, or whose outputs meet no pixel, is empty.
     let pairs = { rows.iter() }.flat_map(|row| columns.iter().map(move |column| (row, column)));
     let phases: Vec<Vec<T>> = pairs
         .map(|(row, column)| phase(forward, [row, column], x, weight, bias))
@@ -52,7 +52,7 @@ pub(super) fn convolve_phases<T: Element>(
     }
 }
 
-/// Returns the outputs of a phase; none if all are zeros.
+/// Returns the outputs of a phase; an empty vector if the kernel meets zeros only.
 fn phase<T: Element>(
     forward: &Geometry,
     axes: [&Axis; 2],

@@ -101,7 +101,7 @@ fn an_empty_batch_stays_empty() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_errors() {
+fn invalid_settings_are_errors() {
     let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 1, 3, 3), &CPU));
     let (x, weight) = (x.unwrap(), weight.unwrap());
     let spec = Conv2dSpec::new();

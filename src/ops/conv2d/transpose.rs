@@ -18,8 +18,8 @@ use std::fmt::Display;
 /// `height' = (height - 1) stride - 2 padding + dilation (rows - 1) + output_padding + 1`.
 ///
 /// # Errors
-/// If the shapes, types or devices do not fit, a setting is 0, or `output_padding` is not less than
-/// the stride.
+/// If the shapes, types or devices do not fit, the stride or the dilation is 0, or `output_padding` is
+/// not less than the stride.
 pub(crate) fn conv_transpose2d(
     caller: &dyn Display,
     x: &Tensor,
@@ -91,7 +91,9 @@ fn output_shape(
             Ok(shape)
         }
         _ => Err(explain(
-            format!("{caller}: nothing is left of an input of size {height}×{width}"),
+            format!(
+                "{caller}: the output for an input of size {height}×{width} would be empty or too large"
+            ),
             "Choose less padding, or smaller settings",
         )),
     }
@@ -124,8 +126,8 @@ fn with_candle(
     }
 }
 
-/// Returns the transposed convolution as the convolution of the input, with zeros between its pixels, with
-/// the rotated weight: Candle has one setting for both dimensions.
+/// Returns the transposed convolution, computed as a convolution of the input, with zeros between its pixels,
+/// with the rotated weight. This supports different settings for height and width, for which Candle has one.
 fn by_convolution(
     x: &Tensor,
     weight: &Tensor,

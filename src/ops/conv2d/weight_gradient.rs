@@ -1,8 +1,8 @@
 //! The gradients of the weights and the bias of a convolution.
 //!
-//! For narrow images this is a product of matrices with [`patches`](super::patches). Otherwise two methods
+//! For narrow images they are a product of matrices with [`patches`](super::patches). Otherwise two methods
 //! compute the sums over all positions of all images: [`matrix_product`] has its vectors along the output's
-//! channels, [`correlation`] along the positions. The first is faster where there are channels enough.
+//! channels, [`correlation`] along the positions. The first is faster if there are enough channels.
 
 mod correlation;
 mod matrix_product;
@@ -12,17 +12,17 @@ use super::geometry::Geometry;
 use super::patches::Patches;
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{Pairwise, add_pairwise, sum_all, sum_terms};
-use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::threads::{map_chunks, map_tasks};
 use crate::ops::engine::vec_by_chunks;
 use correlation::Correlation;
 use matrix_product::MatrixProduct;
 use method::{Images, Method};
 
-/// The number of partial sums. It follows from the shapes alone.
+/// The largest number of partial sums. Their number depends on the shapes alone.
 const PARTS: usize = 16;
 /// The most elements of all partial sums together.
 const PARTS_ELEMENTS: usize = 1 << 22;
-/// The sums of a task that adds the parts.
+/// The number of sums for which one task adds the parts.
 const PIECE: usize = 1 << 13;
 
 /// Returns the gradients of the weights and of the bias.
@@ -47,8 +47,7 @@ pub(super) fn weight_gradient<T: Element>(
 const TASK: usize = 1 << 16;
 
 fn all_finite<T: Element>(values: &[T]) -> bool {
-    let part = |i: usize| &values[i * TASK..((i + 1) * TASK).min(values.len())];
-    let parts = map_tasks(values.len().div_ceil(TASK), |i| finite(part(i)));
+    let parts = map_chunks(values, TASK, finite);
     parts.into_iter().all(|finite| finite)
 }
 
@@ -60,8 +59,8 @@ multiversion! {
     }
 }
 
-/// Returns the gradients by their definition. The methods multiply zeros between the rows with pixels that
-/// a weight never meets: one of these that is not finite would turn the sum into NaN.
+/// Returns the gradients by their definition, for elements that are not all finite. The methods multiply the zeros
+/// between the rows with pixels that a weight never meets: an infinite one would turn the sum into NaN.
 fn direct<T: Element>(geometry: &Geometry, x: &[T], gradient: &[T]) -> (Vec<T>, Vec<T>) {
     let (from, to, [rows, columns]) = (geometry.from, geometry.to, geometry.kernel);
     let kernel = rows * columns;

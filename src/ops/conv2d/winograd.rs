@@ -25,8 +25,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use transforms::{BLOCK, VALUES, input, output, weights};
 
-/// The least product of input and output channels, in multiples of their sum: the time of the sums beside that of
-/// the transforms.
+/// The least product of input and output channels, in multiples of their sum. The time of the matrix products grows
+/// with the product of the channels, the time of the transforms with their sum.
 const CHANNELS: usize = 24;
 /// The least number of squares for which transformed weights are worth their time.
 const SQUARES: usize = 96;
@@ -34,9 +34,9 @@ const SQUARES: usize = 96;
 const PIXELS: usize = 1 << 17;
 /// The least number of tasks, if there are channels enough.
 const TASKS: usize = 8;
-/// The least number of output channels of a task, beside which the transform of the pixels takes little time.
+/// The least number of output channels of a task: with as many, the transform of the pixels takes little of the time.
 const LEAST_BLOCK: usize = 128;
-/// The elements of a cache line: 16 of `f32`, two lines of `f64`.
+/// The elements of one cache line of `f32`, or of two lines of `f64`.
 const LINE: usize = 16;
 /// The tiles of output channels that are transformed back together, while their sums are in the L2 cache.
 const TILES: usize = 4;
@@ -60,13 +60,13 @@ fn squares_of(geometry: &Geometry) -> [usize; 2] {
     ]
 }
 
-/// Returns the distance from one of the 16 matrices to the next. Elements at a power of two would share a few lines of
-/// the cache.
+/// Returns the distance from one of the 16 matrices to the next. Elements at a distance of a power of two would share
+/// a few lines of the cache.
 fn apart(elements: usize) -> usize {
     elements + LINE
 }
 
-/// Returns the convolution of `x` with `weight`. `rotated` says that it is the backward pass of a convolution with this
+/// Returns the convolution of `x` with `weight`. If `rotated`, this is the backward pass of a convolution with this
 /// weight: each kernel is rotated by 180°, and inputs and outputs are swapped.
 pub(super) fn convolve<T: Element>(
     geometry: &Geometry,
@@ -80,7 +80,7 @@ pub(super) fn convolve<T: Element>(
     let squares = geometry.batch * rows * columns;
     let (_, tile_columns) = tile_shape::<T>();
     let together = (PIXELS / (VALUES * ins)).min(squares.div_ceil(TASKS));
-    let together = together.div_ceil(tile_columns) * tile_columns;
+    let together = together.next_multiple_of(tile_columns);
     let chunks = squares.div_ceil(together);
     let blocks = split_evenly(outs, outs.div_ceil(TASKS.div_ceil(chunks)).max(LEAST_BLOCK));
     let kernels = geometry.groups * outs * ins;
@@ -158,7 +158,7 @@ struct Segment {
     row: usize,
     column: usize,
     count: usize,
-    /// The first of them in the part.
+    /// The index of the first square in the part.
     to: usize,
 }
 
@@ -234,7 +234,7 @@ impl Part<'_> {
             apart(from.channels * self.pitch),
         );
         with_scratch(4 * length, |lines: &mut [T]| {
-            // A block of squares goes beyond its segment: the next segment overwrites that.
+            // The last block of squares may reach beyond its segment: the next segment overwrites the excess.
             for segment in segments {
                 let needed = 2 * segment.count + 2;
                 let first = 2 * segment.column as isize - padding[1];

@@ -1,4 +1,4 @@
-//! Gradients from kernel to kernel, without Candle's additions.
+//! The backward pass from kernel to kernel, without Candle's additions of gradients.
 //!
 //! Candle's `backward` adds each gradient to a tensor of zeros of its shape: two passes through
 //! memory and two allocations for every operation, more than most kernels need themselves. So each
@@ -13,8 +13,9 @@
 //! the gradients are passed from [`Slot`] to slot. Any other operation uses the output as the
 //! ordinary tensor that it is; its gradient is then added to the slot as well.
 //!
-//! The element that Candle passes along the chain counts the gradients in a slot. A slot with another
-//! count still holds gradients of a `backward` that failed; using it is an error.
+//! The element that Candle passes along the chain is the number of gradients that were added to a slot.
+//! If the slot itself counts another number, it still holds gradients of another `backward`, which failed or
+//! runs at the same time; that is an error.
 
 mod support;
 mod total;
@@ -49,11 +50,11 @@ pub(in crate::ops) trait Backward: Send + Sync + 'static {
 /// The gradients that a kernel passes on: one for each input that is wanted.
 pub(in crate::ops) type Downstream = [Option<Tensor>; 3];
 
-/// What a kernel gets in the backward pass.
+/// The arguments of a kernel's backward pass.
 pub(in crate::ops) struct Upstream<'a> {
     /// The gradient of the output, contiguous.
     pub(in crate::ops) gradient: &'a Tensor,
-    /// Of which inputs the gradient is asked for.
+    /// Whether the gradient of each input is needed.
     pub(in crate::ops) wanted: [bool; 3],
     saved_output: Option<&'a Tensor>,
 }
@@ -68,9 +69,10 @@ impl<'a> Upstream<'a> {
     }
 }
 
-/// Returns a tensor of these values; gradients flow from it to the one to three `inputs` through `op`.
+/// Returns a tensor of these values. If the one to three `inputs` are tracked, records `op` as its backward
+/// pass.
 ///
-/// Every kernel's result passes here, so here the process is told to keep freed memory.
+/// The results of all kernels are created here, so this also makes the C library keep freed memory.
 pub(in crate::ops) fn record<T: Element, B: Backward>(
     inputs: &[&Tensor],
     values: Vec<T>,
@@ -86,7 +88,7 @@ pub(in crate::ops) fn are_tracked(inputs: &[&Tensor]) -> bool {
     is_grad_enabled() && inputs.iter().any(|input| input.track_op())
 }
 
-/// Does the rest of [`record`], which is compiled once and not again for each kernel.
+/// Does the part of [`record`] that is not generic, so that it is compiled only once.
 fn add_nodes(
     inputs: &[&Tensor],
     values: CpuStorage,
@@ -134,8 +136,9 @@ fn add_nodes(
 
 /// The token and the slot of each living output of a kernel.
 ///
-/// This is ambient state, because a Candle tensor has no field for data of ours: the next kernel gets
-/// only the tensor and finds the rest by its id. An entry is removed when the output's node is dropped.
+/// This is ambient state, because a Candle tensor has no field for such data: the next kernel gets
+/// only the tensor and finds the token and the slot by its id. An entry is removed when the output's
+/// node is dropped.
 static LINKS: LazyLock<Mutex<HashMap<TensorId, Link>>> = LazyLock::new(Mutex::default);
 
 #[derive(Clone)]
@@ -253,7 +256,7 @@ impl CustomOp1 for Output {
     fn cpu_fwd(&self, _: &CpuStorage, _: &Layout) -> Result<(CpuStorage, Shape)> {
         match lock(&self.values).take() {
             Some(values) => Ok(values),
-            None => bail!("kernel: its values can be taken only once"),
+            None => bail!("kernel: the values of an output can be taken only once"),
         }
     }
 
@@ -285,7 +288,7 @@ mod tests {
         gradients.get(var).unwrap().to_vec1().unwrap()
     }
 
-    /// The gradient of `Σ f(x)`, where an output is used by a kernel, by Candle, and by both twice.
+    /// Two kernels and Candle's multiplication use the output `y`.
     #[test]
     fn an_output_sums_the_gradients_of_all_its_uses() {
         let x = Var::new(&[0.3, -1.2], &Device::Cpu).unwrap();

@@ -1,8 +1,8 @@
 //! The product of two strided matrices.
 //!
 //! The columns of the right matrix are packed into panels of a tile's width, which stay in the cache;
-//! the left matrix is read where it is. Tasks compute blocks of the product: a panel's columns, and the
-//! rows of some tiles.
+//! the left matrix is read where it is. A task computes a block of the product: the columns of a panel in
+//! the rows of some tiles.
 
 mod block;
 mod few_rows;
@@ -26,15 +26,16 @@ use std::ops::Range;
 
 /// The least number of parts into which work is split, if there are enough tiles.
 const PARTS: usize = 8;
-/// The multiplications from which on each of several products is computed on all cores.
+/// The least number of multiplications for which each of several products is computed on all cores. Smaller
+/// products are one task each.
 const LARGE: usize = 1 << 24;
-/// The most elements of panels that are packed before they are multiplied, if that is enough for all cores.
+/// The most elements of the panels that are packed at once; at least [`PARTS`] panels are.
 const PACKED: usize = 1 << 20;
 /// The elements of the left matrix that stay in the L2 cache while all panels are multiplied with them.
 const KEPT: usize = 1 << 17;
-/// The rows of a task that copies the left matrix: they are beside each other there, for the processor to read ahead.
+/// The rows of the left matrix that one task copies. They are adjacent in memory, so the processor reads ahead.
 const COPIED: usize = 64;
-/// The elements of a cache line: 16 of `f32`, two lines of `f64`.
+/// The elements of one cache line of `f32`, or of two lines of `f64`.
 const LINE: usize = 16;
 
 /// Returns the rows of `a · b`, where `a` is `rows × depth` and `b` is `depth × columns`, with `bias`
@@ -57,8 +58,9 @@ pub(in crate::ops) fn product<T: Element>(
     }
 }
 
-/// Returns `a · b`, where `b` is not in memory as such: `pack(column, width, panel)` sets a panel of columns,
-/// whose lines are as long as a tile's columns, with zeros behind `width`.
+/// Returns `a · b` for a matrix `b` that is not in memory: `pack(column, width, panel)` writes `width` columns of
+/// `b` from `column` on to a panel. Each line of the panel is a row of these columns, with zeros up to the tile's
+/// columns.
 ///
 /// # Panics
 /// If `a` does not have this size.
@@ -111,7 +113,7 @@ pub(in crate::ops) fn products<'a, T: Element>(
     }
 }
 
-/// Sets the rows of `out` to those of `a · b`, or adds them, within a task.
+/// Sets `out` to the rows of `a · b`, or adds them to `out`, within a task.
 ///
 /// # Panics
 /// If the matrices do not have these sizes.
@@ -141,7 +143,7 @@ fn in_turn(count: usize, work: &(dyn Fn(usize) + Sync)) {
 /// Initialises the rows of the product, or adds to them.
 ///
 /// # Safety
-/// No one else accesses these rows meanwhile. They are initialised if they are added to.
+/// No other task accesses these rows meanwhile. If `to.add` is set, they are initialised already.
 unsafe fn multiply<T: Element>(
     sizes: [usize; 3],
     a: Matrix<T>,
@@ -158,18 +160,15 @@ unsafe fn multiply<T: Element>(
         // SAFETY: the caller's promise is that of `multiply_few`.
         return unsafe { multiply_few(sizes, a, b, bias, to, tasks) };
     }
-    let pack = |column: usize, width: usize, panel: &mut [T]| {
-        let (_, tile_columns) = microkernel::tile_shape::<T>();
-        pack(b, column, width, tile_columns, panel);
-    };
+    let pack = |column: usize, width: usize, panel: &mut [T]| pack(b, column, width, panel);
     // SAFETY: the caller's promise is that of `multiply_packed`.
     unsafe { multiply_packed(sizes, a, &pack, bias, to, tasks) }
 }
 
-/// See [`multiply`] and [`product_with`].
+/// Does the same as [`multiply`], with the right matrix of [`product_with`].
 ///
 /// # Safety
-/// As for [`multiply`]; and `a` has the size.
+/// As for [`multiply`]; and `a` has this size.
 unsafe fn multiply_packed<T: Element>(
     [rows, depth, columns]: [usize; 3],
     a: Matrix<T>,
@@ -184,14 +183,15 @@ unsafe fn multiply_packed<T: Element>(
     let sizes = [rows, depth, columns];
     let (most, tile_columns) = microkernel::tile_shape::<T>();
     if a.row_step == 1 && a.column_step > 1 && rows >= 2 * most && columns > tile_columns {
-        // The rows are read once for each panel. Their elements follow each other in a copy; its pitch is
-        // odd in cache lines, because rows at a power of two would share the same few of them.
+        // The rows are read once for each panel, so they are copied, with their elements one after the other.
+        // The pitch of the copy is an odd number of cache lines: rows at a distance of a power of two would
+        // share the same few lines of the cache.
         let pitch = ((depth / LINE + 1) | 1) * LINE;
         return with_scratch(rows * pitch, |copy: &mut [T]| {
             let shared = SharedSlice::new(copy);
             tasks(rows.div_ceil(COPIED), &|i| {
                 let (first, count) = (i * COPIED, COPIED.min(rows - i * COPIED));
-                // SAFETY: each task copies rows of its own.
+                // SAFETY: each task copies other rows.
                 let copy = unsafe { shared.part(first * pitch, count * pitch) };
                 pack_transposed(&a.values[first..], a.column_step, depth, pitch, copy);
             });
@@ -219,10 +219,10 @@ unsafe fn multiply_packed<T: Element>(
     });
 }
 
-/// Initialises the columns of some packed panels, or adds to them.
+/// Initialises the columns of the product for some packed panels, or adds to them.
 ///
 /// # Safety
-/// As for [`multiply`]; and `a` has the size.
+/// As for [`multiply`]; and `a` has this size.
 unsafe fn multiply_panels<T: Element>(
     [rows, depth, columns]: [usize; 3],
     a: Matrix<T>,
@@ -276,13 +276,7 @@ impl<T: Element> Packed<T> {
             let column = panel * tile_columns;
             // SAFETY: each task packs its own panel, and the panels do not overlap.
             let panel = unsafe { shared.part(panel * size, size) };
-            pack(
-                b,
-                column,
-                tile_columns.min(columns - column),
-                tile_columns,
-                panel,
-            );
+            pack(b, column, tile_columns.min(columns - column), panel);
         });
         Packed {
             panels,
@@ -294,7 +288,7 @@ impl<T: Element> Packed<T> {
     /// Returns the product of some rows with this matrix, with `bias` added to each row.
     ///
     /// # Panics
-    /// If `a` does not have the size.
+    /// If `a` does not have this size.
     pub(in crate::ops) fn product(&self, rows: usize, a: Matrix<T>, bias: Option<&[T]>) -> Vec<T> {
         let sizes = [rows, self.depth, self.columns];
         a.check(rows, self.depth);

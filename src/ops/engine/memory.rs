@@ -4,7 +4,7 @@
 ///
 /// By default it returns large blocks to the system at once, and each step then waits for newly
 /// zeroed pages: a seventh of the time of a step of a small network. A limit that the environment
-/// sets (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`) stays.
+/// sets (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`) is kept.
 ///
 /// This is ambient state: `malloc` has one setting for the whole process. The first result of a
 /// kernel sets it, so that a process that never computes on the CPU keeps the C library's default.
@@ -14,7 +14,7 @@ pub(super) fn keep_freed_memory() {
         static ONCE: std::sync::Once = std::sync::Once::new();
         ONCE.call_once(|| {
             for (name, setting, limit) in [
-                // Larger blocks are mapped each time: the highest limit that the C library accepts.
+                // The highest limit that the C library accepts; larger blocks are mapped each time.
                 ("MALLOC_MMAP_THRESHOLD_", libc::M_MMAP_THRESHOLD, 32 << 20),
                 ("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, 128 << 20),
             ] {

@@ -24,14 +24,14 @@ pub(in crate::ops) fn correlation_rows() -> usize {
     }
 }
 
-/// Sets `out[m][j] = Σₖ weights[k][m] · x[offsets[k] + j]`, and what is added, for the rows `m` and columns `j`
-/// of the size.
+/// Sets `out[m][j]` to `Σₖ weights[m][k] · x[offsets[k] + j]`, plus `out.added` if there is one, for the rows `m`
+/// and columns `j` of the size.
 ///
 /// # Safety
 /// The size has `0 < rows <= tile_shape::<T>().0`; `weights` are valid for reads of each of these rows at
 /// `offsets.len()` steps; `x` for reads of the size's vectors at each offset; `out` for writes of the size's
-/// vectors in each row, and what is added for reads of them.
-#[inline(always)] // A copy of the structs on the stack would be read before the last tile's sums are in the cache.
+/// vectors in each row, and `out.added` for reads of them.
+#[inline(always)] // Otherwise the structs are copied to the stack, and reading them waits for the last tile's sums.
 pub(in crate::ops) unsafe fn weighted_sums<T: Element>(
     size: TileSize,
     weights: Weights<T>,

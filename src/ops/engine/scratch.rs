@@ -35,10 +35,8 @@ pub(in crate::ops) fn with_scratch<T: Element, R>(
 fn take<T: Element>(count: usize) -> Vec<T> {
     let id = TypeId::of::<T>();
     let free = FREE.with_borrow_mut(|free| free.get_mut(&id).and_then(Vec::pop));
-    let mut buffer = match free.and_then(|any| any.downcast::<Vec<T>>().ok()) {
-        Some(buffer) => *buffer,
-        None => Vec::new(),
-    };
+    let kept = free.and_then(|any| any.downcast::<Vec<T>>().ok());
+    let mut buffer = kept.map_or_else(Vec::new, |buffer| *buffer);
     if buffer.len() < count + CACHE_LINE {
         buffer.resize(count + CACHE_LINE, T::ZERO);
     }

@@ -17,10 +17,10 @@ impl<T> Clone for SharedSlice<'_, T> {
 
 impl<T> Copy for SharedSlice<'_, T> {}
 
-// SAFETY: like `&mut [T]`, it may move to another thread if `T` may. Its only access to the memory
-// is `part`, whose callers promise that parts in use do not overlap.
+// SAFETY: like `&mut [T]`, it may move to another thread if `T` may. The memory is accessed only by
+// `part` and `pointer`, whose callers promise that elements in use are not accessed in any other way.
 unsafe impl<T: Send> Send for SharedSlice<'_, T> {}
-// SAFETY: as for `Send`: through a shared reference, too, `part` is the only access to the memory.
+// SAFETY: as for `Send`: a shared reference has no other access to the memory either.
 unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
 
 impl<'a, T> SharedSlice<'a, T> {
@@ -36,13 +36,14 @@ impl<'a, T> SharedSlice<'a, T> {
         self.len == 0
     }
 
-    /// Returns a pointer to the element at index `first`, by which those before index `end` may be reached.
+    /// Returns a pointer to the element at index `first`, through which the elements before index `end` may be
+    /// accessed.
     ///
     /// # Panics
-    /// If they do not lie within the slice.
+    /// If these elements are not within the slice.
     ///
     /// # Safety
-    /// While an element is accessed by the pointer, it may not be accessed in any other way.
+    /// While an element is accessed through the pointer, it must not be accessed in any other way.
     pub(in crate::ops) unsafe fn pointer(self, first: usize, end: usize) -> *mut T {
         assert!(
             first <= end && end <= self.len,
@@ -55,7 +56,7 @@ impl<'a, T> SharedSlice<'a, T> {
     /// Returns the `count` elements from index `first` on.
     ///
     /// # Panics
-    /// If they do not lie within the slice.
+    /// If these elements are not within the slice.
     ///
     /// # Safety
     /// While the part is in use, no element of it may be accessed in any other way.

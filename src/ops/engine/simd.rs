@@ -57,8 +57,8 @@ impl Level {
         )
     }
 
-    /// Returns the level of a processor with these features: a level needs all for which
-    /// [`multiversion!`] compiles its functions.
+    /// Returns the level of a processor with these features: a level needs all features for
+    /// which [`multiversion!`] compiles its functions.
     #[cfg(target_arch = "x86_64")]
     fn of_features(avx2_and_fma: bool, avx512: [bool; 4]) -> Level {
         match (avx2_and_fma, avx512) {
@@ -130,7 +130,7 @@ macro_rules! multiversion {
 }
 pub(in crate::ops) use multiversion;
 
-/// The elements that one instruction processes.
+/// A SIMD vector: the elements that one instruction processes.
 ///
 /// # Safety
 /// Each method may be called only where the processor has the vector's instructions. Pointers must
@@ -202,7 +202,8 @@ mod x86 {
     vector!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, |v| super::pairwise_sum(std::mem::transmute::<__m256d, [f64; 4]>(v)));
 }
 
-/// Explicit, because of `Plain` the compiler makes scalar code here and there, and never fuses a product and a sum.
+/// Explicit vectors, because the compiler makes scalar code of `Plain` in some places, and never fuses a product and
+/// a sum.
 #[cfg(target_arch = "aarch64")]
 #[rustfmt::skip]
 #[allow(unused_unsafe, reason = "every processor of the architecture has the instructions")]

@@ -7,13 +7,14 @@ use super::threads::for_each_task;
 use candle_core::{DType, Result, Tensor};
 use std::mem::MaybeUninit;
 
-/// The rows and columns that are transposed together: what lies next to each other in the input is then read
-/// together, although the output has it in different rows.
+/// The number of rows and columns that are transposed together: elements that are adjacent in the input are then
+/// read together, although they are in different rows of the output.
 const TILE: usize = 16;
 /// The elements that one task copies.
 const TASK: usize = 1 << 15;
 
-/// Returns the tensor with its elements one after the other, without its gradient: for kernels, which read slices.
+/// Returns the tensor with its elements one after the other, so that kernels can read it as a slice, and without its
+/// graph.
 pub(in crate::ops) fn in_order(x: &Tensor) -> Result<Tensor> {
     let copied = !x.is_contiguous() && x.elem_count() > 0 && x.device().is_cpu();
     match x.dtype() {
@@ -36,18 +37,19 @@ pub(in crate::ops) fn elements<T: Element>(x: &Tensor) -> Result<Vec<T>> {
     Ok(unsafe { vec_filled_by(x.elem_count(), |out| copy.run(values, out)) })
 }
 
-/// A dimension of a copy: its size, and from an index to the next the distances in the input and in the output.
+/// A dimension of a copy: its size, and the distances from one index to the next in the input (`from`) and in the
+/// output (`to`).
 struct Dimension {
     size: usize,
     from: usize,
     to: usize,
 }
 
-/// How a tensor is copied: for each index of the outer dimensions, a matrix.
+/// The plan of a copy: a matrix is copied for each index of the outer dimensions.
 struct StridedCopy {
     outer: Vec<Dimension>,
     rows: Dimension,
-    /// Adjacent in the output.
+    /// The columns, which are adjacent in the output.
     columns: Dimension,
 }
 
@@ -60,7 +62,7 @@ impl StridedCopy {
             from: 1,
             to: 1,
         });
-        // Rows whose elements are adjacent in the input, if those of a row are not.
+        // If the columns are not adjacent in the input, the rows are the dimension with the least distance there.
         let rows = match columns.from {
             1 => outer.len().checked_sub(1),
             _ => (0..outer.len()).min_by_key(|&i| (outer[i].from == 0, outer[i].from)),
@@ -177,7 +179,8 @@ impl StridedCopy {
     }
 }
 
-/// Returns the dimensions without those of size 1. Adjacent ones become one where the steps of the input allow it.
+/// Returns the dimensions without those of size 1. Adjacent dimensions are merged where the strides of the input
+/// allow it.
 fn merged(dims: &[usize], strides: &[usize]) -> Vec<Dimension> {
     let mut merged: Vec<Dimension> = vec![];
     let mut to = dims.iter().product::<usize>();
@@ -205,7 +208,7 @@ mod tests {
     use candle_core::Device;
 
     #[test]
-    fn copies_equal_candles() -> Result<()> {
+    fn copies_agree_with_candle() -> Result<()> {
         let shapes: [&[usize]; 8] = [
             &[5],
             &[37, 70],

@@ -5,7 +5,7 @@
 //! so that the error grows with the logarithm of the count only.
 
 use super::simd::{Element, multiversion};
-use super::threads::map_tasks;
+use super::threads::map_chunks;
 
 /// The values of a block.
 const BLOCK: usize = 1024;
@@ -58,7 +58,7 @@ pub(in crate::ops) fn sum_all<T: Element>(values: impl IntoIterator<Item = T>) -
     sums.sum()
 }
 
-/// Returns the sums of `N` terms of each pair of values.
+/// Returns the sums of the `N` terms that `terms` computes from each pair of values.
 ///
 /// Arrays are filled by loops here and below: `array::from_fn` would add several functions to compile for each
 /// kernel, type and instruction set.
@@ -69,8 +69,8 @@ pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
     terms: impl Fn(T, T) -> [T; N],
 ) -> [T; N] {
     let b = &b[..a.len()];
-    // Another copy of the kernel is compiled for short rows: as blocks of the loop below, they take up to three
-    // times as long.
+    // Short rows are one block: in the loop below, which is compiled separately, they take up to three times as
+    // long.
     if a.len() <= BLOCK {
         return sum_block(a, b, &terms);
     }
@@ -88,7 +88,7 @@ pub(in crate::ops) fn sum_pairs<T: Element, const N: usize>(
     totals
 }
 
-/// Returns the sums of `N` terms of each value.
+/// Returns the sums of the `N` terms that `terms` computes from each value.
 #[inline(always)]
 pub(in crate::ops) fn sum_terms<T: Element, const N: usize>(
     values: &[T],
@@ -131,7 +131,7 @@ fn sum_block<T: Element, const N: usize>(
     for i in 0..N {
         sums[i] = fold_lanes(lanes[i], |a, b| a + b);
     }
-    // Last, because the processor expects memory to be read in its order.
+    // The rest comes last, because the processor expects memory to be read in order.
     let rest = add_rest();
     for i in 0..N {
         sums[i] += rest[i];
@@ -142,7 +142,7 @@ fn sum_block<T: Element, const N: usize>(
 /// Combines the upper half with the lower half until one value is left.
 #[inline(always)]
 pub(in crate::ops) fn fold_lanes<T: Element>(lanes: [T; LANES], combine: impl Fn(T, T) -> T) -> T {
-    // An array for each half: a loop over halves would make the compiler fit its vectors to the last one.
+    // Each half has its own array: in a loop over the halves, the compiler would make all vectors as short as the last.
     let mut by_16 = [lanes[0]; 16];
     for i in 0..16 {
         by_16[i] = combine(lanes[i], lanes[i + 16]);
@@ -181,7 +181,7 @@ pub(in crate::ops) fn largest<T: Element>(values: &[T]) -> T {
     if blocks.is_empty() {
         return rest.fold(values[0], larger);
     }
-    // In lanes: the compiler does not vectorise a single maximum, because of NaN.
+    // Each lane has its own maximum: the compiler does not vectorise a single one, because of NaN.
     let mut lanes = [values[0]; LANES];
     for block in blocks {
         for lane in 0..LANES {
@@ -193,8 +193,7 @@ pub(in crate::ops) fn largest<T: Element>(values: &[T]) -> T {
 
 /// Returns the sum, computed on all cores.
 pub(in crate::ops) fn total<T: Element>(values: &[T]) -> T {
-    let part = |i: usize| sum_slice(&values[i * TASK..((i + 1) * TASK).min(values.len())]);
-    sum_all(map_tasks(values.len().div_ceil(TASK), part))
+    sum_all(map_chunks(values, TASK, sum_slice))
 }
 
 multiversion! {
@@ -206,19 +205,14 @@ multiversion! {
 /// The rows that [`column_sums`] adds one after the other.
 const ROWS: usize = 64;
 
-/// Returns the sum of each column of rows of this length, computed on all cores.
+/// Returns the sum of each column of a matrix with this many columns, computed on all cores.
 pub(in crate::ops) fn column_sums<T: Element>(values: &[T], columns: usize) -> Vec<T> {
     if columns == 0 {
         return Vec::new();
     }
     // Blocks are combined in fixed groups, so that the result does not depend on the number of threads.
     let group = (TASK / (ROWS * columns)).max(1) * ROWS * columns;
-    let sums = map_tasks(values.len().div_ceil(group), |i| {
-        column_sums_in_task(
-            &values[i * group..((i + 1) * group).min(values.len())],
-            columns,
-        )
-    });
+    let sums = map_chunks(values, group, |rows| column_sums_in_task(rows, columns));
     add_pairwise(sums.into_iter()).unwrap_or_else(|| vec![T::ZERO; columns])
 }
 
@@ -256,7 +250,7 @@ pub(in crate::ops) fn add_pairwise<T: Element>(
 }
 
 multiversion! {
-    /// Adds rows to their sums.
+    /// Adds each row to the sums of the columns.
     fn add_rows<T: Element>(rows: &[T], sums: &mut [T]) {
         for row in rows.chunks_exact(sums.len()) {
             for (sum, value) in sums.iter_mut().zip(row) {

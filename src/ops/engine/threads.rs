@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The parts in which each thread takes its tasks, if it has more. To take a small task alone would take longer than
-/// the task.
+/// The least number of parts in which a thread takes its tasks, if it has that many tasks. Taking small tasks one by
+/// one would take longer than the tasks themselves.
 const PARTS: usize = 32;
 
 /// Calls `work` with each task index below `count`, on the calling thread and on Candle's pool.
@@ -19,9 +19,10 @@ pub(in crate::ops) fn for_each_task(count: usize, work: impl Fn(usize) + Sync) {
     run(count, &work);
 }
 
-/// Is compiled once and not again for each kernel: beside a task, an indirect call takes no time.
+/// Does the same as [`for_each_task`] without generics, so that it is compiled only once. Compared with a task, an
+/// indirect call takes no time.
 fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    // Rayon's count decides, so that a test can ask for one thread by a pool of one.
+    // Rayon's thread count is used, so that a test can request one thread by a Rayon pool of one.
     if count <= 1 || rayon::current_num_threads() == 1 {
         return (0..count).for_each(work);
     }
@@ -48,15 +49,15 @@ fn run(count: usize, work: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// The tasks of each thread. What a thread has computed is in its cache: where the next kernel has as many tasks, it
-/// takes the same ones.
+/// The tasks of each thread. If the next kernel has as many tasks, a thread takes those with the same indices again:
+/// the elements that it computed are in its cache.
 struct Queues {
     queues: Vec<Queue>,
     /// How many tasks a thread takes at once.
     together: usize,
 }
 
-/// Tasks that follow each other. Other threads take some of them after their own.
+/// A range of tasks. Other threads take tasks from it when they have finished their own.
 #[repr(align(64))] // a cache line, so that threads do not wait for each other's queue
 struct Queue {
     next: AtomicUsize,
@@ -93,8 +94,8 @@ impl Queues {
 /// How often a thread checks the condition before it yields.
 const SPINS: usize = 1000;
 
-/// Waits without sleeping, but yields: where other processes use the cores as well, the awaited thread
-/// may need this one. The pool's own wait never yields.
+/// Waits without sleeping, but yields: if other processes use the cores as well, the awaited thread may
+/// need the core of this thread. The pool's own wait never yields.
 fn wait_until(condition: impl Fn() -> bool) {
     let mut spins = 0;
     while !condition() {
@@ -116,6 +117,17 @@ pub(in crate::ops) fn map_tasks<R: Send>(count: usize, work: impl Fn(usize) -> R
             });
         })
     }
+}
+
+/// Returns the results of `work` for each chunk of `size` values, in this order.
+pub(in crate::ops) fn map_chunks<T: Sync, R: Send>(
+    values: &[T],
+    size: usize,
+    work: impl Fn(&[T]) -> R + Sync,
+) -> Vec<R> {
+    map_tasks(values.len().div_ceil(size), |i| {
+        work(&values[i * size..((i + 1) * size).min(values.len())])
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Binary cross-entropy.
 
-use super::elementwise::{ElementLoss, as_type_of, loss};
+use super::elementwise::{ElementLoss, loss};
 use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
 use crate::error::explain;
@@ -9,7 +9,7 @@ use crate::ops::engine::simd::Element;
 use crate::tensor::moved;
 use candle_core::{Result, Tensor};
 
-/// Binary cross-entropy of logits; [`bce_with_logits`] with settings.
+/// The binary cross-entropy of logits, [`bce_with_logits`], with settings.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -26,7 +26,7 @@ pub struct BCEWithLogitsLoss {
 }
 
 impl BCEWithLogitsLoss {
-    /// Creates the loss with the usual settings: the mean over all elements.
+    /// Creates the loss with the default settings: the mean over all elements.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -73,7 +73,7 @@ impl BCEWithLogitsLoss {
     /// Returns the loss of predictions.
     ///
     /// # Errors
-    /// As for [`bce_with_logits`], and if the weight does not fit.
+    /// As for [`bce_with_logits`], and if `pos_weight` cannot be broadcast to the targets.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -97,7 +97,7 @@ impl BCEWithLogitsLoss {
                 format!(
                     "bce_with_logits: a pos_weight of shape {found:?} does not fit targets of shape {expected:?}"
                 ),
-                "Give it one value for each class: the shape (classes,)",
+                "Pass one value for each class: a pos_weight of shape (classes,)",
             ));
         }
         let weight = moved(weight, y.device())?.to_dtype(y.dtype())?;
@@ -143,7 +143,8 @@ impl ElementLoss for Binary {
         if off == T::ZERO { tail } else { x * off + tail }
     }
 
-    /// The derivative in the logit is `sigmoid(x) - y`, from the smaller of `sigmoid(x)` and its complement.
+    /// The derivative with respect to the logit is `sigmoid(x) - y`. It is computed from the smaller of
+    /// `sigmoid(x)` and its complement, which keeps the digits.
     #[inline(always)]
     fn derivatives<T: Element>(self, x: T, y: T) -> [T; 2] {
         let tail = (-x.abs()).exp::<false>();
@@ -158,7 +159,7 @@ impl ElementLoss for Binary {
 
     fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
         let x = y_hat.detach();
-        let positive = as_type_of(&x.ge(0.0)?, &x)?;
+        let positive = x.ge(0.0)?.to_dtype(x.dtype())?;
         let tail = x.abs()?.neg()?.exp()?; // does not overflow for large logits
         let off = (&positive - y)?;
         let product = off.eq(0.0)?.where_cond(&off, &(&x * &off)?)?;

@@ -10,7 +10,7 @@ use crate::ops::lookup::check_indices;
 use crate::ops::softmax::log_softmax;
 use candle_core::{D, DType, Result, Tensor};
 
-/// Returns the mean cross-entropy of logits: of `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
+/// Returns the mean cross-entropy of logits, `-log softmax(y_hat)[y]`. From d2l's chapter *Softmax
 /// Regression*. [`CrossEntropyLoss`] has further settings.
 ///
 /// # Shapes
@@ -18,7 +18,7 @@ use candle_core::{D, DType, Result, Tensor};
 ///
 /// # Errors
 /// If the shapes do not fit, the devices differ, the batch is empty, or a class index is out of range. On a
-/// GPU reading the indices would make every step wait: there the loss is NaN if one is out of range.
+/// GPU, reading the indices would make every step wait: there, the loss is NaN if one is out of range.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -32,8 +32,8 @@ pub fn cross_entropy(y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
     CrossEntropyLoss::new().forward(y_hat, y)
 }
 
-/// Returns the mean negative log-likelihood of log-probabilities, as from
-/// [`log_softmax`](crate::ops::log_softmax): of `-log_p[y]`. [`NLLLoss`] has further settings.
+/// Returns the mean negative log-likelihood, `-log_p[y]`, of log-probabilities such as those from
+/// [`log_softmax`](crate::ops::log_softmax). [`NLLLoss`] has further settings.
 ///
 /// # Shapes
 /// Log-probabilities `(batch, classes, …)`, class indices `(batch, …)`; the loss is a scalar `()`.
@@ -63,7 +63,7 @@ macro_rules! class_loss {
         }
 
         impl $name {
-            /// Creates the loss with the usual settings: the mean over the batch.
+            /// Creates the loss with the default settings: the mean over the batch.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -90,8 +90,8 @@ macro_rules! class_loss {
                 self
             }
 
-            /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. The mean is
-            /// divided by the sum of the weights of the targets.
+            /// Sets a weight for each class, `(classes,)`, for classes of unequal frequency. For the mean,
+            /// the sum of the losses is divided by the sum of the targets' weights.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -108,7 +108,7 @@ macro_rules! class_loss {
                 self
             }
 
-            /// Sets a target whose examples are left out, such as that of padding.
+            /// Sets the class index of the targets that are ignored, such as that of padding.
             ///
             /// ```
             /// use taper::prelude::*;
@@ -124,10 +124,10 @@ macro_rules! class_loss {
                 self
             }
 
-            /// Returns the loss.
+            /// Returns the loss of predictions.
             ///
             /// # Errors
-            #[doc = concat!("As for [`", $function, "`], and if a setting does not fit.")]
+            #[doc = concat!("As for [`", $function, "`], and if a setting is invalid.")]
             ///
             /// ```
             /// use taper::prelude::*;
@@ -225,7 +225,7 @@ fn forward(settings: &Settings, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 impl Settings {
-    /// Checks that there is a row of classes for each example, and a weight for each class.
+    /// Checks that `y_hat` has the shape `(batch, classes, …)`, and that there is a weight for each class.
     fn check_rows(&self, caller: &str, what: &str, y_hat: &Tensor) -> Result<()> {
         let dims = y_hat.dims();
         if dims.len() < 2 || dims[1] == 0 {
@@ -243,7 +243,7 @@ impl Settings {
                 caller,
                 format_args!("a weight for each of {classes} classes"),
                 weight.dims(),
-                format_args!("Give it the shape ({classes},)"),
+                format_args!("Pass a weight of shape ({classes},)"),
             ));
         }
         same_device(caller, y_hat, weight)
@@ -329,7 +329,7 @@ impl Settings {
         }
     }
 
-    /// Checks the classes that are not left out.
+    /// Checks that the class indices that are not ignored are in range.
     fn check_classes(&self, caller: &str, y: &Tensor, classes: usize) -> Result<()> {
         let checked = match self.ignore_index {
             Some(ignored) => {

@@ -5,9 +5,9 @@ use crate::ops::engine::simd::Element;
 use candle_core::{Result, Tensor};
 
 elementwise_loss!(
-    /// The Kullback–Leibler divergence; [`kl_div`] with a choice of the reduction.
-    /// [`Reduction::BatchMean`](crate::nn::Reduction::BatchMean) is the divergence of the mathematical
-    /// definition, as a mean over the batch.
+    /// The Kullback–Leibler divergence; [`kl_div`] with a choice of the reduction. With
+    /// [`Reduction::BatchMean`](crate::nn::Reduction::BatchMean), the loss is the divergence as defined in
+    /// mathematics, averaged over the batch.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,4 +1,4 @@
-//! Losses of single elements: a function of the prediction and the target, with both derivatives.
+//! Elementwise losses: a function of the prediction and the target, with both derivatives.
 
 use super::reduction::{Reduction, reduce};
 use super::targets::same_shape;
@@ -7,7 +7,7 @@ use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, r
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
-use candle_core::{DType, Result, Tensor};
+use candle_core::{Result, Tensor};
 use std::mem::MaybeUninit;
 
 /// The elements of one task.
@@ -19,7 +19,7 @@ pub(super) trait ElementLoss: Copy + Send + Sync + 'static {
 
     fn value<T: Element>(self, y_hat: T, y: T) -> T;
 
-    /// Returns the derivatives in the prediction and in the target.
+    /// Returns the derivatives with respect to the prediction and to the target.
     fn derivatives<T: Element>(self, y_hat: T, y: T) -> [T; 2];
 
     /// Returns the losses with Candle's operations.
@@ -56,10 +56,11 @@ fn forward<T: Element>(rule: impl ElementLoss, y_hat: &Tensor, y: &Tensor) -> Re
 
 /// A loop over predictions and targets, which initialises an element of its output for each pair.
 type Values<T> = dyn Fn((&[T], &[T]), &mut [MaybeUninit<T>]) + Sync;
-/// The same for the gradients of one of the two inputs.
+/// A loop that computes the gradient of an input (0: the predictions, 1: the targets) for each pair,
+/// times the gradient of the loss.
 type Slopes<T> = dyn Fn((&[T], &[T]), &[T], usize, &mut [MaybeUninit<T>]) + Send + Sync;
 
-/// Does the rest of [`forward`], which is compiled once and not again for each loss.
+/// Does the rest of [`forward`]. It is compiled once for each element type, not again for each loss.
 fn run<T: Element>(
     value: &Values<T>,
     slope: Box<Slopes<T>>,
@@ -131,12 +132,6 @@ multiversion! {
     }
 }
 
-/// Returns a tensor in the type of another.
-pub(super) fn as_type_of(x: &Tensor, like: &Tensor) -> Result<Tensor> {
-    let dtype: DType = like.dtype();
-    x.to_dtype(dtype)
-}
-
 /// Defines the struct of an elementwise loss, with its reduction.
 macro_rules! elementwise_loss {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: f64 = $default:literal),* } => $rule:expr) => {
@@ -157,7 +152,7 @@ macro_rules! elementwise_loss {
         }
 
         impl $name {
-            /// Creates the loss with the usual settings: the mean over all elements.
+            /// Creates the loss with the default settings: the mean over all elements.
             ///
             /// ```
             /// use taper::prelude::*;

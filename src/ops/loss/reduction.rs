@@ -1,4 +1,4 @@
-//! From the losses of the elements to the loss of the batch.
+//! The reduction of the losses of the elements to the loss of the batch.
 
 use crate::error;
 use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
@@ -48,7 +48,7 @@ pub(super) fn reduce(caller: &str, losses: &Tensor, reduction: Reduction) -> Res
     }
 }
 
-/// Returns the error for the mean of no losses.
+/// Returns the error for the mean loss of an empty batch.
 pub(super) fn empty(caller: &str) -> candle_core::Error {
     error::argument(
         caller,

@@ -45,7 +45,8 @@ elementwise_loss!(
     /// # Ok::<(), Error>(())
     /// ```
     HuberLoss {
-        /// Sets the difference from which on the loss is linear; 1 by default.
+        /// Sets the difference below which the loss is quadratic, and above which it is linear; 1 by
+        /// default.
         delta: f64 = 1.0
     } => |loss: &HuberLoss| Huber::new(loss.delta)
 );
@@ -62,7 +63,8 @@ elementwise_loss!(
     /// # Ok::<(), Error>(())
     /// ```
     SmoothL1Loss {
-        /// Sets the difference from which on the loss is linear; 1 by default.
+        /// Sets the difference below which the loss is quadratic, and above which it is linear; 1 by
+        /// default.
         beta: f64 = 1.0
     } => |loss: &SmoothL1Loss| SmoothL1::new(loss.beta)
 );
@@ -234,8 +236,8 @@ impl ElementLoss for Huber {
         [slope, -slope]
     }
 
-    /// With the difference split into the part below `delta` and the rest, neither of which has an infinite
-    /// square.
+    /// Splits the difference into the part up to `delta`, which is squared, and the rest: the square of the
+    /// whole difference could be infinite.
     fn with_candle(self, y_hat: &Tensor, y: &Tensor) -> Result<Tensor> {
         let distance = absolute(&(y_hat - y)?)?;
         let near = distance.broadcast_minimum(&distance.ones_like()?.affine(self.0, 0.0)?)?;
@@ -291,14 +293,14 @@ impl ElementLoss for SmoothL1 {
     }
 }
 
-/// Returns the value, at most `bound` from 0; NaN stays NaN.
+/// Returns the value, limited to the range from `-bound` to `bound`; NaN stays NaN.
 #[inline(always)]
 fn clamp<T: Element>(value: T, bound: T) -> T {
     let value = if value > bound { bound } else { value };
     if value < -bound { -bound } else { value }
 }
 
-/// Returns `|x|`, with the gradient 0 at 0, where Candle's own has 1.
+/// Returns `|x|`. Its gradient at 0 is 0, where that of Candle's own `abs` is 1.
 fn absolute(x: &Tensor) -> Result<Tensor> {
     x * x.detach().sign()?
 }

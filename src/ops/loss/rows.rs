@@ -11,7 +11,7 @@ use crate::ops::softmax::{log_softmax, normalizer};
 use candle_core::{D, DType, Result, Tensor};
 use std::mem::MaybeUninit;
 
-/// The class of a row that is left out.
+/// The class that marks an ignored row.
 const IGNORED: u32 = u32::MAX;
 /// The elements of one task, rounded to whole rows.
 const CHUNK: usize = 1 << 14;
@@ -19,18 +19,19 @@ const CHUNK: usize = 1 << 14;
 /// Logits or log-probabilities `(rows, classes)` with the classes `(rows,)`.
 pub(super) struct Rows<'a> {
     pub(super) x: &'a Tensor,
-    /// Whether `x` are logits, from which the kernel does not store the log-probabilities.
+    /// Whether `x` are logits. The kernel does not store their log-probabilities.
     pub(super) logits: bool,
     pub(super) y: &'a Tensor,
     /// A weight for each class.
     pub(super) weight: Option<Tensor>,
-    /// The class whose rows are left out.
+    /// The class whose rows are ignored.
     pub(super) ignored: Option<i64>,
     /// The share of the target that is spread over all classes.
     pub(super) smoothing: f64,
 }
 
-/// Returns the loss of each row, `(rows,)`, and the weights by which a mean divides if they are not all 1.
+/// Returns the loss of each row, `(rows,)`, and, if they are not all 1, the weights of the rows. For the
+/// mean, the sum of the losses is divided by the sum of the weights.
 pub(super) fn losses_of_rows(rows: Rows) -> Result<(Tensor, Option<Tensor>)> {
     if rows.y.elem_count() == 0 {
         let none = Tensor::zeros(0, rows.x.dtype(), rows.x.device())?;
@@ -137,7 +138,7 @@ fn forward<T: Element>(rows: &Rows) -> Result<(Tensor, Option<Tensor>)> {
     ))
 }
 
-/// The classes and what the settings make of them; also the backward pass.
+/// The class of each row and the settings, as both passes need them.
 struct Rule<T> {
     classes: Vec<u32>,
     spread: T,
@@ -146,14 +147,15 @@ struct Rule<T> {
     weights: Vec<T>,
     /// The number of classes.
     count: usize,
-    /// The logits, if the rows are that.
+    /// The logits; `None` if the rows are log-probabilities.
     logits: Option<Tensor>,
-    /// What is subtracted from the logits of each row, in turn, to get the log-probabilities.
+    /// For each row, the two values that are subtracted from the logits, one after the other, to get the
+    /// log-probabilities.
     normalizers: Vec<[T; 2]>,
 }
 
 impl<T: Element> Rule<T> {
-    /// Returns the rows of one task.
+    /// Returns the number of rows of one task.
     fn rows(&self) -> usize {
         (CHUNK / self.count).max(1)
     }
@@ -165,7 +167,7 @@ impl<T: Element> Rule<T> {
         }
     }
 
-    /// Returns the loss of a row, and its normalizer: zeros for log-probabilities.
+    /// Returns the loss of a row, and its normalizers, which are zeros for log-probabilities.
     fn loss(&self, row: usize, x: &[T], scratch: &mut [MaybeUninit<T>]) -> (T, [T; 2]) {
         let class = self.classes[row];
         if class == IGNORED {

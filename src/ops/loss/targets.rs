@@ -13,7 +13,7 @@ pub(super) fn same_shape(loss: &str, y_hat: &Tensor, y: &Tensor) -> Result<()> {
                 y_hat.dims(),
                 y.dims()
             ),
-            format!("Bring them to one shape: y.reshape({:?})?", y_hat.dims()),
+            format!("Reshape the targets: y.reshape({:?})?", y_hat.dims()),
         ));
     }
     if y_hat.dtype() != y.dtype() {

@@ -1,4 +1,4 @@
-//! The rules of the optimisers, for a chunk of elements.
+//! The update rules of the optimisers, for a chunk of elements.
 
 use crate::ops::engine::simd::{Element, multiversion};
 
@@ -7,7 +7,7 @@ use crate::ops::engine::simd::{Element, multiversion};
 pub(crate) struct SgdStep {
     pub(crate) lr: f64,
     pub(crate) momentum: f64,
-    /// The share of the gradient that is added to the momentum.
+    /// The share of the gradient that is added to the momentum buffer.
     pub(crate) share: f64,
     pub(crate) nesterov: bool,
     pub(crate) weight_decay: f64,
@@ -66,7 +66,7 @@ pub(crate) enum StepRule {
 }
 
 impl StepRule {
-    /// Updates a chunk of the value and the chunks of the state's tensors, which follow it.
+    /// Updates `changed`: a chunk of the value, followed by the chunks of the state's tensors.
     pub(super) fn update<T: Element>(self, changed: &mut [&mut [T]], gradient: &[T]) {
         match (self, changed) {
             (Self::Sgd(rule), [value]) => sgd_chunk(value, gradient, rule),
@@ -118,13 +118,18 @@ multiversion! {
 /// The factors of Adam's rule in the type of the elements.
 #[derive(Clone, Copy)]
 struct AdamFactors<T> {
+    /// The factor of the value, below 1 for decoupled weight decay.
     shrink: T,
+    /// The share of the value that is added to the gradient: weight decay that is not decoupled.
     decay: T,
+    /// The learning rate with the bias correction of the mean.
     size: T,
+    /// The bias correction of the root of the mean square.
     correction: T,
     eps: T,
-    /// The shares of the old value and of the new in the running means.
+    /// The factors of the old and the new value in the running mean of the gradient.
     first: [T; 2],
+    /// The factors of the old and the new value in the running mean of the squared gradient.
     second: [T; 2],
 }
 
@@ -152,7 +157,7 @@ impl<T: Element> AdamFactors<T> {
         }
     }
 
-    /// Updates the running means of one gradient.
+    /// Updates the running means of the gradient and of its square, for one element.
     #[inline(always)]
     fn update(&self, value: T, mean: &mut T, square: &mut T, gradient: T) {
         let g = gradient + value * self.decay;
@@ -160,6 +165,7 @@ impl<T: Element> AdamFactors<T> {
         *square = *square * self.second[0] + g * g * self.second[1];
     }
 
+    /// Returns the value after the step.
     #[inline(always)]
     fn moved(&self, value: T, mean: T, square: T) -> T {
         let scale = square.sqrt() * self.correction + self.eps;

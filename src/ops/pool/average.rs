@@ -92,6 +92,7 @@ fn means_of_columns_by<T: Element, const STRIDE: usize>(spec: Pool2dSpec, sums: 
 
 struct Back<T> {
     plane: Plane,
+    /// The shape of the input.
     x: Vec<usize>,
     element: PhantomData<T>,
 }

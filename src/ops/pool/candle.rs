@@ -1,15 +1,17 @@
 //! Pooling with Candle's operations.
 //!
-//! The elements at one place of all patches are a view of the images, `(batch, channels, out_height,
-//! out_width)`. Their maximum or mean is taken view by view, forward and backward, with as many threads as the
-//! output has elements. An `index_select` of the patches would be shorter, but in its gradient a GPU has one
-//! thread for each image, and its indices would be uploaded in every step.
+//! The elements at one position of all patches are a view of the images,
+//! `(batch, channels, out_height, out_width)`. Their maximum or mean is taken view by view, forward and
+//! backward, with as many threads as the output has elements. An `index_select` of the patches would be
+//! shorter, but a GPU would compute its gradient with only one thread for each image, and its indices
+//! would be uploaded in every step.
 
 use super::plane::Pool2dSpec;
 use crate::ops::pair::Pair;
 use candle_core::{Result, Tensor};
 
-/// Of equal elements, the first gets the gradient; NaN counts as larger than all other values.
+/// Returns the maxima. Of equal elements, the first gets the gradient; NaN counts as larger than all
+/// other values.
 pub(super) fn max_pool2d(x: &Tensor, spec: Pool2dSpec) -> Result<Tensor> {
     reduce(&views(x, spec, f64::NEG_INFINITY)?, |max, x| {
         let (new, old) = (x.detach(), max.detach());
@@ -28,10 +30,12 @@ fn reduce(views: &[Tensor], f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> R
     rest.iter().try_fold(first.clone(), |sum, x| f(&sum, x))
 }
 
-/// Returns the elements at each place of the patches, row by row. The padding has the value `filler`.
+/// Returns a view for each position in the patches, row by row: the elements there, of all patches. The
+/// padding has the value `filler`.
 ///
-/// Elements whose row and column have the same remainders by the stride are a phase of the images. A patch
-/// has its elements of a phase at a fixed distance, so a view is a part of a phase.
+/// Elements whose row and column have the same remainders modulo the stride form a phase of the images.
+/// In a phase, the elements of neighbouring patches are next to each other, so a view is a part of a
+/// phase.
 fn views(x: &Tensor, spec: Pool2dSpec, filler: f64) -> Result<Vec<Tensor>> {
     let (n, c, h, w) = x.dims4()?;
     let [out_h, out_w] = spec.output_size([h, w]);
@@ -82,7 +86,7 @@ fn padded(x: &Tensor, padding: Pair, filler: f64) -> Result<Tensor> {
     Ok(x)
 }
 
-/// Returns a tensor with the shape of `x` but for one dimension.
+/// Returns a tensor of the value `filler`, with the shape of `x` except for the size of `dim`.
 fn edge(x: &Tensor, dim: usize, size: usize, filler: f64) -> Result<Tensor> {
     let mut shape = x.dims().to_vec();
     shape[dim] = size;

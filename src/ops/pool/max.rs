@@ -1,8 +1,8 @@
 //! The kernel of max pooling.
 //!
 //! An output row first takes the maximum over its input rows, column by column, then over neighbouring
-//! columns. With a stride of 2, the maxima of even and odd columns are separated first; with a larger stride, there are
-//! more parts. So the loops run over contiguous elements.
+//! columns. With a stride of 2, the maxima of even and odd columns are separated in between; with a larger
+//! stride, there are more parts. So the loops run over contiguous elements.
 
 use super::plane::{Plane, plane_gradients};
 use crate::ops::engine::autograd::{Backward, Downstream, Upstream, are_tracked, record};
@@ -75,7 +75,8 @@ fn max_values<T: Element>(plane: Plane, x: &[T]) -> Vec<T> {
 multiversion! {
     fn max_of_plane<T: Element>(plane: Plane, x: &[T], scratch: &mut [T], y: &mut [MaybeUninit<T>]) {
         let (stride, width) = (plane.spec.stride.width, plane.part_width());
-        // The maxima of the columns and of the padding beside them; those sorted for a stride; a row of the output.
+        // The maxima of the columns, with the padding on both sides; the same, separated; a row of the
+        // output.
         let (max, rest) = scratch.split_at_mut(plane.padded_width());
         let (parts, out) = rest.split_at_mut(width * stride);
         max.fill(T::of(f64::NEG_INFINITY));
@@ -125,12 +126,12 @@ fn max_pool_plane<T: Element>(plane: Plane, x: &[T], y: &mut [T], indices: &mut 
         .enumerate()
     {
         for (i, line) in plane.rows(row).enumerate() {
-            let first = ((plane.rows(row).start + i) * plane.width) as u32;
-            let line = &x[line * plane.width..][..plane.width];
+            let first = line * plane.width;
+            let line = &x[first..][..plane.width];
             let (max, argmax) = (&mut max[inner.clone()], &mut argmax[inner.clone()]);
             match i {
-                0 => set_row(line, first, max, argmax),
-                _ => max_with_row(line, first, max, argmax),
+                0 => set_row(line, first as u32, max, argmax),
+                _ => max_with_row(line, first as u32, max, argmax),
             }
         }
         if stride == 1 {
@@ -151,7 +152,7 @@ fn set_row<T: Element>(line: &[T], first: u32, max: &mut [T], argmax: &mut [u32]
 }
 
 multiversion! {
-    /// NaN counts as larger than all other values.
+    /// Updates the maxima and their indices with an input row. NaN counts as larger than all other values.
     fn max_with_row<T: Element>(line: &[T], first: u32, max: &mut [T], argmax: &mut [u32]) {
         let mut index = first;
         for ((x, max), argmax) in line.iter().zip(max).zip(argmax) {
@@ -169,8 +170,8 @@ multiversion! {
     }
 }
 
-/// Copies every `stride`-th column from the first one on to the first part, from the second one on to the
-/// second, and so on.
+/// Copies every `stride`-th column, beginning with the first, to the first part; those beginning with the
+/// second to the second part; and so on.
 #[inline(always)]
 fn separated<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
     let width = parts.len() / stride;
@@ -192,7 +193,8 @@ fn separated<T: Copy>(columns: &[T], stride: usize, parts: &mut [T]) {
 }
 
 multiversion! {
-    /// Reads the columns from the parts of [`separated`]. Of equal values, the first of the image counts.
+    /// Computes an output row and the indices of its maxima from the parts that [`separated`] wrote. Of
+    /// equal values, the one that comes first in the image counts.
     fn max_of_columns<T: Element>(plane: Plane, max: &[T], argmax: &[u32], y: &mut [T], indices: &mut [u32]) {
         let stride = plane.spec.stride.width;
         for k in 0..plane.spec.kernel.width {
@@ -217,6 +219,7 @@ struct Back<T> {
     plane: Plane,
     /// The index of each maximum in its input plane.
     indices: Vec<u32>,
+    /// The shape of the input.
     x: Vec<usize>,
     element: PhantomData<T>,
 }

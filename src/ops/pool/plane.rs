@@ -2,6 +2,7 @@
 
 use crate::error::explain;
 use crate::ops::check;
+use crate::ops::engine::autograd::Downstream;
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::{CpuView, vec_by_chunks};
 use crate::ops::pair::Pair;
@@ -74,8 +75,8 @@ impl Pool2dSpec {
         self
     }
 
-    /// Checks the settings, and that `x` are images that are large enough for them. Returns the settings
-    /// to compute with: the stride is at most what the images need.
+    /// Checks the settings, and that `x` is a batch of images that are large enough for them. Returns the
+    /// settings with a stride of at most the padded size of the images.
     pub(super) fn check(&self, caller: &dyn Display, x: &Tensor) -> Result<Self> {
         let Pool2dSpec {
             kernel,
@@ -127,7 +128,7 @@ impl Pool2dSpec {
     }
 }
 
-/// One channel of one image, and the plane of its output.
+/// The sizes of a plane, which is one channel of one image, and of its output.
 #[derive(Clone, Copy)]
 pub(super) struct Plane {
     pub(super) spec: Pool2dSpec,
@@ -170,7 +171,7 @@ impl Plane {
         self.width + 2 * self.spec.padding.width
     }
 
-    /// Returns how many columns have the same remainder modulo the stride, at most.
+    /// Returns the largest number of columns that have the same remainder modulo the stride.
     pub(super) fn part_width(&self) -> usize {
         self.padded_width().div_ceil(self.spec.stride.width)
     }
@@ -180,23 +181,22 @@ impl Plane {
     }
 }
 
-/// Fills the memory with zeros.
+/// Fills the memory with zeros, and returns them.
 fn zeroed<T: Element>(memory: &mut [MaybeUninit<T>]) -> &mut [T] {
-    for element in memory.iter_mut() {
-        element.write(T::ZERO);
-    }
-    // SAFETY: the loop has initialised every element.
+    memory.fill(MaybeUninit::new(T::ZERO));
+    // SAFETY: `fill` has initialised every element.
     unsafe { memory.assume_init_mut() }
 }
 
-/// Returns the gradient of the input, of shape `x`: `add` adds to a plane of it from the gradient of the
-/// plane's output, which is the given range of the output.
+/// Returns the gradient of the input, which has the shape `x`. Calls `add` for each plane with the range
+/// of the plane's output in the whole output, the gradient of that output, and the gradient of the plane,
+/// to which it adds.
 pub(super) fn plane_gradients<T: Element>(
     plane: Plane,
     x: &[usize],
     gradient: &Tensor,
     add: impl Fn(Range<usize>, &[T], &mut [T]) + Sync,
-) -> Result<[Option<Tensor>; 3]> {
+) -> Result<Downstream> {
     let view = CpuView::of(gradient)?;
     let g = view.as_slice::<T>()?;
     // SAFETY: a chunk is a plane, which `zeroed` initialises.

@@ -1,4 +1,4 @@
-//! The largest and smallest values along a dimension, and where they are.
+//! The largest and smallest values along a dimension, and their indices.
 
 mod kernels;
 
@@ -15,11 +15,11 @@ use kernels::{extremes_of_columns, extremes_of_rows, pick, places_in_columns, pl
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// The columns of one task at most.
+/// The largest number of columns of one task.
 const WIDTH: usize = 512;
 
-/// Returns the largest values along a dimension, which vanishes; NaN if there is one. [`argmax`] returns
-/// where they are.
+/// Returns the largest values along a dimension, which is removed from the shape; NaN if one of the
+/// values is NaN. [`argmax`] returns their indices.
 ///
 /// The gradient goes to the first of equal values, as in PyTorch's `x.max(dim).values`.
 ///
@@ -38,8 +38,8 @@ pub fn max(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     values("max", x, dim, false)
 }
 
-/// Returns the smallest values along a dimension, which vanishes; NaN if there is one. See [`max`] for the
-/// gradient.
+/// Returns the smallest values along a dimension, which is removed from the shape; NaN if one of the
+/// values is NaN. See [`max`] for the gradient.
 ///
 /// # Errors
 /// As for [`max`].
@@ -55,8 +55,8 @@ pub fn min(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     values("min", x, dim, true)
 }
 
-/// Returns the indices of the largest values along a dimension, which vanishes: of the first of equal values,
-/// and of the first NaN if there is one.
+/// Returns the indices of the largest values along a dimension, which is removed from the shape. Each index
+/// is that of the first of equal values, or of the first NaN if there is one.
 ///
 /// # Errors
 /// As for [`max`].
@@ -72,8 +72,8 @@ pub fn argmax(x: &Tensor, dim: impl Dim) -> Result<Tensor> {
     indices("argmax", x, dim, false)
 }
 
-/// Returns the indices of the smallest values along a dimension, which vanishes: of the first of equal values,
-/// and of the first NaN if there is one.
+/// Returns the indices of the smallest values along a dimension, which is removed from the shape. Each
+/// index is that of the first of equal values, or of the first NaN if there is one.
 ///
 /// # Errors
 /// As for [`max`].
@@ -103,7 +103,7 @@ fn values(caller: &str, x: &Tensor, dim: impl Dim, smallest: bool) -> Result<Ten
     }
 }
 
-/// The gradient of Candle's own `max` goes to each of equal values.
+/// Selects the values by their indices: the gradient of Candle's own `max` goes to all of the equal values.
 fn values_with_candle(x: &Tensor, dim: usize, smallest: bool) -> Result<Tensor> {
     match (x.dtype().is_float(), smallest) {
         (true, _) => {
@@ -156,7 +156,9 @@ fn indices_on_cpu<T: Element>(x: &Tensor, lines: &Lines, smallest: bool) -> Resu
     Tensor::from_vec(places, &lines.shape[..], &Device::Cpu)
 }
 
-/// The lines, each of which becomes one value: the columns of each part, or its only row.
+/// The division of a tensor into lines along a dimension, each of which becomes one value. The tensor
+/// consists of parts of `rows` (the size of the dimension) times `columns` elements, and a line is a
+/// column of a part.
 #[derive(Clone)]
 struct Lines {
     dim: usize,
@@ -192,7 +194,7 @@ impl Lines {
                 |_, _, block: &[T], width| extremes_of_columns(block, columns, width, smallest);
             return self.map_columns(values, block, |a, b| pick(a, b, smallest));
         }
-        // A line alone is first as many lines as there are tasks.
+        // A single line is first divided into one line for each task.
         let row = if values.len() == rows {
             rows.min(TASK)
         } else {
@@ -221,7 +223,8 @@ impl Lines {
         }
     }
 
-    /// Returns where the lines have these values, or NaN, first.
+    /// Returns for each line the index of the first element that is NaN or equal to the line's value in
+    /// `extremes`.
     fn places<T: Element>(&self, values: &[T], extremes: &[T]) -> Vec<u32> {
         let &Lines { rows, columns, .. } = self;
         if columns != 1 {
@@ -230,16 +233,18 @@ impl Lines {
             };
             return self.map_columns(values, block, u32::min);
         }
-        let several = (TASK / rows).max(1);
+        let lines_per_task = (TASK / rows).max(1);
         let lines: Vec<(&[T], &[T])> = values
-            .chunks(several * rows)
-            .zip(extremes.chunks(several))
+            .chunks(lines_per_task * rows)
+            .zip(extremes.chunks(lines_per_task))
             .collect();
         map_tasks(lines.len(), |i| places_in_rows(lines[i].0, lines[i].1)).concat()
     }
 
-    /// Returns what `work` makes of each column. It gets the index of its first line, the first row, the
-    /// elements from the first of the block to the last, and the width of the block. Blocks of rows are joined.
+    /// Returns a result for each line. The lines are computed in blocks of rows and columns: `work` gets
+    /// the index of the block's first line, its first row, the elements from its first to its last, and
+    /// its width, and returns a result for each of its columns. `join` joins the results of blocks of the
+    /// same lines.
     fn map_columns<T: Element, R: Copy + Send>(
         &self,
         values: &[T],
@@ -296,12 +301,12 @@ impl<T: Element> Backward for Back<T> {
         );
         let g = g.as_slice::<T>()?;
         let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
-        // Rows of which each has one gradient, or a row of each column.
+        // A row is a line with a single gradient, or consists of an element of each line of a part.
         let row = if columns == 1 { rows } else { columns };
-        let several = (CHUNK / row).max(1);
-        // SAFETY: each chunk is some rows, which the loop initialises.
+        let rows_per_task = (CHUNK / row).max(1);
+        // SAFETY: chunks are whole rows, and the loop initialises each row.
         let of_x = unsafe {
-            vec_by_chunks(self.x.elem_count(), several * row, |first, out| {
+            vec_by_chunks(self.x.elem_count(), rows_per_task * row, |first, out| {
                 for (i, out) in out.chunks_exact_mut(row).enumerate() {
                     let i = first / row + i;
                     if columns == 1 {

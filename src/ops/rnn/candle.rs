@@ -5,8 +5,8 @@ use crate::ops::{linear, relu, sigmoid, tanh};
 use candle_core::{Result, Tensor};
 
 /// Returns the outputs of all steps, followed by the state after the last:
-/// `(steps + states, batch, hidden)`. The bias is the last column of the weight, if it has one more than
-/// the state has features.
+/// `(steps + states, batch, hidden)`. If the weight has one column more than the state has features, its
+/// last column is the bias.
 pub(super) fn run([gates, weight, state]: [&Tensor; 3], recurrence: &Recurrence) -> Result<Tensor> {
     let (states, _, hidden) = state.dims3()?;
     let gates = parts(gates)?;
@@ -36,8 +36,8 @@ pub(super) fn run([gates, weight, state]: [&Tensor; 3], recurrence: &Recurrence)
     Tensor::stack(&outputs, 0)
 }
 
-/// Returns the parts along the first dimension. They are halves of halves: the gradient of a part has the
-/// size of the whole that it is taken from.
+/// Returns the parts along the first dimension. The tensor is halved again and again, because the
+/// gradient of a part has the size of the tensor that it is taken from.
 fn parts(x: &Tensor) -> Result<Vec<Tensor>> {
     let count = x.dim(0)?;
     if count == 1 {

@@ -4,29 +4,30 @@ use super::recurrence::Cell;
 use crate::ops::engine::simd::{Element, multiversion};
 use std::array;
 
-/// What a step of one example starts from. `c` is empty unless the cell is an LSTM.
+/// The state of one example before a step. `c` is empty unless the cell is an LSTM.
 pub(super) struct Before<'a, T> {
     pub(super) h: &'a [T],
     pub(super) c: &'a [T],
 }
 
-/// What a step of one example computes.
+/// The state of one example after a step.
 pub(super) struct After<'a, T> {
     pub(super) h: &'a mut [T],
     pub(super) c: &'a mut [T],
-    /// What the backward pass needs.
+    /// The values that the backward pass needs.
     pub(super) saved: &'a mut [T],
 }
 
 /// The gradients of one example in one step.
 pub(super) struct Gradients<'a, T> {
-    /// Of the new `h`; then of the previous one, without what flows through the products.
+    /// The gradient of the new `h`, which is replaced with that of the previous `h`, without the part that
+    /// flows through the products.
     pub(super) h: &'a mut [T],
-    /// Of the new `c`; then of the previous one.
+    /// The gradient of the new `c`, which is replaced with that of the previous `c`.
     pub(super) c: &'a mut [T],
-    /// Of the products of the input.
+    /// The gradient of the products of the input.
     pub(super) x: &'a mut [T],
-    /// Of the products of the state, where they differ from those of the input: in a GRU.
+    /// The gradient of the products of the state, where it differs from `x`: in a GRU.
     pub(super) products: &'a mut [T],
 }
 

@@ -13,8 +13,8 @@ use candle_core::{Result, Tensor};
 use std::mem::take;
 
 /// Returns the outputs of all steps, followed by the state after the last:
-/// `(steps + states, batch, hidden)`. The bias is the last column of the weight, if it has one more than
-/// the state has features.
+/// `(steps + states, batch, hidden)`. If the weight has one column more than the state has features, its
+/// last column is the bias.
 pub(super) fn forward<T: Element>(inputs: [&Tensor; 3], recurrence: &Recurrence) -> Result<Tensor> {
     let [gates, weight, state] = inputs;
     let (steps, batch, _) = gates.dims3()?;
@@ -40,10 +40,10 @@ pub(super) fn forward<T: Element>(inputs: [&Tensor; 3], recurrence: &Recurrence)
     record(&inputs, outputs, (steps + states, batch, hidden), || run)
 }
 
-/// The features of the state in a task: as many examples as have these.
+/// The number of state features that a task computes: it takes as many examples as have them together.
 const TASK: usize = 1024;
 
-/// The examples, in all steps, whose gradients of the bias are added one after the other.
+/// The number of rows (examples in a step) whose gradients of the bias are added one after the other.
 const ROWS: usize = 512;
 
 #[derive(Clone, Copy)]
@@ -73,7 +73,7 @@ impl Sizes {
     }
 }
 
-/// A run through all steps, with what its backward pass needs.
+/// A run through all steps, with the values that its backward pass needs.
 struct Run<T> {
     sizes: Sizes,
     order: Vec<usize>,
@@ -84,12 +84,13 @@ struct Run<T> {
     saved: Vec<T>,
 }
 
-/// The gradients that one pass back through the steps computes.
+/// The gradients that the backward pass through the steps computes.
 struct InputGradients<T> {
+    /// The gradients of the products of the input.
     x: Vec<T>,
-    /// Those of the products of the state, where they differ from those of `x`.
+    /// The gradients of the products of the state, where they differ from `x`.
     products: Option<Vec<T>>,
-    /// Those of the state before the first step.
+    /// The gradient of the state before the first step.
     state: Vec<T>,
 }
 
@@ -253,7 +254,7 @@ impl<T: Element> Run<T> {
         if columns == hidden {
             return of_weight;
         }
-        // A row of ones times the gradients: as columns, these would be read all over.
+        // The column sums, as products of a row of ones with the gradients, which are then read in order.
         let ones = vec![T::ONE; rows.min(ROWS)];
         let parts = of_products.chunks(ROWS * width).map(|part| {
             let count = part.len() / width;

@@ -2,19 +2,20 @@
 
 use candle_core::{DType, Result, Tensor};
 
-/// What computes the next state.
+/// The kind of cell that computes the next state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cell {
     Tanh,
     Relu,
-    /// Its gates are, in this order, those of input, forgetting, the new values and output.
+    /// A long short-term memory, with the gates in PyTorch's order: input, forget, cell (the new values),
+    /// output.
     Lstm,
-    /// Its gates are, in this order, those of reset, update and the new values.
+    /// A gated recurrent unit, with the gates in PyTorch's order: reset, update, new.
     Gru,
 }
 
 impl Cell {
-    /// Returns how many products of the size of the state a step needs.
+    /// Returns the number of gates: how many products of the size of the state a step needs.
     pub(crate) fn gates(self) -> usize {
         match self {
             Self::Tanh | Self::Relu => 1,
@@ -33,10 +34,10 @@ impl Cell {
 #[derive(Clone)]
 pub(crate) struct Recurrence {
     pub(crate) cell: Cell,
-    /// Whether it goes from the last step to the first.
+    /// Whether the recurrence goes from the last step to the first.
     pub(crate) reverse: bool,
-    /// For each step and example `(steps, batch)` 1, or 0 for padding, where the state stays and the
-    /// output is 0.
+    /// `(steps, batch)`: 1 for each step of an example, and 0 for padding, which leaves the state unchanged
+    /// and has the output 0.
     pub(crate) valid: Option<Tensor>,
 }
 

@@ -18,7 +18,7 @@ const COLUMNS: usize = 64;
 /// The rows whose terms are added one after the other.
 const ROWS: usize = 256;
 
-/// Returns the softmax along a dimension, or its logarithm, by the kernel.
+/// Returns the softmax along a dimension, or its logarithm.
 pub(super) fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     dispatch_dtype!(x, forward(x, dim, log))
 }
@@ -33,7 +33,8 @@ fn forward<T: Element>(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     record(&[x], y, x.shape(), || Back { grid, log, element })
 }
 
-/// The columns of a tensor: those of each of the `outer` parts lie side by side.
+/// The columns of a tensor along a dimension: `outer` parts, each of which has `rows` rows of `columns`
+/// elements.
 #[derive(Clone, Copy)]
 struct Grid {
     outer: usize,
@@ -51,8 +52,8 @@ impl Grid {
         }
     }
 
-    /// Returns what `compute` makes of the first of the inputs' columns. Its blocks have rows of
-    /// [`COLUMNS`] elements.
+    /// Calls `compute` with blocks of the inputs' columns, whose rows have [`COLUMNS`] elements. Returns
+    /// the columns of the first input as `compute` has changed them.
     fn map<T: Element, const N: usize>(
         &self,
         inputs: [&[T]; N],

@@ -6,8 +6,8 @@ use std::f64::consts::PI;
 /// One cycle: up from a small learning rate to the largest, then down to nearly 0. From Smith and Topin,
 /// 2018; follows PyTorch's `OneCycleLR`, except that the momentum stays as it is.
 ///
-/// The largest learning rate is the optimiser's own. Time is usually counted in steps:
-/// [`Trainer::schedule_steps`](crate::train::Trainer::schedule_steps).
+/// The largest learning rate is the optimiser's own, or [`max_lr`](Self::max_lr). Time is usually counted
+/// in steps: [`Trainer::schedule_steps`](crate::train::Trainer::schedule_steps).
 ///
 /// ```
 /// use taper::prelude::*;
@@ -90,7 +90,7 @@ impl OneCycle {
         self
     }
 
-    /// Sets by what the largest learning rate is divided for the first.
+    /// Sets the factor by which the first learning rate is smaller than the largest.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -102,7 +102,7 @@ impl OneCycle {
         self
     }
 
-    /// Sets by what the first learning rate is divided for the last.
+    /// Sets the factor by which the last learning rate is smaller than the first.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -115,7 +115,8 @@ impl OneCycle {
         self
     }
 
-    /// Decreases in two phases: as fast as the increase to the first learning rate, then to the last.
+    /// Decreases the learning rate in two phases: first back to the first learning rate, in as many steps
+    /// as the increase, then to the last.
     ///
     /// ```
     /// use taper::prelude::*;

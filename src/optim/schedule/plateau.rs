@@ -1,4 +1,4 @@
-//! A learning rate that falls when a metric no longer improves.
+//! A learning rate that is reduced when a metric no longer improves.
 
 use super::LrSchedule;
 
@@ -29,8 +29,8 @@ pub struct ReduceOnPlateau {
 }
 
 impl ReduceOnPlateau {
-    /// Watches a metric of the history, `"val_loss"` for instance, which must decrease; one whose
-    /// name ends in `accuracy` must increase. The factor is 0.1, the patience 10 epochs.
+    /// Creates a schedule that watches a metric of the history, such as `"val_loss"`. The metric must
+    /// decrease, or increase if its name ends in `accuracy`. The factor is 0.1, the patience 10 epochs.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -92,7 +92,7 @@ impl ReduceOnPlateau {
         self
     }
 
-    /// Sets by which share of the best value a metric must improve.
+    /// Sets by which share of its best value the metric must improve.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -105,7 +105,7 @@ impl ReduceOnPlateau {
         self
     }
 
-    /// Sets by how much a metric must improve: PyTorch's `threshold_mode="abs"`.
+    /// Sets by how much the metric must improve: PyTorch's `threshold_mode="abs"`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -118,7 +118,7 @@ impl ReduceOnPlateau {
         self
     }
 
-    /// Sets for how many epochs after a reduction none counts as without improvement.
+    /// Sets for how many epochs after a reduction an epoch without improvement does not count.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -144,7 +144,7 @@ impl ReduceOnPlateau {
         self
     }
 
-    /// Sets the smallest change: a smaller one is left out.
+    /// Sets the smallest change of the learning rate: a smaller reduction is ignored.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -1,21 +1,21 @@
 //! The legend of a chart. It stands above the plot area, where it never hides a line.
 
-use super::spec::{Chart, ROW};
+use super::spec::Chart;
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Point;
 use crate::plot::render::palette::INK;
 use crate::plot::render::scene::{Anchor, Scene};
-use crate::plot::render::text::{FONT, shortened, text_width};
+use crate::plot::render::text::{FONT, ROW, row_height, shortened, text_width};
 
-/// The width of a key with the space behind it.
+/// The width of a legend key (the sample of line, marker or bar) with the space after it.
 const KEY: i32 = 22 * UNIT;
 
-/// The name of a series, or a note that there are more.
+/// An entry of the legend: the name of a series, or a note that more series exist.
 pub(super) struct Entry {
     /// The upper left corner.
     pub(super) corner: Point,
     text: String,
-    /// The index of the series.
+    /// The index of the series; `None` for the note.
     series: Option<usize>,
 }
 
@@ -42,14 +42,14 @@ impl Chart {
         (0..=names.len()).rev().find_map(first).unwrap_or_default()
     }
 
-    /// Returns `None` if there is no room for all entries.
+    /// Places entries in rows. Returns `None` if there is no room for all entries.
     fn in_rows(
         &self,
         left: i32,
         entries: impl Iterator<Item = (Option<usize>, String)>,
     ) -> Option<Vec<Entry>> {
         let (right, lowest) = (self.size.0 as i32 * UNIT, self.size.1 as i32 * UNIT / 3);
-        let (mut x, mut y) = (left, 4 * UNIT + self.title_height());
+        let (mut x, mut y) = (left, 4 * UNIT + row_height(&self.title));
         let placed = entries.map(|(series, text)| {
             let width = series.map_or(0, |_| KEY) + text_width(&text, FONT);
             if x > left && x + width > right {

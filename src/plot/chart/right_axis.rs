@@ -1,11 +1,11 @@
 //! The vertical axis at the right, for series of another quantity.
 
-use super::spec::{Area, Chart, TICK, middle, row_height};
+use super::spec::{Area, Chart, TICK, middle};
 use crate::plot::axis::Axis;
 use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
 use crate::plot::render::scene::{Anchor, Scene};
-use crate::plot::render::text::{FONT, centred, text_width};
+use crate::plot::render::text::{FONT, centred, row_height, text_width};
 use plotters::coord::ranged1d::Ranged;
 
 /// An axis at the right of the plot area, with its label.
@@ -34,7 +34,8 @@ impl Chart {
         })
     }
 
-    /// Returns the label of the axis at the left. If there are two axes, each needs one.
+    /// Returns the label of the axis at the left: the one that the user has set or, if there is a second
+    /// axis, the quantities of the series at the left.
     pub(super) fn left_label(&self) -> String {
         let is_alone = !self.series.iter().any(|series| series.on_right);
         match self.y.label.as_str() {
@@ -43,7 +44,7 @@ impl Chart {
         }
     }
 
-    /// Lists the quantities that an axis shows.
+    /// Lists the quantities that the left or the right axis shows.
     fn quantities(&self, on_right: bool) -> String {
         let series = self.series.iter().filter(|s| s.on_right == on_right);
         let mut names: Vec<&str> = Vec::new();

@@ -11,12 +11,13 @@ use plotters::chart::ChartContext;
 use plotters::coord::cartesian::Cartesian2d;
 use std::collections::{BTreeMap, HashSet};
 
-/// The approximate number of line points, and of markers, that are drawn in all: more would make a
-/// figure too large for a notebook without looking different.
+/// The approximate number of line points that are drawn in all series together: more would make a figure
+/// too large for a notebook without looking different.
 const MAX_POINTS: usize = 16_000;
+/// The approximate number of markers that are drawn in all series together.
 const MAX_MARKERS: usize = 5_000;
 
-/// The part of plotters that maps data to the coordinates of the scene.
+/// The chart of plotters, which maps data to the coordinates of the scene.
 pub(super) type Context<'a, 'b> = ChartContext<'a, &'b mut Scene, Cartesian2d<Axis, Axis>>;
 
 /// Returns the area in which the series are drawn.
@@ -30,8 +31,9 @@ pub(super) struct DrawnSeries {
     stroke: Stroke,
     /// Runs of connected points, with gaps between them.
     segments: Vec<Vec<Point>>,
-    /// The centres of the markers, and their shape.
+    /// The centres of the markers.
     markers: Vec<Point>,
+    /// The shape of the markers; see [`palette::marker`].
     marker: usize,
     /// Two corners of each bar.
     bars: Vec<(Point, Point)>,
@@ -99,7 +101,7 @@ impl Chart {
         if let Style::Bars { offset, width } = series.style {
             let base = match self.y.scale {
                 Scale::Linear => 0.0,
-                // Below everything visible.
+                // 0 is not on the scale; this is below the axis.
                 Scale::Log => f64::MIN_POSITIVE,
             };
             let bars = series.points.iter().filter_map(|&(x, y)| {
@@ -127,8 +129,9 @@ fn thin_markers(drawn: &mut [DrawnSeries]) {
     }
 }
 
-/// Returns one marker for each cell of a grid, with its series. Of the series that is drawn last, and
-/// so is on top, it takes the marker nearest to the middle, so that no holes appear between cells.
+/// Returns one marker for each cell of a grid, with the index of its series: a marker of the series that is
+/// drawn last, and so is on top, and of these the one nearest to the middle of the cell, so that no holes
+/// appear between cells.
 fn one_per_cell(all: &[Vec<Point>], side: i32) -> impl Iterator<Item = (usize, Point)> {
     let distance = |(x, y): Point| {
         let (x, y) = (x.rem_euclid(side) - side / 2, y.rem_euclid(side) - side / 2);
@@ -147,8 +150,8 @@ fn one_per_cell(all: &[Vec<Point>], side: i32) -> impl Iterator<Item = (usize, P
     cells.into_values()
 }
 
-/// Merges bars that are all narrower than a pixel: one for each column of pixels, as long as the
-/// longest bar in it.
+/// If all bars are narrower than a pixel, merges them into one bar for each column of pixels, as long as
+/// the longest bar in that column.
 fn one_per_column(bars: Vec<(Point, Point)>) -> Vec<(Point, Point)> {
     if bars
         .iter()

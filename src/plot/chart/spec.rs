@@ -4,12 +4,10 @@ use crate::plot::axis::AxisSpec;
 use crate::plot::render::UNIT;
 use crate::plot::render::decimate::Point;
 
-/// The height of a row of text, in plotters' units.
-pub(super) const ROW: i32 = 15 * UNIT;
 /// The length of a tick, in plotters' units.
 pub(super) const TICK: i32 = 3 * UNIT;
 
-/// Upper left and lower right corner of a rectangle.
+/// The upper left and the lower right corner of a rectangle.
 pub(super) type Area = (Point, Point);
 
 pub(super) fn middle(((left, top), (right, bottom)): Area) -> Point {
@@ -22,7 +20,7 @@ pub(in crate::plot) struct Series {
     pub(in crate::plot) label: String,
     pub(in crate::plot) points: Vec<(f64, f64)>,
     pub(in crate::plot) style: Style,
-    /// Whether the axis at the right shows its values, which are of another quantity.
+    /// Whether the series uses the axis at the right, because it shows another quantity.
     pub(in crate::plot) on_right: bool,
 }
 
@@ -52,7 +50,7 @@ impl Series {
         }
     }
 
-    /// Returns what the values of a metric are, from its name: `loss` of `val_loss`.
+    /// Returns the quantity that the series shows if it has the name of a metric: `loss` for `val_loss`.
     pub(in crate::plot) fn quantity(&self) -> Option<&str> {
         let (pass, quantity) = self.label.split_once('_')?;
         matches!(pass, "train" | "val" | "test").then_some(quantity)
@@ -90,15 +88,4 @@ impl Default for Chart {
             size: SIZE,
         }
     }
-}
-
-impl Chart {
-    pub(super) fn title_height(&self) -> i32 {
-        row_height(&self.title)
-    }
-}
-
-/// Returns the height of a row of text, or 0 if there is no text.
-pub(super) fn row_height(text: &str) -> i32 {
-    if text.is_empty() { 0 } else { ROW }
 }

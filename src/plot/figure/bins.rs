@@ -3,7 +3,7 @@
 use crate::error::{self, Result};
 use crate::plot::chart::{Series, Style};
 
-/// More bars than this, no screen has room for.
+/// The maximum number of bins: no screen has room for more bars.
 const MOST: usize = 1 << 16;
 
 /// Returns a series with one bar for each bin.
@@ -13,10 +13,10 @@ pub(super) fn count(values: &[f64], bins: usize) -> Result<Series> {
             "histogram",
             format_args!("from 1 to {MOST} bins"),
             bins,
-            "Choose some tens of bins",
+            "Choose a few tens of bins, such as 30",
         ));
     }
-    // Half the range of `f64` on either side: the difference of its ends would overflow.
+    // The difference of `f64::MAX` and `f64::MIN` would overflow.
     let clamped = |value: &f64| value.clamp(f64::MIN / 2.0, f64::MAX / 2.0);
     let finite = || values.iter().filter(|value| value.is_finite()).map(clamped);
     let low = finite().fold(f64::INFINITY, f64::min);

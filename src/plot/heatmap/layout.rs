@@ -9,30 +9,31 @@ use crate::plot::number::{decade, fixed, short};
 use crate::plot::render::UNIT;
 use crate::plot::render::palette::INK;
 use crate::plot::render::scene::{Anchor, Scene};
-use crate::plot::render::text::{FONT, centred, shortened, text_width, text_width_at_most};
+use crate::plot::render::text::{
+    FONT, ROW, centred, row_height, shortened, text_width, text_width_at_most,
+};
 use plotters::style::RGBColor;
 use std::iter;
 
-/// The height of a row of text. This and everything below is in plotters' units, unless it says so.
-const ROW: i32 = 15 * UNIT;
+/// The gap between parts. All lengths of this module are in plotters' units, unless stated otherwise.
 const GAP: i32 = 6 * UNIT;
 /// The width of the colour bar.
 const BAR: i32 = 12 * UNIT;
-/// The side of the matrix in pixels, where its cells can be large enough.
+/// The side of the matrix in pixels, unless its cells would be too small or too large.
 const TARGET: i32 = 230;
-/// The maximal width of a cell that is widened for its text, and of a row of such cells.
+/// The maximum width of a cell that is widened for its text, and of a row of such cells.
 const MAX_CELL_WIDTH: i32 = 70 * UNIT;
 const MAX_ROW_WIDTH: i32 = 400 * UNIT;
-/// If there are more cells, no values are written into them: they could not be read.
+/// The maximum number of cells with values: in more cells, the values would be too small to read.
 const MAX_CELL_TEXTS: usize = 400;
-/// Names of rows are shortened to this width.
+/// The width to which names of rows are shortened.
 const MAX_NAME_WIDTH: i32 = 250 * UNIT;
 
 /// The positions of the parts of a heat map.
 pub(super) struct HeatmapLayout<'a> {
     map: &'a Heatmap,
     colors: Vec<RGBColor>,
-    /// Width and height of a cell.
+    /// The width and the height of a cell.
     cell: (i32, i32),
     left: i32,
     top: i32,
@@ -47,8 +48,8 @@ pub(super) struct HeatmapLayout<'a> {
 impl<'a> HeatmapLayout<'a> {
     pub(super) fn new(map: &'a Heatmap) -> Self {
         let (width, height, cell_texts) = cells(map);
-        // Columns with room for six letters all have their names. Of narrower columns only some have
-        // names, but longer ones.
+        // If a column has room for six letters, every column has a name. If columns are narrower, only
+        // some have a name, which may be longer.
         let name_room = match width {
             width if width >= 45 * UNIT => width - GAP,
             _ => 77 * UNIT,
@@ -70,9 +71,7 @@ impl<'a> HeatmapLayout<'a> {
         };
         let max_ticks = (height * map.rows as i32 / (24 * UNIT)).max(3) as usize;
         let ticks = match high > low {
-            true => Axis::new(&spec, std::iter::empty(), max_ticks)
-                .ticks()
-                .to_vec(),
+            true => Axis::new(&spec, iter::empty(), max_ticks).ticks().to_vec(),
             false => vec![(low, short(low))],
         };
         HeatmapLayout {
@@ -177,7 +176,7 @@ impl<'a> HeatmapLayout<'a> {
     }
 }
 
-/// Returns width and height of a cell, and the texts of the cells if there is room for them.
+/// Returns the width and the height of a cell, and the texts of the cells if there is room for them.
 fn cells(map: &Heatmap) -> (i32, i32, Option<Vec<String>>) {
     let count = map.rows.max(map.columns).max(1) as i32;
     if count > TARGET {
@@ -219,25 +218,20 @@ fn cell_texts(map: &Heatmap, fits: impl Fn(&[String]) -> bool) -> Option<Vec<Str
         .find(|texts| fits(texts))
 }
 
-/// Returns the height of a row of text, or 0 if there is no text.
-fn row_height(text: &str) -> i32 {
-    if text.is_empty() { 0 } else { ROW }
-}
-
 fn widest(texts: &[String]) -> i32 {
     let widths = texts.iter().map(|text| text_width(text, FONT));
     widths.max().unwrap_or(0)
 }
 
-/// Returns the width of the names of rows and the gaps around them. They end at the matrix, so what does not fit
-/// would be cut off at their beginning.
+/// Returns the width of the names of rows and the gaps around them. The names end at the matrix, so a name
+/// that is too long would be cut off at its beginning.
 fn name_width(names: &[String]) -> i32 {
     let widths = names.iter().map(|name| text_width_at_most(name, FONT));
     (widest(names) + 2 * GAP).max(widths.max().unwrap_or(0) + GAP)
 }
 
-/// Returns the names of rows or columns that are written: every name, or every second, third, … where
-/// they would overlap. Rows and columns without names are numbered.
+/// Returns the names of rows or columns that are written: every name or, where names would overlap,
+/// every second, third, … name. Rows and columns without names are numbered.
 fn names(
     given: &[String],
     count: usize,

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::plot::colormap::color;
 use plotters::style::RGBColor;
 
-/// A heat map: a matrix whose values are drawn as colours, from dark blue for the lowest to yellow for
+/// A heat map: a matrix whose values are drawn as colours, from dark purple for the lowest to yellow for
 /// the highest. Returned by [`heatmap`](super::heatmap) and
 /// [`confusion_matrix`](super::confusion_matrix).
 ///
@@ -68,6 +68,7 @@ impl Heatmap {
         let (low, high) = self.range();
         let part = |value: f64| match high > low {
             true => (value - low) / (high - low),
+            // Stays NaN for a value that is not finite.
             false => value * 0.0 + 0.5,
         };
         self.values

@@ -98,7 +98,7 @@ fn long_names_of_rows_begin_inside_the_figure() {
     let mut texts = document.descendants().filter(|n| n.has_tag_name("text"));
     let named = texts.find(|node| node.text() == Some(name)).unwrap();
     let end: f64 = named.attribute("x").unwrap().parse().unwrap();
-    // In DejaVu Sans, it is 9.77 times as wide as the size of the font, 11 pixels. At its left is "true".
+    // In DejaVu Sans, the name is 9.77 times as wide as the font size, 11 pixels. At its left is "true".
     assert!(end >= 9.77 * 11.0 + 15.0, "{end}");
 }
 

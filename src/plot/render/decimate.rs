@@ -86,12 +86,14 @@ fn finish(column: &mut Option<Column>, segments: &mut [Vec<Point>]) {
     }
 }
 
-/// Neighbouring points in one column of pixels. Those kept have their index in the column.
+/// Consecutive points of a line in one column of pixels.
 struct Column {
     index: i32,
     count: usize,
     first: Point,
+    /// The point with the smallest y, with its index in the column.
     low: (usize, Point),
+    /// The point with the largest y, with its index in the column.
     high: (usize, Point),
     last: Point,
 }

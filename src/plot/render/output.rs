@@ -1,21 +1,21 @@
-//! What charts, heat maps and image grids have in common: they are shown and saved, or show why the
-//! data cannot be drawn.
+//! Shows and saves charts, heat maps and image grids. If their data cannot be drawn, shows the reason
+//! instead.
 
 use super::UNIT;
 use super::palette::INK;
 use super::scene::{Anchor, Item, Scene};
-use super::text::{FONT, text_width};
+use super::text::{FONT, ROW, text_width};
 use crate::error::{Result, explain};
 use crate::image::RgbImage;
 use crate::notebook::MimeBundle;
 use candle_core::Error;
 use std::path::Path;
 
-/// A figure, or the problem with the data that it should show.
+/// A figure, or the problem with its data.
 pub(in crate::plot) trait Graphic {
     fn scene(&self) -> Scene;
 
-    /// Describes in words what the figure shows.
+    /// Describes the contents of the figure in words.
     fn description(&self) -> String;
 
     fn problem(&self) -> Option<&str>;
@@ -48,7 +48,6 @@ pub(in crate::plot) fn svg(graphic: &impl Graphic) -> String {
 
 /// Creates a scene that shows only lines of text.
 fn text_scene(text: &str) -> Scene {
-    const ROW: i32 = 15 * UNIT;
     const GAP: i32 = 6 * UNIT;
     let widest = text.lines().map(|line| text_width(line, FONT)).max();
     let width = widest.unwrap_or(0) + 2 * GAP;
@@ -107,7 +106,7 @@ fn no_png(path: &Path) -> Error {
     )
 }
 
-/// RgbImage of a PNG per pixel of the SVG: sharp on fine screens and on paper.
+/// The number of pixels of a PNG per pixel of the SVG: sharp on high-resolution screens and on paper.
 const PNG_SCALE: i32 = 2;
 
 /// Draws the images of a scene on white. Returns `None` if there is anything else: lines and text need

@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 /// The colour of axes and text: contrast 4.5 on white, 4.2 on a dark page.
 pub(in crate::plot) const INK: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
-/// The look of a line.
+/// The colour and the dashes of a line.
 #[derive(Clone, Copy)]
 pub(in crate::plot) struct Stroke {
     pub(in crate::plot) color: RGBColor,
@@ -25,7 +25,8 @@ const COLORS: [RGBColor; 6] = [
     RGBColor(0x2f, 0x9b, 0xd6),
 ];
 
-/// One fewer than colours, so that pairs of both repeat only after thirty series.
+/// The dashes of lines. There is one pattern fewer than colours, so that a pair of colour and pattern
+/// repeats only after thirty series.
 const DASHES: [&[f64]; 5] = [
     &[],
     &[7.0, 2.5],
@@ -34,7 +35,7 @@ const DASHES: [&[f64]; 5] = [
     &[9.0, 2.0, 1.5, 2.0, 1.5, 2.0],
 ];
 
-/// Returns the look of the series with this index.
+/// Returns the colour and the dashes of the series with this index.
 pub(in crate::plot) fn stroke(index: usize) -> Stroke {
     Stroke {
         color: COLORS[index % COLORS.len()],
@@ -48,7 +49,8 @@ pub(in crate::plot) enum Marker {
     Polygon(&'static [Point]),
 }
 
-/// Returns the marker of a series. There are as many as colours, so each colour has its own.
+/// Returns the marker of the series with this index. There are as many markers as colours, so each colour
+/// has its own marker.
 pub(in crate::plot) fn marker(index: usize) -> Marker {
     match index % 6 {
         0 => Marker::Disc(28),

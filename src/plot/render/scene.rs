@@ -1,4 +1,4 @@
-//! The scene: a list of everything in a figure. It is a backend of plotters, too.
+//! The scene: a list of everything in a figure. It is also a drawing backend for plotters.
 //!
 //! `svg` writes the list as SVG. Plotters' own SVG backend is not enough: it places everything on
 //! whole pixels, rounds line widths, and has neither dashes nor clipping. Here a unit of plotters is a
@@ -19,9 +19,9 @@ use std::convert::Infallible;
 
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
-/// A list of items, drawn in this order.
+/// A list of items, drawn in the order of the list.
 pub(in crate::plot) struct Scene {
-    /// In pixels.
+    /// The width and the height in pixels.
     pub(in crate::plot) size: (u32, u32),
     /// A description for screen readers.
     pub(in crate::plot) title: String,
@@ -67,7 +67,7 @@ pub(in crate::plot) enum Item {
     EndClip,
 }
 
-/// A colour that fills a shape, or strokes its outline with a width.
+/// A colour that fills a shape or, with a width, strokes its outline.
 #[derive(Clone, Copy)]
 pub(in crate::plot) struct Paint {
     pub(in crate::plot) color: BackendColor,
@@ -80,9 +80,9 @@ pub(in crate::plot) struct Text {
     pub(in crate::plot) position: Point,
     /// The part of the text that is at the position.
     pub(in crate::plot) anchor: (Anchor, VPos),
-    /// In pixels.
+    /// The font size in pixels.
     pub(in crate::plot) size: f64,
-    /// Clockwise, in degrees.
+    /// The rotation in degrees, clockwise.
     pub(in crate::plot) angle: i32,
     pub(in crate::plot) color: BackendColor,
 }
@@ -186,7 +186,7 @@ impl Scene {
         });
     }
 
-    /// Draws an image into a rectangle. RgbImage keep sharp edges at every size.
+    /// Draws an image into a rectangle. Pixels keep sharp edges at every size.
     pub(in crate::plot) fn draw_image(&mut self, image: &RgbImage, corner: Point, size: Point) {
         let image = image.clone();
         self.items.push(Item::Image {
@@ -196,7 +196,7 @@ impl Scene {
         });
     }
 
-    /// Writes a line of text of the usual size. The position is at half its height.
+    /// Writes a line of text in the usual font size. The position is at half the height of the line.
     pub(in crate::plot) fn write(
         &mut self,
         text: &str,

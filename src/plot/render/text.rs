@@ -5,16 +5,24 @@ use super::UNIT;
 /// The font size of all text, in plotters' units.
 pub(in crate::plot) const FONT: f64 = 11.0 * UNIT as f64;
 
+/// The height of a row of text, in plotters' units.
+pub(in crate::plot) const ROW: i32 = 15 * UNIT;
+
 /// The mean width of a letter, as a fraction of the font size. Too large an estimate only adds margin.
 const LETTER_WIDTH: f64 = 0.58;
+
+/// Returns the height of a row of text, or 0 if there is no text.
+pub(in crate::plot) fn row_height(text: &str) -> i32 {
+    if text.is_empty() { 0 } else { ROW }
+}
 
 /// Estimates the width of a text, in the unit of the font size.
 pub(in crate::plot) fn text_width(text: &str, font_size: f64) -> i32 {
     (text.chars().count() as f64 * font_size * LETTER_WIDTH).round() as i32
 }
 
-/// Estimates the width of a text in a wide font, such as DejaVu Sans, from its letters: for text whose beginning
-/// is cut off where there is not enough room.
+/// Estimates the width of a text in a wide font, such as DejaVu Sans, from its letters. Used for text whose
+/// beginning would be cut off if the estimate were too small.
 pub(in crate::plot) fn text_width_at_most(text: &str, font_size: f64) -> i32 {
     let widths = text.chars().map(|letter| match letter {
         'f' | 'i' | 'j' | 'l' | 'r' | 't' | 'I' | 'J' => 0.42,
@@ -44,7 +52,7 @@ pub(in crate::plot) fn shortened_to(text: &str, letters: usize) -> String {
     }
 }
 
-/// Shortens a text that is centred at `middle` so that it stays within a side of this length.
+/// Shortens a text that is centred at `middle` so that it stays between 0 and `length`.
 pub(in crate::plot) fn centred(text: &str, middle: i32, length: i32) -> String {
     let width = 2 * middle.min(length - middle);
     // Long texts have many narrow letters and spaces.

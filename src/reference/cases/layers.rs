@@ -1,4 +1,4 @@
-//! The layers of the cases: their parameters follow the inputs.
+//! The layers of the cases. The tensors of a case are the inputs, then the parameters of the layer.
 
 use super::operations::Outcome;
 use crate::nn::*;
@@ -37,7 +37,8 @@ fn when<L>(condition: bool, layer: L, set: impl FnOnce(L) -> L) -> L {
     }
 }
 
-/// Creates a convolution from the settings of its case, behind those with `dims` values each.
+/// Creates a convolution from the settings of its case: stride, padding and dilation, then groups, bias and
+/// possibly one `$extra` setting. `$at` is a function that reads a size, and the number of values of a size.
 macro_rules! convolution {
     ($layer:ident, $s:ident, $channels:expr, $kernel:expr, $at:expr $(, $extra:ident)?) => {{
         let spec = $at;
@@ -150,7 +151,7 @@ pub(super) fn layer(name: &str, s: &[f64], x: &[Tensor]) -> Result<Outcome> {
     }
 }
 
-/// The running statistics of two batches normalise a third.
+/// Trains on two batches, and normalises a third with their running statistics.
 fn batch_norm<L: Layer>(x: &[Tensor], layer: Result<L>) -> Result<Outcome> {
     run(x, layer, |layer, x| {
         layer.train();

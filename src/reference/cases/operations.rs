@@ -6,7 +6,7 @@ use crate::nn::{BatchNorm1d, BatchNorm2d, Layer, ParametersExt, state_of};
 use crate::ops::*;
 use candle_core::{Result, Tensor};
 
-/// The outputs, and the tensors whose gradients are compared.
+/// The outputs of a case, and the tensors whose gradients are compared.
 pub(super) struct Outcome {
     pub(super) outputs: Vec<Tensor>,
     pub(super) sources: Vec<Tensor>,

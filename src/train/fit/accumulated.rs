@@ -5,11 +5,11 @@ use crate::optim::accumulate_gradients;
 use candle_core::Result;
 use candle_core::backprop::GradStore;
 
-/// The sum of the gradients since the last step, each times the examples of its batch.
+/// The sum of the gradients since the last step, each weighted by the number of examples in its batch.
 #[derive(Default)]
 pub(super) struct Accumulated {
     sums: Option<GradStore>,
-    /// The examples of this rank and of all.
+    /// The number of examples of this rank, and of all ranks.
     own: usize,
     total: usize,
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_infinite_loss_is_reported_with_its_step() -> Result<()> {
-        // Batch 5 of 8 has the value.
+        // The NaN is in batch 5 of 8.
         let x = zeros((32, 2), &Device::Cpu)?;
         let wrong = Tensor::full(f32::NAN, (1, 2), &Device::Cpu)?;
         let x = x.slice_assign(&[17..18, 0..2], &wrong)?;

@@ -3,18 +3,18 @@
 use super::{Fit, Loaders, STEP_LOSS};
 use crate::data::{AnyLoader, BatchData, DataLoader, DataModule};
 use crate::error;
-use crate::nn::state_of;
 use crate::notebook::{MimeBundle, Show, check_interrupt};
 use crate::plot::{Figure, Scale, plot};
 use crate::tensor::{generator_state, restore_generator};
+use crate::train::early_stopping::Values;
 use crate::train::model::{AnyModel, Steps, steps};
 use crate::train::{Module, Trainer};
-use candle_core::{Result, Tensor};
+use candle_core::Result;
 use std::ops::RangeInclusive;
 
-/// The steps of a search.
+/// The maximum number of steps of a search.
 const STEPS: usize = 100;
-/// The share of the earlier losses in a smoothed loss.
+/// The weight of the earlier losses in the running mean.
 const SMOOTHING: f64 = 0.9;
 /// The first steps, whose running mean is still uncertain.
 const UNCERTAIN: usize = 10;
@@ -168,9 +168,9 @@ impl Trainer {
         let resumed = self.resume_from.take();
         let callbacks = std::mem::take(&mut self.callbacks);
         let done = Fit::new(self, steps, model, loaders).and_then(|mut fit| {
-            let (random, kept) = (generator_state(), fit.values()?);
+            let (random, kept) = (generator_state(), Values::of(&*fit.model)?);
             let found = fit.find(from, to);
-            fit.restore(&kept)?;
+            kept.restore(&*fit.model)?;
             restore_generator(random);
             found
         });
@@ -203,21 +203,6 @@ impl Fit<'_> {
             }
         }
     }
-
-    /// Returns copies of the model's parameters and buffers.
-    fn values(&self) -> Result<Vec<Tensor>> {
-        let entries = state_of(&*self.model).into_iter();
-        entries
-            .map(|entry| entry.parameter.tensor()?.detach().copy())
-            .collect()
-    }
-
-    fn restore(&mut self, values: &[Tensor]) -> Result<()> {
-        for (entry, values) in state_of(&*self.model).into_iter().zip(values) {
-            entry.parameter.set(values)?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -228,7 +213,7 @@ mod tests {
     use crate::tensor::{manual_seed, rand};
     use crate::train::Classifier;
     use crate::train::tests::{Quarters, mlp};
-    use candle_core::Device;
+    use candle_core::{Device, Tensor};
 
     #[test]
     fn a_search_leaves_no_trace() -> Result<()> {
@@ -242,12 +227,12 @@ mod tests {
         model.forward(&rand((2, 2), &Device::Cpu)?)?;
         let values = |model: &Classifier<_>| -> Result<Vec<Vec<f64>>> {
             let tensors = model.state_dict()?.into_iter();
-            let number = |t: Tensor| {
+            let elements = |t: Tensor| {
                 t.to_dtype(candle_core::DType::F64)?
                     .flatten_all()?
                     .to_vec1()
             };
-            tensors.map(|(_, tensor)| number(tensor)).collect()
+            tensors.map(|(_, tensor)| elements(tensor)).collect()
         };
         manual_seed(7);
         let before = (values(&model)?, generator_state());
@@ -289,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_none_is_refused() {
+    fn an_invalid_range_is_refused() {
         for (from, to) in [
             (0.0, 1.0),
             (1.0, 0.1),

@@ -1,4 +1,4 @@
-//! What happens before the first step.
+//! The preparation of a training, before the first step.
 
 use crate::data::AnyLoader;
 use crate::error;
@@ -14,14 +14,14 @@ pub(super) fn refuse_empty(name: &str, loader: &AnyLoader) -> Result<()> {
         true => Err(error::state(
             "Trainer",
             format_args!("the {name} set is empty"),
-            "Add examples; without a validation set, val_dataloader returns None",
+            "Add examples, or return None from val_dataloader if there is no validation set",
         )),
     }
 }
 
-/// Initialises lazy parameters with one example, so that the model can be copied. It does not change
-/// the random values of the batches.
-pub(super) fn settle(
+/// Initialises lazy parameters by a forward pass of one example, so that the model can be copied. The
+/// random values of the batches stay the same.
+pub(super) fn initialize_lazy(
     trainer: &Trainer,
     steps: &dyn Steps,
     model: &dyn AnyModel,

@@ -14,10 +14,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How many elements are summed over the ranks at once: as many as a core's cache holds.
+/// The number of elements that are summed over the ranks at once: they fit into the cache of a core.
 const BUCKET: usize = 1 << 18;
 
-/// What precedes the counts of gradients: the loss, and whether a process was asked to end.
+/// The number of values before the counts of gradients: the loss, and whether a process was asked to end.
 const HEADER: usize = 2;
 
 /// The connection to the other processes.
@@ -40,7 +40,7 @@ impl Ranks {
         loader.shared(world.rank, world.size)
     }
 
-    /// Returns the connection by which layers see the parts of a batch on all ranks.
+    /// Returns the connection with which layers compute over the parts of a batch on all ranks.
     pub(super) fn across(&self, share: Share) -> Across {
         let communicator = self.communicator.clone();
         Across {
@@ -51,7 +51,7 @@ impl Ranks {
         }
     }
 
-    /// Lets all ranks draw the random values of rank 0: they shuffle alike.
+    /// Sets the random generators of all ranks to the state of that of rank 0, so that they shuffle alike.
     pub(super) fn share_random(&self) -> Result<()> {
         let (seed, stream, position) = generator_state();
         let stream = stream.to_le_bytes();
@@ -67,7 +67,7 @@ impl Ranks {
         Ok(())
     }
 
-    /// Refuses ranks that differ, and sets the weights of all to those of rank 0.
+    /// Returns an error if ranks differ in data or settings, and sets the weights of all to those of rank 0.
     pub(super) fn begin(
         &self,
         trainer: &Trainer,
@@ -88,24 +88,18 @@ impl Ranks {
         )])
     }
 
-    /// Returns an error on all ranks if one has other lines than rank 0.
+    /// Returns an error on all ranks if the lines of a rank differ from those of rank 0.
     fn compare(&self, own: &[String]) -> Result<()> {
         let first = self
             .communicator
             .sent_by_first(own.join("\n").into_bytes())?;
-        let first = String::from_utf8_lossy(&first).into_owned();
+        let first = String::from_utf8_lossy(&first);
         let first: Vec<&str> = first.lines().collect();
-        let nothing = || "nothing".to_owned();
         let found = (0..own.len().max(first.len()))
-            .map(|i| {
-                (
-                    first.get(i).map(|line| (*line).to_owned()),
-                    own.get(i).cloned(),
-                )
-            })
+            .map(|i| (first.get(i).copied(), own.get(i).map(String::as_str)))
             .find(|(first, own)| first != own)
             .map(|(first, own)| {
-                let (first, own) = (first.unwrap_or_else(nothing), own.unwrap_or_else(nothing));
+                let (first, own) = (first.unwrap_or("nothing"), own.unwrap_or("nothing"));
                 format!("expected {first}, as on rank 0, found {own}")
             });
         let world = self.communicator.world();
@@ -115,7 +109,7 @@ impl Ranks {
         let Some(rank) = differs.iter().position(|differs| *differs > 0.0) else {
             return Ok(());
         };
-        // The text of that rank reaches all as a sum, to which the others add zeros.
+        // The text of that rank is sent to all as a sum, to which the other ranks add zeros.
         let text = found.filter(|_| rank == world.rank).unwrap_or_default();
         let mut bytes: Vec<f32> = text.bytes().map(f32::from).collect();
         bytes.resize(1000, 0.0);
@@ -133,15 +127,13 @@ impl Ranks {
 
     /// Sets the buffers of all ranks, such as running means, to those of rank 0.
     pub(super) fn share_buffers(&self, model: &dyn AnyModel) -> Result<()> {
-        let buffers = state_of(model).into_iter().filter(|entry| !entry.trained);
-        buffers
-            .into_iter()
-            .try_for_each(|entry| self.share_tensor(&entry.parameter))
+        let mut buffers = state_of(model).into_iter().filter(|entry| !entry.trained);
+        buffers.try_for_each(|entry| self.share_tensor(&entry.parameter))
     }
 
     fn share_tensor(&self, parameter: &Parameter) -> Result<()> {
         let tensor = parameter.tensor()?;
-        // Every type of elements that a model has fits into it exactly.
+        // `f64` represents the values of every dtype that a model has exactly.
         let values: Vec<f64> = tensor.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
         let bytes = values
             .iter()
@@ -154,8 +146,8 @@ impl Ranks {
         parameter.set(&values.to_dtype(tensor.dtype())?)
     }
 
-    /// Replaces the gradients by their means over the examples of all ranks, of which this one has a
-    /// fraction. Returns the mean of the losses, each with its fraction.
+    /// Replaces the gradients by their means over the examples of all ranks; `fraction` is the part of
+    /// the examples that this rank has. Returns the mean of the losses, weighted in the same way.
     pub(super) fn reduce(
         &mut self,
         model: &dyn AnyModel,
@@ -176,17 +168,16 @@ impl Ranks {
         };
         let asked = f32::from(u8::from(self.communicator.is_asked_to_end()));
         let mut values = vec![own_loss, asked];
-        // Which gradients there are: a layer may be used on some ranks alone.
+        // Whether each gradient exists: a layer may be used on some ranks only.
         let has = |var: &Var| f32::from(u8::from(gradients.get(var).is_some()));
         values.extend(vars.iter().map(has));
         self.communicator.all_reduce(&mut values)?;
         self.must_end |= values[1] > 0.0;
         let counts = &values[HEADER..];
         let found = vars.into_iter().zip(counts).filter(|(_, n)| **n > 0.0);
-        let found: Vec<Var> = found.map(|(var, _)| var).collect();
         let on_gpus = self.communicator.sums_on_gpus();
         let (on_gpus, others): (Vec<Var>, Vec<Var>) = found
-            .into_iter()
+            .map(|(var, _)| var)
             .partition(|var| on_gpus && var.device().is_cuda());
         self.reduce_on_gpus(&on_gpus, gradients, fraction)?;
         for bucket in buckets(&others) {
@@ -213,7 +204,8 @@ impl Ranks {
     fn reduce_bucket(&self, vars: &[Var], gradients: &mut GradStore, fraction: f32) -> Result<()> {
         let len = vars.iter().map(|var| var.elem_count()).sum();
         let mut values = Vec::with_capacity(len);
-        // What is summed already: parts of a large gradient are, while they are in the cache.
+        // The number of elements that are summed already: a large gradient is summed in parts, while each
+        // is in the cache.
         let mut summed = 0;
         for var in vars {
             let gradient = gradients.get(var).filter(|_| fraction > 0.0);
@@ -246,7 +238,8 @@ impl Ranks {
     }
 }
 
-/// Divides parameters into groups whose gradients are summed together; a large one is a group of its own.
+/// Divides parameters into groups whose gradients are summed together; a large parameter has a group of
+/// its own.
 fn buckets(vars: &[Var]) -> impl Iterator<Item = &[Var]> {
     let mut elements = vars.first().map_or(0, |var| var.elem_count());
     vars.chunk_by(move |_, next| {
@@ -279,7 +272,7 @@ fn append(values: &mut Vec<f32>, gradient: &Tensor, part: Range<usize>, factor: 
     Ok(())
 }
 
-/// Returns what must be the same on all ranks, one line each.
+/// Returns the settings and properties that must be the same on all ranks, one line for each.
 fn description(
     trainer: &Trainer,
     steps: &dyn Steps,
@@ -305,14 +298,14 @@ fn description(
     ];
     lines.extend(state_of(model).iter().map(|entry| {
         let tensor = entry.parameter.tensor();
-        let form = tensor.map(|t| format!("{:?} {:?}", t.dims(), t.dtype()));
-        format!("the tensor {} {}", entry.name, form.unwrap_or_default())
+        let shape = tensor.map(|t| format!("{:?} {:?}", t.dims(), t.dtype()));
+        format!("the tensor {} {}", entry.name, shape.unwrap_or_default())
     }));
     lines
 }
 
-/// Returns the loss of the first examples without dropout, as many as rank 0 computes in a step. By it, data
-/// that differ are found.
+/// Returns the loss of the first examples without dropout, as many as rank 0 computes in a step. If the
+/// data of ranks differ, so do these losses.
 fn first_loss(
     trainer: &Trainer,
     steps: &dyn Steps,
@@ -347,7 +340,7 @@ pub(super) fn read(ranks: Option<&dyn Communicator>, path: &Path) -> Result<Vec<
     }
 }
 
-/// Selects the callbacks that run on this rank.
+/// Returns a filter for the callbacks that run on this rank.
 pub(super) fn runs_on(
     ranks: &Option<Arc<dyn Communicator>>,
 ) -> impl Fn(&&mut Box<dyn Callback>) -> bool + use<> {

@@ -25,19 +25,16 @@ impl Fit<'_> {
         Ok(fetched)
     }
 
-    /// Returns whether the training stops: it does if a callback of any rank stops it.
+    /// Returns [`Flow::Stop`] on all ranks if a callback of any rank stops the training.
     pub(super) fn agreed(&self, flow: Flow) -> Result<Flow> {
-        let Some(ranks) = self
-            .trainer
-            .ranks
-            .as_ref()
-            .filter(|_| !self.trainer.callbacks.is_empty())
-        else {
-            return Ok(flow);
-        };
-        match ranks.count(flow == Flow::Stop)? {
-            0 => Ok(Flow::Continue),
-            _ => Ok(Flow::Stop),
+        match &self.trainer.ranks {
+            Some(ranks) if !self.trainer.callbacks.is_empty() => {
+                match ranks.count(flow == Flow::Stop)? {
+                    0 => Ok(Flow::Continue),
+                    _ => Ok(Flow::Stop),
+                }
+            }
+            _ => Ok(flow),
         }
     }
 }

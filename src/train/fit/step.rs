@@ -1,4 +1,4 @@
-//! The work on one batch.
+//! Training on one batch.
 
 use super::ranks::{asked_to_end, runs_on};
 use super::{Fit, STEP_LOSS};
@@ -67,7 +67,7 @@ impl Fit<'_> {
             value: loss,
             weight: examples as f64,
         });
-        self.recorder.add_of(share, metrics);
+        self.recorder.add(share, metrics);
         self.speed.interval += total;
         self.batch += 1;
         match &self.ranks {
@@ -76,7 +76,7 @@ impl Fit<'_> {
         }
     }
 
-    /// Calls the callbacks before the optimiser's step.
+    /// Calls the callbacks before the optimiser's step; returns whether training continues.
     fn on_step(
         &mut self,
         batch: &dyn AnyBatch,

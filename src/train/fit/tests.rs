@@ -1,7 +1,6 @@
 use super::*;
 use crate::data::{Batch, Dataset, Shapes, TensorDataset};
-use crate::nn::Linear;
-use crate::nn::ParametersExt;
+use crate::nn::{Linear, ParametersExt};
 use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};

@@ -1,4 +1,4 @@
-//! An epoch that was interrupted, and that a later training continues.
+//! Interrupted epochs: saving their state, and continuing them in a later training.
 
 use super::Fit;
 use super::ranks::runs_on;
@@ -10,7 +10,7 @@ use crate::train::{Epoch, EpochEnd};
 use candle_core::Result;
 
 impl Fit<'_> {
-    /// Returns the batches of the next epoch; those that are left, if it was begun before.
+    /// Returns the batches of the next epoch; if it was interrupted, those that are left.
     pub(super) fn begin_epoch(
         &mut self,
     ) -> impl Iterator<Item = Result<Box<dyn AnyBatch>>> + use<> {

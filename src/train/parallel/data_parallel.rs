@@ -60,7 +60,7 @@ impl<M> DataParallel<M> {
     ///
     /// # Errors
     /// If there are no devices, or one has not enough memory, or the model has lazy parameters that
-    /// wait for a first input.
+    /// are not initialised yet.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -90,7 +90,7 @@ impl<M> DataParallel<M> {
     /// those of its part.
     ///
     /// # Errors
-    /// If the model cannot take the batch.
+    /// If the batch does not fit the model.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -293,8 +293,8 @@ pub(in crate::train) fn backward(
     Ok((Gradients { loss, gradients }, metrics))
 }
 
-/// Changes the advice if a layer refuses the shape of a single example although the user's batch has
-/// more examples.
+/// Changes the advice of an error if a layer refuses a part of a single example, although the user's
+/// batch has more examples.
 fn of_part(error: Error, len: usize, examples: usize) -> Error {
     let problem = error::of(&error).map(|error| &error.problem);
     match problem {
@@ -302,7 +302,7 @@ fn of_part(error: Error, len: usize, examples: usize) -> Error {
             if len == 1 && examples > 1 =>
         {
             problem.clone().with_advice(format_args!(
-                "One device had only this one of the batch's {examples} examples: train on fewer devices, or leave \
+                "One device had only one of the batch's {examples} examples: train on fewer devices, or leave \
                  out the last, smaller batch (.drop_last(true))"
             ))
         }

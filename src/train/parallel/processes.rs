@@ -1,4 +1,4 @@
-//! A trainer among several processes.
+//! Training in several processes.
 
 use crate::device::{gpu, num_gpus};
 use crate::distributed;
@@ -7,15 +7,16 @@ use candle_core::{Device, Result};
 
 impl Trainer {
     /// Trains together with the other processes that a launcher has started: `mpirun -n 4 program`, Slurm's
-    /// `srun`, or a cluster's. A program that was started alone trains as without this. See
+    /// `srun`, or the launcher of a cluster. In a program that was started alone, it changes nothing. See
     /// [`distributed`](crate::distributed).
     ///
-    /// The batches are those of one process: each rank takes its part of each, so the batch size of the
-    /// loader is that of all ranks together, and so are losses and metrics. The gradients are summed over the
-    /// ranks before each step, so all ranks have the same weights. Dropout draws the values of one process if
-    /// the first dimension of its input is that of the examples; random transforms draw others, and batch
-    /// normalisation sees its rank's part, unless [`sync_batch_norm`](Self::sync_batch_norm) is set. A rank
-    /// takes the GPU of its local rank if each on its machine can have one.
+    /// The batches are those of one process, and each rank computes its part of every batch: the batch size
+    /// of the loader, the losses and the metrics are those of all ranks together. The gradients are summed
+    /// over the ranks before each step, so all ranks have the same weights. Dropout draws the same values as
+    /// in one process if the first dimension of its input is the batch. Random transforms draw other values,
+    /// and batch normalisation uses the statistics of its rank's part, unless
+    /// [`sync_batch_norm`](Self::sync_batch_norm) is set. A rank uses the GPU with the number of its local
+    /// rank, if its machine has a GPU for each of the ranks there.
     ///
     /// Rank 0 shows progress, and runs the callbacks that write
     /// ([`Callback::on_first_rank_only`](super::super::Callback::on_first_rank_only)). All ranks
@@ -37,9 +38,9 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Lets batch normalisation compute means and variances over the examples of all ranks, as one process
-    /// does, instead of those of its own rank. This takes several sums over the ranks for each of these
-    /// layers, so it is slower; it helps where a rank has few examples. Without
+    /// Sets whether batch normalisation computes means and variances over the examples of all ranks, as one
+    /// process does, instead of those of its own rank. Each of these layers then needs several sums over the
+    /// ranks, which is slower, but helps if a rank has few examples. Without
     /// [`distributed`](Self::distributed), nothing changes.
     ///
     /// ```

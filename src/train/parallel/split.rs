@@ -27,7 +27,7 @@ pub fn split_and_load<B: BatchData>(data: &B, devices: &[Device]) -> Result<Vec<
         .collect()
 }
 
-/// [`split_and_load`] for batches of a type that is not known.
+/// Splits a batch whose type is erased, as [`split_and_load`] does.
 pub(in crate::train) fn split(
     batch: &dyn AnyBatch,
     devices: &[Device],
@@ -93,7 +93,7 @@ mod tests {
             message.contains("at least one device, found none"),
             "{message}"
         );
-        let number = tensor(1.0, &CPU).unwrap();
-        assert!(split_and_load(&number, &[CPU]).is_err());
+        let scalar = tensor(1.0, &CPU).unwrap();
+        assert!(split_and_load(&scalar, &[CPU]).is_err());
     }
 }

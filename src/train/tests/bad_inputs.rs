@@ -1,5 +1,5 @@
-//! Settings of data, training and figures that cannot be: each is used, or refused in two lines; none panics or
-//! aborts.
+//! Extreme and invalid settings of data, training and figures: each one works or returns an error of two
+//! lines; none panics or aborts.
 
 use super::*;
 use crate::data::transforms::*;
@@ -10,7 +10,7 @@ use crate::plot::*;
 use crate::tensor::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Uses a size, or a value.
+/// Uses an argument: a size or a floating-point value.
 type Use<N> = fn(N) -> Result<()>;
 
 const SIZES: [usize; 8] = [0, 1, 2, 7, 1 << 38, 1 << 40, usize::MAX / 2, usize::MAX];
@@ -254,14 +254,14 @@ const WITH_VALUES: &[(&str, Use<f64>)] = &[
     }),
 ];
 
-/// A figure draws what is wrong with its data.
+/// Draws a figure, which shows an error in its data instead of returning it.
 fn drawn(figure: &impl Show) -> Result<()> {
     figure.show_bundle();
     Ok(())
 }
 
 #[test]
-fn settings_that_cannot_be_are_refused_in_two_lines() {
+fn invalid_settings_are_refused_in_two_lines() {
     let mut wrong = vec![];
     let refused = sweep(WITH_SIZES, &SIZES, &mut wrong) + sweep(WITH_VALUES, &VALUES, &mut wrong);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -5,7 +5,7 @@ use crate::data::{BatchData, Dataset, ListDataset, pad_sequences};
 use crate::tensor::{ones, zeros};
 use std::sync::Arc;
 
-/// Sequences of unequal lengths, whose sum is to be found.
+/// Sequences of unequal lengths; the targets are their sums.
 #[derive(taper_macros::BatchData)]
 struct Sequences {
     x: Tensor,           // (batch, longest)
@@ -31,7 +31,7 @@ fn sequences(n: usize) -> ListDataset<Tensor, Sequences> {
     })
 }
 
-/// Two heads on one weight.
+/// A model with two outputs: the sum of a sequence, and its negative.
 #[derive(taper_macros::Parameters)]
 struct TwoHeads {
     sum: LazyLinear,

@@ -102,7 +102,7 @@ fn data_without_the_loader_is_explained() {
     );
 }
 
-/// Stops in a step, and sees what is in it.
+/// Checks the content of each step, and stops in one of them.
 struct StopIn {
     step: usize,
     losses: std::sync::Arc<std::sync::Mutex<Vec<f32>>>,

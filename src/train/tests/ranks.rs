@@ -4,12 +4,12 @@ use super::*;
 use crate::distributed::{Communicator, threads};
 use std::sync::Arc;
 
-/// How a training is set up, apart from the ranks.
+/// Changes the settings of a trainer, apart from the ranks.
 type Set = fn(Trainer) -> Trainer;
 
 type Model = fn() -> Classifier<Sequential>;
 
-/// Trains on `size` ranks; returns the losses of the steps and the epochs, and the values of each rank.
+/// Trains on `size` ranks; returns the losses and metrics of each rank, and the values of its model.
 fn train(size: usize, data: &Quarters, model: Model, set: Set) -> Vec<(Vec<f64>, Vec<Vec<f32>>)> {
     let rank = |ranks: Option<Arc<dyn Communicator>>| {
         // All ranks but the first begin with other weights and another order.
@@ -158,7 +158,7 @@ fn ranks_that_are_asked_to_end_continue_within_the_epoch() {
         for ((_, values), (_, whole)) in resumed.iter().zip(&whole) {
             assert_eq!(values, whole, "asked in step {end_at}");
         }
-        // An interval that was interrupted is in two parts.
+        // An interrupted interval is recorded in two parts, so only the metrics of the epochs are compared.
         let epochs = |losses: &Vec<f64>| losses[losses.len() - 16..].to_vec();
         for (resumed, whole) in epochs(&resumed[0].0).iter().zip(epochs(&whole[0].0)) {
             assert!((resumed - whole).abs() < 1e-6, "{resumed} is not {whole}");

@@ -3,7 +3,7 @@ use crate::data::Dataset;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A file in a folder of its own, which goes with the value.
+/// A file in the temporary folder, which is removed when the value is dropped.
 struct Written(PathBuf);
 
 impl Written {

@@ -2,7 +2,7 @@ use super::*;
 use crate::data::DataLoader;
 use crate::data::transforms::Resize;
 
-/// A folder of its own for a test, gone in the end.
+/// A temporary folder for one test, which is removed when the value is dropped.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -102,7 +102,7 @@ fn a_folder_without_images_says_what_is_missing() {
 
 #[cfg(unix)]
 #[test]
-fn links_in_circles_and_pipes_are_no_images() {
+fn cyclic_links_and_pipes_are_not_images() {
     let folder = Temporary::new("special");
     folder.write("a/1.png", &png(4, 4, 1));
     folder.write("b/2.png", &png(4, 4, 2));

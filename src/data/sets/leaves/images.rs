@@ -8,14 +8,14 @@ use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
 
-/// The two kinds of leaves, in the order of their names.
+/// The classes, in the order of their names.
 pub(super) const CLASSES: [&str; 2] = ["diseased", "healthy"];
 /// Incremented when the images change.
 const VERSION: u32 = 1;
 /// The file that describes the images in the folder. It is written last.
 const NOTE: &str = "about.txt";
 
-/// Which images are drawn: how many of each class for each part, and with which seed.
+/// The images to draw: their number of each class in each part, and the seed.
 pub(super) struct Images {
     pub(super) num_train: usize,
     pub(super) num_val: usize,
@@ -32,13 +32,13 @@ impl Images {
         )
     }
 
-    /// Returns whether the folder holds these images, all of them.
+    /// Returns whether the folder contains exactly these images, all of them.
     pub(super) fn are_in(&self, folder: &Path) -> bool {
         std::fs::read_to_string(folder.join(NOTE)).is_ok_and(|note| note == self.note())
     }
 
-    /// Draws all images into a temporary folder and then renames it, so that the folder never exists
-    /// half full.
+    /// Draws all images into a temporary folder and then renames it, so that the folder never exists with
+    /// only some of the images.
     pub(super) fn draw_into(&self, folder: &Path) -> Result<()> {
         let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         if folder.exists() && !is_empty {

@@ -1,4 +1,4 @@
-//! One leaf.
+//! Drawing one leaf.
 
 use crate::data::sets::drawing::{Color, ImageRng, mix, ramp};
 use crate::image::RgbImage;
@@ -89,7 +89,7 @@ fn spots(rng: &mut ImageRng) -> Vec<Spot> {
     (0..count).map(spot).collect()
 }
 
-/// Draws highlights.
+/// Draws up to five highlights: light spots without a rim.
 fn highlights(rng: &mut ImageRng) -> Vec<Spot> {
     let count = rng.below(6);
     let drop = |_| Spot {

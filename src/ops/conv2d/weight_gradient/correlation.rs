@@ -10,17 +10,17 @@ use crate::ops::engine::sums::sum;
 use crate::ops::engine::{microkernel, split_evenly};
 use std::ops::Range;
 
-/// The elements of the widest vector; lengths are multiples of it.
+/// The number of elements of the widest vector; lengths are multiples of it.
 const LANES: usize = 16;
 
 pub(super) struct Correlation {
     layout: RowLayout,
     channels: usize,
-    /// The rows (output channels) of each tile.
+    /// The number of rows (output channels) of each tile.
     tiles: Vec<usize>,
-    /// The weights of an output channel.
+    /// The number of weights of an output channel.
     kernel: usize,
-    /// The same, rounded up to whole tiles.
+    /// The number of weights of an output channel, rounded up to whole tiles.
     padded: usize,
     /// The distance from one channel of a gradient to the next.
     pitch: usize,
@@ -131,8 +131,8 @@ impl<T: Element> Method<T> for Correlation {
                     .zip(ys.chunks_exact_mut(self.y_step));
                 for (chunk, (xs, ys)) in (start..start + count).zip(slots) {
                     let (gradient, rows) = images.chunk(chunk, xs);
-                    // The gradient has zeros behind its rows: here must be no NaN or infinity, left
-                    // by an earlier use.
+                    // These elements are multiplied with the zeros behind the gradient's rows: they must
+                    // not be NaN or infinite from an earlier use.
                     xs[self.layout.elements()..].fill(T::ZERO);
                     self.fill_gradient(images.geometry, gradient, rows, ys, bias);
                 }

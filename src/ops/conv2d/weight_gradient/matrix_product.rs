@@ -1,5 +1,5 @@
 //! The weights' gradients as a matrix product, with vectors along the output's channels. Its inner
-//! dimension are the positions of the images; the sums stay in registers from one position to the next.
+//! dimension is the positions of the images; the sums stay in registers from one position to the next.
 
 use super::method::{Images, Method};
 use crate::ops::conv2d::geometry::Geometry;
@@ -22,14 +22,14 @@ pub(super) struct MatrixProduct {
     panels: Vec<usize>,
     /// The elements of a panel for one position: its channels, rounded up to whole vectors.
     pitch: usize,
-    /// The elements of the kernel, without the channels.
+    /// The number of elements of the kernel in one channel.
     kernel: usize,
     /// The most positions of a chunk.
     length: usize,
 }
 
 impl MatrixProduct {
-    /// Returns whether there are channels enough.
+    /// Returns whether there are enough channels.
     pub(super) fn suits<T: Element>(geometry: &Geometry) -> bool {
         geometry.to.channels >= microkernel::lanes::<T>() && geometry.from.channels >= 4
     }
@@ -37,7 +37,7 @@ impl MatrixProduct {
     pub(super) fn new<T: Element>(geometry: &Geometry) -> Self {
         let layout = RowLayout::new(geometry);
         let (channels, lanes) = (geometry.to.channels, microkernel::lanes::<T>());
-        // Of whole vectors, but the last.
+        // All panels but the last consist of whole vectors.
         let vectors = microkernel::tile_shape::<T>().1 / lanes;
         let mut panels: Vec<usize> = split_evenly(channels.div_ceil(lanes), vectors)
             .iter()

@@ -1,11 +1,11 @@
-//! What the methods for the weights' gradients have in common.
+//! The trait of the methods that compute the weights' gradients, and their input.
 
 use crate::ops::conv2d::geometry::Geometry;
 use crate::ops::conv2d::layout::RowLayout;
 use crate::ops::engine::simd::Element;
 use std::ops::Range;
 
-/// A method that computes the sums of a group.
+/// A method that computes the gradients of a group's weights and bias as sums over the images.
 pub(super) trait Method<T>: Sync {
     fn layout(&self) -> &RowLayout;
 
@@ -16,7 +16,7 @@ pub(super) trait Method<T>: Sync {
     /// Adds the contribution of some chunks of the images.
     fn add(&self, images: &Images<T>, chunks: Range<usize>, sums: &mut [T]);
 
-    /// Appends the weights of a group, in the order of the weights.
+    /// Appends the gradients of a group's weights, in the order of the weights.
     fn unpack(&self, sums: &[T], weights: &mut Vec<T>);
 }
 

@@ -2,14 +2,15 @@
 
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{LANES, fold_lanes, sum_all, sum_terms};
-use crate::ops::engine::threads::map_tasks;
+use crate::ops::engine::threads::map_chunks;
 
-/// The largest pixel, in multiples of the others' size. Its rounding error reaches outputs that it does not meet.
+/// The largest accepted pixel, in multiples of a typical one. The rounding error of a pixel reaches outputs that the
+/// pixel does not meet.
 const SPREAD: f64 = 1024.0;
 /// The values of one task.
 const TASK: usize = 1 << 16;
 
-/// Returns whether all values are finite, no few pixels are far larger than the others, and sums of transformed
+/// Returns whether all values are finite, no pixel is far larger than a typical one, and sums of transformed
 /// values are in the range of the type.
 pub(super) fn keeps_digits<T: Element>(x: &[T], weight: &[T], channels: usize) -> bool {
     let (pixels, weights) = (Magnitudes::of(x), Magnitudes::of(weight));
@@ -26,14 +27,13 @@ struct Magnitudes<T> {
     largest: T,
     sum: T,
     sum_of_roots: T,
-    /// How many are not 0.
+    /// The number of values that are not 0.
     count: T,
 }
 
 impl<T: Element> Magnitudes<T> {
     fn of(values: &[T]) -> Self {
-        let part = |i: usize| &values[i * TASK..((i + 1) * TASK).min(values.len())];
-        let parts = map_tasks(values.len().div_ceil(TASK), |i| magnitudes(part(i)));
+        let parts = map_chunks(values, TASK, magnitudes);
         let sum = |of: usize| sum_all(parts.iter().map(|part| part[of]));
         Magnitudes {
             largest: parts.iter().map(|part| part[0]).fold(T::ZERO, larger),
@@ -43,7 +43,7 @@ impl<T: Element> Magnitudes<T> {
         }
     }
 
-    /// Returns the square of the mean root, in which a few large values weigh little.
+    /// Returns the square of the mean square root of the magnitudes, in which a few large values weigh little.
     fn typical(&self) -> f64 {
         let mean = self.sum_of_roots.to_f64() / self.count.to_f64().max(1.0);
         mean * mean
@@ -56,7 +56,8 @@ fn larger<T: Element>(a: T, b: T) -> T {
 }
 
 multiversion! {
-    /// Returns the largest magnitude, the sums of the magnitudes and of their roots, and how many are not 0.
+    /// Returns the largest magnitude, the sums of the magnitudes and of their square roots, and the number of values
+    /// that are not 0.
     fn magnitudes<T: Element>(values: &[T]) -> [T; 4] {
         let (blocks, rest) = values.as_chunks::<LANES>();
         let mut lanes = [T::ZERO; LANES];

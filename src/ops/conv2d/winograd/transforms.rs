@@ -5,13 +5,13 @@
 
 use crate::ops::engine::simd::{Element, multiversion};
 
-/// The values to which a kernel, and the 4×4 pixels of a square, are transformed.
+/// The number of values to which a kernel, or the 4×4 pixels of a square, are transformed.
 pub(super) const VALUES: usize = 16;
 /// The squares that are transformed together. Buffers have room for whole blocks.
 pub(super) const BLOCK: usize = 16;
 
 multiversion! {
-    /// Transforms kernels of 9 weights, of which every `step`-th is one of the row, each rotated by 180° or not.
+    /// Transforms every `step`-th of some kernels of 9 weights. If `rotated`, each kernel is rotated by 180° first.
     pub(super) fn weights<T: Element>(kernels: &[T], step: usize, rotated: bool, to: [&mut [T]; VALUES]) {
         let (kernels, _) = kernels.as_chunks::<9>();
         for i in 0..to[0].len() {
@@ -33,7 +33,7 @@ multiversion! {
     }
 }
 
-/// The transform of a row or column of a kernel.
+/// Returns the transform of a row or column of a kernel.
 #[inline(always)]
 fn spread<T: Element>([a, b, c]: [T; 3]) -> [T; 4] {
     let half = T::of(0.5);
@@ -82,7 +82,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Transforms the sums of squares to the upper and the lower line of their outputs.
+    /// Transforms the 16 sums of each square to its outputs, in an upper and a lower line.
     pub(super) fn output<T: Element>(sums: [&[T]; VALUES], bias: T, upper: &mut [T], lower: &mut [T]) {
         let (upper, _) = upper.as_chunks_mut::<{ 2 * BLOCK }>();
         let (lower, _) = lower.as_chunks_mut::<{ 2 * BLOCK }>();

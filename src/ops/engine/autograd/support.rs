@@ -4,7 +4,7 @@ use candle_core::{DType, Tensor};
 use std::sync::LazyLock;
 
 /// Returns whether the kernels can compute with these tensors: all are on the CPU and of the same
-/// type, `f32` or `f64`, and no second derivatives are wanted, which the kernels do not have.
+/// type, `f32` or `f64`, and no second derivatives are requested, which the kernels do not have.
 pub(in crate::ops) fn has_kernel(tensors: &[&Tensor]) -> bool {
     let dtype = tensors[0].dtype();
     matches!(dtype, DType::F32 | DType::F64)
@@ -14,7 +14,8 @@ pub(in crate::ops) fn has_kernel(tensors: &[&Tensor]) -> bool {
         && !second_derivatives()
 }
 
-/// Returns whether Candle's variable for second derivatives is set. Like Candle, this reads it once.
+/// Returns whether Candle's environment variable for second derivatives is set. Like Candle, reads it once
+/// per process.
 pub(in crate::ops) fn second_derivatives() -> bool {
     static SET: LazyLock<bool> = LazyLock::new(|| {
         std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|v| !v.is_empty() && v != "0")

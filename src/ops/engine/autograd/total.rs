@@ -17,7 +17,7 @@ pub(super) fn total(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 fn add<T: Element>(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (x, y) = (CpuView::of(a)?, CpuView::of(b)?);
     let (x, y) = (x.as_slice::<T>()?, y.as_slice::<T>()?);
-    // SAFETY: each chunk is as long as those of the inputs.
+    // SAFETY: the inputs have as many elements as the sum, so the loop initialises the whole chunk.
     let sum = unsafe {
         vec_by_chunks(x.len(), 1 << 15, |first, sum| {
             let terms = x[first..].iter().zip(&y[first..]);

@@ -1,7 +1,7 @@
 //! The gradients of variables, without Candle's additions.
 //!
-//! Candle adds the gradient of a variable to zeros as well, on one core: more work than the optimiser's
-//! step. [`backward`] lets the kernels put it here instead.
+//! Candle adds the gradient of a variable to zeros as well, on one core, which takes longer than the
+//! optimiser's step. During [`backward`], the kernels store the gradient here instead.
 
 use super::total::total;
 use crate::ops::engine::strided::in_order;
@@ -18,11 +18,11 @@ thread_local! {
     static GRADIENTS: RefCell<Option<Gradients>> = const { RefCell::new(None) };
 }
 
-/// Returns the gradients of a loss: those of Candle's `loss.backward()?`, in less time for a model
+/// Returns the gradients of a loss: the same as Candle's `loss.backward()?`, but faster for a model
 /// with many parameters.
 ///
 /// Candle adds the gradient of each parameter to a tensor of zeros on one core. Here the kernels of
-/// [`ops`](crate::ops) pass it on as it is. [`Trainer`](crate::train::Trainer) calls this function.
+/// [`ops`](crate::ops) store it directly. [`Trainer`](crate::train::Trainer) calls this function.
 ///
 /// # Errors
 /// If an operation has no gradient, or there is not enough memory on a GPU.
@@ -53,7 +53,7 @@ pub fn backward(loss: &Tensor) -> Result<GradStore> {
     Ok(gradients)
 }
 
-/// Restores the gradients of the outer [`backward`] when the inner one ends, also by a panic.
+/// Restores the gradients of the outer [`backward`] when the inner one ends, even by a panic.
 struct Restore(Option<Gradients>);
 
 impl Drop for Restore {
@@ -62,7 +62,7 @@ impl Drop for Restore {
     }
 }
 
-/// Takes the gradient of a variable if a [`backward`] of ours runs; otherwise returns it for Candle.
+/// Stores the gradient of a variable if [`backward`] runs on this thread; otherwise returns it, for Candle.
 pub(super) fn put(variable: &Tensor, gradient: Tensor) -> Result<Option<Tensor>> {
     let before = GRADIENTS.with_borrow_mut(|gradients| {
         let gradients = gradients.as_mut()?;

@@ -23,11 +23,11 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Initialises this part of the product.
+    /// Initialises this part of the product, or adds to it.
     ///
     /// # Safety
-    /// `out` is the whole product, and no other thread accesses this part of it. It is initialised if it is
-    /// added to.
+    /// `out` is the whole product, and no other thread accesses this part of it. If `add` is set, this part is
+    /// initialised already.
     pub(super) unsafe fn run<T: Element>(
         &self,
         a: Matrix<T>,
@@ -57,7 +57,7 @@ impl Block<'_> {
                         out,
                     };
                     let start = row * a.row_step + done * a.column_step;
-                    // SAFETY: `product` has checked that all rows and columns of `a` are within its
+                    // SAFETY: `Matrix::check` has checked that all rows and columns of `a` are within its
                     // values; `packed` has a tile's columns for each of the `depth` steps; the sums
                     // are whole vectors of this part, which the caller lends, or a full tile.
                     unsafe {
@@ -134,7 +134,7 @@ struct Target<'a, T> {
     rows: usize,
     width: usize,
     bias: Option<&'a [T]>,
-    /// Whether the sums are added to what is there.
+    /// Whether the sums are added to the product's present values.
     add: bool,
     out: SharedSlice<'a, MaybeUninit<T>>,
 }

@@ -4,15 +4,15 @@ use super::matrix::{Matrix, Rows, Tasks, store};
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::dot;
 
-/// With so few rows, packing would take longer than the products.
+/// The most rows for which the right matrix is not packed: packing would take longer than the products.
 pub(super) const FEW_ROWS: usize = 3;
 /// The columns of a task of [`multiply_few`].
 const FEW_COLUMNS: usize = 64;
 
-/// Initialises the rows of the product, if they are few, and the columns or the rows of `b` contiguous.
+/// Initialises the few rows of a product. The rows of `a` are contiguous, and the columns or the rows of `b`.
 ///
 /// # Safety
-/// No one else accesses these rows meanwhile.
+/// No other task accesses these rows meanwhile.
 pub(super) unsafe fn multiply_few<T: Element>(
     [rows, depth, columns]: [usize; 3],
     a: Matrix<T>,
@@ -40,7 +40,7 @@ pub(super) unsafe fn multiply_few<T: Element>(
 }
 
 multiversion! {
-    /// Sets each sum to the product of `a` and a column; the columns begin each `step` elements.
+    /// Sets each sum to the dot product of `a` and a column; `step` is the distance from one column to the next.
     fn dots<T: Element>(a: &[T], columns: &[T], step: usize, sums: &mut [T]) {
         for (i, sum) in sums.iter_mut().enumerate() {
             *sum = dot(a, &columns[i * step..][..a.len()]);
@@ -49,7 +49,7 @@ multiversion! {
 }
 
 multiversion! {
-    /// Adds the products of each element of `a` with its row; the rows begin each `step` elements.
+    /// Adds each row, multiplied by its element of `a`; `step` is the distance from one row to the next.
     fn add_multiples<T: Element>(a: &[T], rows: &[T], step: usize, width: usize, sums: &mut [T; FEW_COLUMNS]) {
         for (i, a) in a.iter().enumerate() {
             let row = &rows[i * step..][..width];

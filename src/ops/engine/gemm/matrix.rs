@@ -1,4 +1,4 @@
-//! The matrices of a product, and where its rows go.
+//! The matrices of a product, and the memory for its rows.
 
 use crate::ops::engine::shared_slice::SharedSlice;
 use crate::ops::engine::simd::{Element, multiversion};
@@ -38,12 +38,12 @@ impl<'a, T: Element> Matrix<'a, T> {
     }
 }
 
-/// Where the rows of a product go.
+/// The memory for the rows of a product.
 pub(super) struct Rows<'a, T> {
     pub(super) out: SharedSlice<'a, MaybeUninit<T>>,
     /// The distance from one row to the next.
     pub(super) pitch: usize,
-    /// Whether the rows are added to what is there.
+    /// Whether the rows are added to the present values of `out`.
     pub(super) add: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a, T> Rows<'a, T> {
     }
 }
 
-/// Calls the work of each index below the count: on all cores, or in turn within a task.
+/// A function that calls the given work with each index below a count: on all cores, or in turn within a task.
 pub(super) type Tasks<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
 
 multiversion! {

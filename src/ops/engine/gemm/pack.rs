@@ -1,16 +1,12 @@
 //! Packing: the columns of a matrix in panels of a tile's width.
 
 use super::matrix::Matrix;
+use crate::ops::engine::microkernel;
 use crate::ops::engine::simd::{Element, multiversion};
 
 /// Packs `width` columns of `b` into a panel, with zeros up to the tile's columns.
-pub(super) fn pack<T: Element>(
-    b: Matrix<T>,
-    column: usize,
-    width: usize,
-    tile_columns: usize,
-    packed: &mut [T],
-) {
+pub(super) fn pack<T: Element>(b: Matrix<T>, column: usize, width: usize, packed: &mut [T]) {
+    let (_, tile_columns) = microkernel::tile_shape::<T>();
     if b.row_step == 1 {
         return pack_transposed(
             &b.values[column * b.column_step..],
@@ -36,7 +32,8 @@ pub(super) fn pack<T: Element>(
 
 /// The side of the squares that are transposed at once.
 const SQUARE: usize = 8;
-/// The length of columns from which on their squares follow each other in lines.
+/// The length up to which all squares of some columns are transposed before the next columns. With longer columns, all
+/// squares of some lines are transposed before the next lines.
 const SHORT: usize = 128;
 
 multiversion! {
@@ -45,7 +42,6 @@ multiversion! {
     pub(in crate::ops) fn pack_transposed<T: Element>(columns: &[T], pitch: usize, width: usize, tile_columns: usize, packed: &mut [T]) {
         let depth = packed.len() / tile_columns;
         let (squares, even) = (width / SQUARE * SQUARE, depth / SQUARE * SQUARE);
-        // The squares beside each other in the shorter direction follow each other.
         let short = even <= SHORT;
         let (outer, inner) = if short { (squares, even) } else { (even, squares) };
         for i in (0..outer).step_by(SQUARE) {

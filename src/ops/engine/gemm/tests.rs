@@ -51,7 +51,7 @@ fn products_follow_the_definition() {
     }
 }
 
-/// Products in one task add to what is there; many at once, and columns from elsewhere, are the same products.
+/// `product_to` adds to the present values; the other functions return the same as `product`.
 #[test]
 fn all_ways_to_multiply_agree() {
     let values = |count: usize| -> Vec<f32> { (0..count).map(|i| (i % 13) as f32 - 6.0).collect() };
@@ -64,10 +64,9 @@ fn all_ways_to_multiply_agree() {
     product_to(sizes, a, b, &mut sums, true);
     assert!(sums.iter().zip(&want).all(|(sum, want)| *sum == 2.0 * want));
     assert_eq!(products(3, sizes, |_| [a, b]), want.repeat(3));
-    let (_, tile_columns) = microkernel::tile_shape::<f32>();
-    let from_elsewhere = product_with(sizes, a, &|column, width, panel| {
-        pack(b, column, width, tile_columns, panel);
+    let packed_by_closure = product_with(sizes, a, &|column, width, panel| {
+        pack(b, column, width, panel);
     });
-    assert_eq!(from_elsewhere, want);
+    assert_eq!(packed_by_closure, want);
     assert_eq!(Packed::new(b, depth, columns).product(rows, a, None), want);
 }

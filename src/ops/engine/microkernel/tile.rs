@@ -4,8 +4,8 @@ use crate::ops::engine::simd::{Element, Level};
 
 /// Returns the rows of a full tile of [`weighted_sums`](super::weighted_sums), the vectors in each, and the bytes of a vector.
 ///
-/// The sums, the vectors of a row of `x` and a weight need one register each. With all 16 registers of AVX2
-/// in use, 4 rows of 3 vectors, LLVM keeps a sum in memory, and a product takes twice as long.
+/// The sums, the vectors of a row of `x` and a weight need one register each. With 4 rows of 3 vectors, which
+/// need all 16 registers of AVX2, LLVM keeps a sum in memory, and a product takes twice as long.
 fn full_tile() -> (usize, usize, usize) {
     match Level::get() {
         #[cfg(target_arch = "x86_64")]
@@ -54,7 +54,7 @@ pub(in crate::ops) struct Weights<T> {
 }
 
 impl<T> Weights<T> {
-    /// Returns the same weights with another name for their element type.
+    /// Returns the weights with the element type `U`, which must be the type `T`.
     pub(super) fn cast<U>(self) -> Weights<U> {
         Weights {
             start: self.start.cast(),
@@ -64,17 +64,18 @@ impl<T> Weights<T> {
     }
 }
 
-/// Where the sums of a tile go: row `m` begins at `start[m * pitch]`.
+/// The memory for the sums of a tile: row `m` begins at `start[m * pitch]`.
 #[derive(Clone, Copy)]
 pub(in crate::ops) struct Sums<T> {
     pub(in crate::ops) start: *mut T,
     pub(in crate::ops) pitch: usize,
-    /// What is added to the sums: a pointer to its first row, and the distance from one row to the next.
+    /// The values that are added to the sums: a pointer to their first row, and the distance from one row to the
+    /// next.
     pub(in crate::ops) added: Option<(*const T, usize)>,
 }
 
 impl<T: Element> Sums<T> {
-    /// Returns the rows of a full tile, one after the other.
+    /// Returns the memory of a full tile, whose rows are one after the other.
     pub(in crate::ops) fn of_tile(tile: &mut [T]) -> Self {
         Sums {
             start: tile.as_mut_ptr(),
@@ -83,7 +84,7 @@ impl<T: Element> Sums<T> {
         }
     }
 
-    /// Returns the same rows with another name for their element type.
+    /// Returns the same rows with the element type `U`, which must be the type `T`.
     pub(super) fn cast<U>(self) -> Sums<U> {
         Sums {
             start: self.start.cast(),

@@ -51,7 +51,7 @@ impl Element for f32 {
         }
     }
 
-    /// A power of two times a polynomial, exact to 2 units in the last place. From Cephes.
+    /// Computes a power of two times a polynomial, exact to 2 units in the last place. From Cephes.
     #[inline(always)]
     fn exp<const FUSED: bool>(self) -> f32 {
         // Above this range the result is infinite; below, it is subnormal and set to 0.
@@ -76,7 +76,7 @@ impl Element for f32 {
         if self < -87.3 { 0.0 } else { value }
     }
 
-    /// A polynomial near 0, where the form with `exp` loses digits. From Cephes.
+    /// Computes a polynomial near 0, where the formula with `exp` loses digits. From Cephes.
     #[inline(always)]
     fn tanh<const FUSED: bool>(self) -> f32 {
         let z = self * self;
@@ -104,8 +104,8 @@ impl Element for f32 {
         f32::abs(self)
     }
 
-    /// The exponent, and a polynomial of the mantissa between √½ and √2, exact to 2 units in the last
-    /// place. From Cephes.
+    /// Adds the logarithm of the power of two and a polynomial of the mantissa between √½ and √2, exact to 2 units
+    /// in the last place. From Cephes.
     #[inline(always)]
     fn ln<const FUSED: bool>(self) -> f32 {
         // A subnormal number has no exponent of its own.
@@ -138,7 +138,7 @@ impl Element for f32 {
         if self < 0.0 { f32::NAN } else { value }
     }
 
-    /// From the error function, approximated to 3e-9 by polynomials interpolated at Chebyshev nodes: in
+    /// Uses the error function, approximated to 3e-9 by polynomials interpolated at Chebyshev nodes: in
     /// the square of `x` near 0; further out in `t`, for the complement (1 minus the function).
     #[inline(always)]
     fn normal<const FUSED: bool>(self) -> (f32, f32) {

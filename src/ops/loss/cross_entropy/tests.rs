@@ -23,7 +23,7 @@ fn wrong_inputs_are_explained() {
     assert!(none.unwrap_err().to_string().contains("shape [1, 0]\n"));
 }
 
-/// What a GPU computes, where indices are not checked.
+/// Computes the loss as on a GPU, where indices are not checked.
 #[test]
 fn without_a_check_a_class_out_of_range_gives_nan() {
     let logits = Var::from_tensor(&randn((3, 4), &CPU).unwrap()).unwrap();

@@ -1,13 +1,13 @@
-//! The loops of the largest and smallest values.
+//! The loops that find the largest and smallest values, and their indices.
 
 use crate::ops::engine::simd::{Element, multiversion};
 use crate::ops::engine::sums::{LANES, fold_lanes};
 use std::mem::MaybeUninit;
 
-/// The elements that are searched at once.
+/// The number of elements that the search for an index compares at once.
 const BLOCK: usize = 128;
 
-/// Returns the larger or the smaller value; NaN if one is.
+/// Returns the larger or, if `smallest`, the smaller value; NaN if one of them is NaN.
 #[inline(always)]
 pub(super) fn pick<T: Element>(a: T, b: T, smallest: bool) -> T {
     let first = if smallest { a <= b } else { a >= b };
@@ -30,8 +30,9 @@ fn extreme_of<T: Element>(values: &[T], smallest: bool) -> T {
     }
 }
 
-/// Returns the value that is picked among all; NaN if there is one. NaN is looked for apart: in lanes, the
-/// processor needs one instruction to pick, and does not wait for the comparison with NaN.
+/// Returns the value that `pick` selects from all values, or NaN if one of them is NaN. The search for
+/// NaN has lanes of its own: so the processor needs one instruction to pick, and does not wait for the
+/// comparison with NaN.
 #[inline(always)]
 fn extreme<T: Element>(values: &[T], pick: impl Fn(T, T) -> T) -> T {
     let nan_of = |value: T, other: T| if value.is_nan() { value } else { other };
@@ -70,7 +71,7 @@ multiversion! {
     pub(super) fn places_in_rows<T: Element>(values: &[T], extremes: &[T]) -> Vec<u32> {
         let place = |(row, extreme): (&[T], &T)| {
             let here = |value: &T| (*value == *extreme) | value.is_nan();
-            // Whole blocks, so that the compiler fills vectors.
+            // Compares whole blocks, without an early exit, so that the compiler vectorises the loop.
             let block = row.chunks(BLOCK).position(|block| block.iter().fold(false, |found, value| found | here(value)));
             let first = block.unwrap_or(0) * BLOCK;
             (first + row[first..].iter().position(here).unwrap_or(0)) as u32
