@@ -3,7 +3,7 @@
 use crate::html::escape;
 use std::fmt::Write;
 
-/// Converts colours and emphasis to classes; removes all other escape sequences.
+/// Converts terminal output to HTML: colours and emphasis become classes, all other escape sequences are removed.
 pub(crate) fn to_html(text: &str) -> String {
     let text = overwrite(text);
     let mut html = String::with_capacity(text.len());
@@ -33,8 +33,8 @@ pub(crate) fn strip(text: &str) -> String {
     plain
 }
 
-/// Splits the text behind an escape character into the codes of a change of style, if it is one, and
-/// the rest.
+/// Splits the text after an escape character into the codes of the sequence and the text that follows it. There are
+/// codes only if the sequence changes the style.
 fn split_sequence(text: &str) -> (Option<&str>, &str) {
     if let Some(parameters) = text.strip_prefix('[') {
         let Some(end) = parameters.find(|c: char| ('\x40'..='\x7e').contains(&c)) else {

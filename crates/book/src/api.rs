@@ -1,4 +1,4 @@
-//! Where rustdoc's pages of the crate `taper` document a name.
+//! The addresses at which rustdoc documents the names of the crate `taper`.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(crate) enum Context<'a> {
     Within(&'a str),
 }
 
-/// The addresses of all names, below the folder of the documentation.
+/// The addresses of all names, relative to the folder of the documentation.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Api {
     /// The version of the crate's sources.
@@ -25,13 +25,13 @@ pub(crate) struct Api {
     functions: BTreeMap<String, String>,
     macros: BTreeMap<String, String>,
     types: BTreeMap<String, String>,
-    /// Methods of traits; empty where several traits have a method of this name.
+    /// Methods of traits; the address is empty if several traits have a method of this name.
     methods: BTreeMap<String, String>,
-    /// `Type::name`
+    /// Methods, variants and associated constants, by `Type::name`.
     within: BTreeMap<String, String>,
 }
 
-/// The names that a page links.
+/// The links from the names in a page's code to their documentation.
 pub(crate) struct Links<'a> {
     api: Option<&'a Api>,
     /// The names that the notebook itself defines.
@@ -45,7 +45,7 @@ impl<'a> Links<'a> {
         Links { api, own, base }
     }
 
-    /// Returns none, for code that is not in the book.
+    /// Creates links that link no name, for code that is not in the book.
     pub(crate) fn none() -> Self {
         Links::new(None, HashSet::new(), String::new())
     }
@@ -108,7 +108,7 @@ impl Api {
                 _ => {}
             }
         }
-        // A call may mean the method of the type instead.
+        // A call of such a name may call the type's own method, not the trait's.
         api.methods.retain(|name, _| !inherent.contains(name));
         Ok(api)
     }

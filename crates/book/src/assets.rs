@@ -1,7 +1,8 @@
 //! The files beside the pages: images, notebooks to download, the crate's documentation.
 //!
-//! They are written by a second renderer, which mdBook runs after its own: mdBook empties the folder of the
-//! pages first, and copies only from the folder of the sources, into which we do not write.
+//! A second renderer writes these files; mdBook runs it after its own. They cannot be written earlier, because mdBook
+//! first empties the folder of the pages, and it copies only from the folder of the sources, into which we do not
+//! write.
 
 use crate::builder::Content;
 use crate::error::Error;

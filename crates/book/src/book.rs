@@ -1,4 +1,4 @@
-//! All chapters of the book that are notebooks, so that each page can refer to any other.
+//! All notebooks of the book, so that each page can refer to any other.
 
 use crate::chapter::{Chapter, Source};
 use crate::error::{ChapterError, Error};

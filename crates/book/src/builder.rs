@@ -13,11 +13,11 @@ use std::path::PathBuf;
 /// A page, the files to which it points, and what is wrong with the notebook.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// HTML that is also markdown: it has no blank line.
+    /// The HTML. It has no blank line, so it is also valid as a block of HTML in markdown.
     pub(crate) html: String,
-    /// Its last image, which represents the chapter on the home page.
+    /// The page's last image, which represents the chapter on the home page.
     pub(crate) cover: Option<String>,
-    /// By path below the folder of the book.
+    /// The files with their paths below the folder of the pages.
     pub(crate) files: Vec<(String, Content)>,
     pub(crate) problems: Vec<ChapterError>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Page {
 #[derive(Debug)]
 pub(crate) enum Content {
     Bytes(Vec<u8>),
-    /// That of another file.
+    /// The content of another file.
     CopyOf(PathBuf),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct PageBuilder<'a> {
     cell: &'a str,
     /// How many images the current cell has shown.
     images: usize,
-    /// Whether images are in the HTML, instead of files beside the page.
+    /// Whether images are data URLs in the HTML, instead of files beside the page.
     has_images_inside: bool,
 }
 
@@ -57,7 +57,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// Puts the images into the HTML itself.
+    /// Puts the images into the HTML itself, as data URLs.
     pub(crate) fn with_images_inside(self) -> Self {
         PageBuilder {
             has_images_inside: true,

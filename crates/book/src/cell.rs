@@ -5,7 +5,7 @@ use crate::{highlight, outline};
 use serde_json::{Map, Value};
 use taper_notebook::MachineOutputs;
 
-/// Begins the caption of a figure, in the first line of a code cell.
+/// The prefix of a figure's caption, in the first line of a code cell.
 const CAPTION: &str = "// Figure: ";
 
 /// A cell of a notebook.
@@ -13,7 +13,7 @@ const CAPTION: &str = "// Figure: ";
 pub(crate) struct Cell {
     pub(crate) id: String,
     pub(crate) kind: Kind,
-    /// Without the caption.
+    /// The source without the caption.
     pub(crate) source: String,
     pub(crate) tags: Tags,
     /// The anchors of its headings, in order.
@@ -31,11 +31,11 @@ pub(crate) enum Kind {
     },
     Code {
         outputs: Vec<Value>,
-        /// Those of a machine with a GPU, if they differ.
+        /// The outputs of a machine with a GPU, if they differ.
         other: Option<OtherOutputs>,
         caption: Option<String>,
     },
-    /// Not in the book: it is for other tools.
+    /// A raw cell: it is for other tools and not in the book.
     Raw,
 }
 
@@ -79,17 +79,17 @@ impl Cell {
         }
     }
 
-    /// Returns whether any part of it is in the book.
+    /// Returns whether any part of the cell is in the book.
     pub(crate) fn is_shown(&self) -> bool {
         self.tags.cell != Visibility::Removed && !matches!(self.kind, Kind::Raw)
     }
 
-    /// Returns its anchor, which is that of JupyterLab.
+    /// Returns the cell's anchor, the same as in JupyterLab.
     pub(crate) fn anchor(&self) -> String {
         format!("cell-id={}", self.id)
     }
 
-    /// Counts its figures with a caption.
+    /// Counts the cell's figures, which are images or outputs with a caption.
     pub(crate) fn count_figures(&self) -> usize {
         match &self.kind {
             _ if !self.is_shown() => 0,
@@ -99,7 +99,7 @@ impl Cell {
         }
     }
 
-    /// Returns the names that its code defines: they are not those of the crate.
+    /// Returns the names that the cell's code defines: they do not refer to the crate `taper`.
     pub(crate) fn definitions(&self) -> Vec<String> {
         match self.kind {
             Kind::Code { .. } => highlight::definitions(&self.source),
@@ -122,7 +122,7 @@ fn other_outputs(
     })
 }
 
-/// Removes the execution counts, and joins the lines of texts.
+/// Returns outputs in a form that can be compared: without execution counts, and with the lines of texts joined.
 fn comparable(outputs: &[Value]) -> Vec<Value> {
     let mut outputs = outputs.to_vec();
     for output in &mut outputs {

@@ -10,7 +10,7 @@ use taper_notebook::{MachineOutputs, Notebook};
 
 /// A chapter as mdBook passes it.
 pub(crate) struct Source<'a> {
-    /// The notebook, not normalized: `…/book/src/../../notebooks/22-gpus.ipynb`.
+    /// The path of the notebook, not normalized: `…/book/src/../../notebooks/22-gpus.ipynb`.
     pub(crate) file: PathBuf,
     pub(crate) number: Option<String>,
     pub(crate) content: &'a str,
@@ -22,10 +22,10 @@ pub(crate) struct Chapter {
     /// The path of the notebook below the folder of the notebooks, without `.ipynb`:
     /// `solutions/22-gpus`.
     pub(crate) path: String,
-    /// The path of the page below the folder of the book, without `.html`: `solutions/gpus`. It has no
+    /// The path of the page below the folder of the pages, without `.html`: `solutions/gpus`. It has no
     /// number, so addresses stay the same when a chapter is inserted.
     pub(crate) page: String,
-    /// Its number in the sidebar: `9`, `9.1`.
+    /// The chapter's number in the sidebar: `9`, `9.1`.
     pub(crate) number: Option<String>,
     pub(crate) cells: Vec<Cell>,
     /// The controls as JupyterLab saved them, by their ids.
@@ -82,7 +82,7 @@ impl Chapter {
         }
     }
 
-    /// Appends a number to the anchor of a heading whose text occurred before.
+    /// Collects the anchors. Appends a number to the anchor of a heading whose text occurred before.
     fn name_anchors(&mut self) {
         for cell in self.cells.iter_mut().filter(|cell| cell.is_shown()) {
             self.anchors.insert(cell.anchor());
@@ -108,7 +108,7 @@ impl Chapter {
         self.anchors.contains(anchor)
     }
 
-    /// Returns an anchor with the same letters and digits.
+    /// Returns an anchor that differs from this one only in case, punctuation and spaces.
     pub(crate) fn similar_anchor(&self, anchor: &str) -> Option<String> {
         let letters = |text: &str| -> String {
             text.chars()
@@ -124,7 +124,7 @@ impl Chapter {
     /// Returns what a slider showed when the notebook was saved: `lr = 0.01`.
     pub(crate) fn slider(&self, id: &str) -> Option<String> {
         let (model, state) = (self.widgets.get(id)?, &self.widgets[id]["state"]);
-        // JupyterLab leaves out what is at its default.
+        // JupyterLab does not save values that equal the default.
         let default = match model["model_name"].as_str()? {
             "FloatSliderModel" => 0.0,
             "FloatLogSliderModel" => 1.0,
@@ -134,7 +134,7 @@ impl Chapter {
         Some(format!("{} = {value}", state["description"].as_str()?))
     }
 
-    /// Returns the path from the page to the folder of the book.
+    /// Returns the path from the page to the folder of the pages.
     pub(crate) fn up(&self) -> String {
         "../".repeat(self.page.matches('/').count())
     }

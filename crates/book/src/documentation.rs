@@ -12,7 +12,7 @@ use taper_host::checkout;
 use taper_host::lock::Lock;
 use taper_host::progress::{Progress, duration};
 
-/// The addresses of all names; it is written when the documentation is complete.
+/// The file with the addresses of all names. It is written when the documentation is complete.
 const INDEX: &str = "taper-names.json";
 
 /// Documents the crate `taper` with rustdoc, unless that was done for this version of its `sources`.
@@ -86,7 +86,7 @@ fn rustdoc() -> Result<PathBuf, Error> {
     Ok(pages)
 }
 
-/// Moves the folder `new` to `old`; copies it where they are on different file systems.
+/// Moves the folder `new` to `old`; copies it if the two are on different file systems.
 fn replace(new: &Path, old: &Path) -> Result<(), Error> {
     remove(old)?;
     if fs::rename(new, old).is_ok() {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of a crate below this one.
+/// An error of another crate.
 pub(crate) type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// An error of the book: what was expected and found, then what to do.
@@ -17,7 +17,7 @@ pub enum Error {
          mdBook calls this command; build the book with `taper book build`"
     )]
     NotFromMdBook {
-        /// What is missing, or where the JSON ends.
+        /// What is missing, or the error of the JSON parser.
         reason: String,
     },
     /// Chapters that cannot be rendered; all of them are listed.
@@ -58,16 +58,16 @@ pub enum Error {
     Port {
         /// The port.
         port: u16,
-        /// Why it cannot listen there.
+        /// Why the server cannot listen on the port.
         source: io::Error,
     },
-    /// The server has no secret for its address.
+    /// The system returned no random bytes for the secrets of the server.
     #[error("expected random bytes from the system, but it has none")]
     Random,
     /// A file or a folder could not be read or written.
     #[error("{operation} {}", path.display())]
     Io {
-        /// What was done with it: `reading`.
+        /// The operation that failed: `reading`.
         operation: &'static str,
         /// The file or the folder.
         path: PathBuf,
@@ -90,7 +90,7 @@ impl Error {
         Error::Host(source.into())
     }
 
-    /// Returns what makes an error of a failed operation on a file or a folder.
+    /// Returns a function that wraps the I/O error of an operation on a file or a folder.
     pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Io {
             operation,
@@ -116,7 +116,7 @@ pub enum ChapterError {
         /// The folder of the notebooks.
         notebooks: PathBuf,
     },
-    /// Two notebooks would have the same page, as page names have no number.
+    /// Two notebooks would have the same page, because page names have no number.
     #[error(
         "{first}.ipynb and {second}.ipynb would both be the page {page}.html\nRename one of them"
     )]
@@ -161,7 +161,7 @@ pub enum CellError {
     MissingAnchor {
         /// The link.
         link: String,
-        /// An anchor that is nearly the same.
+        /// A similar anchor of that page.
         similar: Option<String>,
     },
     /// A link `[chapter](…)` to a page without a number.
@@ -194,7 +194,7 @@ pub enum CellError {
         /// The path in the link.
         path: String,
     },
-    /// An image without a text for readers who cannot see it.
+    /// An image without alternative text (`alt`).
     #[error(
         "shows {url} without a description\n\
          Write it between the brackets: ![what it shows]({url})"
@@ -211,7 +211,7 @@ pub enum CellError {
         /// Why it cannot be read.
         source: io::Error,
     },
-    /// An image of another site.
+    /// An image on another site.
     #[error(
         "shows {url}, which is not a file of the course\n\
          The book loads nothing from the web: put the image beside the notebook"
@@ -244,7 +244,7 @@ pub enum CellError {
     Formula {
         /// The formula.
         formula: String,
-        /// What KaTeX says.
+        /// The message of KaTeX.
         message: String,
     },
     /// An output with a formula that KaTeX does not accept.
@@ -252,7 +252,7 @@ pub enum CellError {
         "shows a formula that cannot be rendered: {message}\nCorrect it, and run the notebook again"
     )]
     FormulaOutput {
-        /// What KaTeX says.
+        /// The message of KaTeX.
         message: String,
     },
 }
@@ -261,13 +261,13 @@ pub enum CellError {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// It has another format than those of the book.
+    /// The book does not support its format.
     #[error("is not an image that the book supports\nMake it an SVG, PNG, JPEG or GIF")]
     UnknownFormat,
-    /// Its data has characters that base64 does not have.
+    /// Its data is not valid base64.
     #[error("is not base64\nRun the notebook again")]
     NotBase64,
-    /// Its bytes are not those of its format.
+    /// Its content does not match its format.
     #[error("is not {expected}\nRun the notebook again, or replace the file")]
     WrongFormat {
         /// The media type that was expected.
@@ -297,17 +297,17 @@ pub enum SvgError {
     /// Its elements are nested too deeply.
     #[error("is an SVG with elements nested more than {0} deep\nUngroup some of them")]
     TooDeep(usize),
-    /// It has an element that is not on the list of what an image needs.
+    /// It has an element that is not on the list of allowed elements.
     #[error(
         "is an SVG with <{0}>\nThe book shows only images that neither run nor load anything: remove it"
     )]
     Element(String),
-    /// It has an address outside of itself.
+    /// It refers to an address outside of the file.
     #[error(
         "is an SVG that loads {0}\nThe book shows only images that neither run nor load anything: remove it"
     )]
     Address(String),
-    /// It has a style with more than plain values.
+    /// It has a style with an @-rule, an escape or a function that is not allowed.
     #[error(
         "is an SVG with the style {0}\nThe book allows no @-rules, escapes or functions that could load something: remove it"
     )]

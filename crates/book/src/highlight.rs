@@ -14,7 +14,7 @@ const KEYWORDS: [&str; 39] = [
     "unsafe", "use", "where", "while",
 ];
 
-/// The keywords before a name that is defined.
+/// The keywords after which a name is defined.
 const DEFINING: [&str; 10] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "let", "mut", "mod",
 ];
@@ -47,7 +47,7 @@ pub(crate) fn inline(code: &str, links: &Links) -> String {
     html
 }
 
-/// Returns the names that the code of a cell defines.
+/// Returns the names that the code of a cell defines: the tokens after the keywords in [`DEFINING`].
 pub(crate) fn definitions(code: &str) -> Vec<String> {
     let tokens = tokens(code);
     let names = tokens.iter().filter(|token| !is_blank(token.kind));
@@ -80,11 +80,7 @@ fn write_rust(code: &str, colour: bool, links: &Links, html: &mut String) {
     for (at, token) in tokens.iter().enumerate() {
         let text = escape(token.text);
         let neighbours = Neighbours::of(&tokens, at);
-        let class = if colour {
-            class_of(token, &neighbours)
-        } else {
-            None
-        };
+        let class = colour.then(|| class_of(token, &neighbours)).flatten();
         let href = context(token, &neighbours).and_then(|context| links.href(token.text, &context));
         match (class, href) {
             (_, Some(href)) => {
@@ -140,7 +136,7 @@ fn is_macro(neighbours: &Neighbours) -> bool {
     neighbours.precedes(&["!"]) && !neighbours.precedes(&["!", "="])
 }
 
-/// Returns how a name is used, which decides where its documentation is searched.
+/// Returns how a name is used, which determines where its documentation is looked up; `None` if it has no link.
 fn context<'a>(token: &Token, neighbours: &Neighbours<'a>) -> Option<Context<'a>> {
     let defines = neighbours
         .before

@@ -1,7 +1,8 @@
-//! The home page: a page of `book/src` in which two marks stand for parts of the chapters.
+//! The home page: a page of `book/src` with two marks, which are replaced by parts of the chapters.
 //!
 //! `<!-- chapters -->` becomes a list of the chapters, each with its question, the time that it takes and its
-//! last figure. `<!-- stages gpt#train-run -->` becomes a figure that shows the output of this cell step by step.
+//! last figure. `<!-- stages gpt#train-run -->` becomes a figure that shows the output of the cell `train-run` on the
+//! page `gpt` step by step.
 
 use crate::book::Book;
 use crate::builder::Page;
@@ -63,7 +64,7 @@ fn chapters(rendered: &Rendered, items: &Value) -> String {
     html
 }
 
-/// Returns a chapter of the list, if it has a figure; those without one are for reference.
+/// Returns the entry of a chapter in the list; `None` for a chapter without a figure, which is for reference.
 fn card(rendered: &Rendered, item: &Value) -> Option<String> {
     let name = item["name"].as_str()?;
     let source = item["source_path"].as_str()?;
@@ -85,7 +86,7 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
     ))
 }
 
-/// Returns a figure of a page in a folder with the path of its file as seen from the home page.
+/// Returns the figure of a page with the path of its file relative to the home page.
 fn from_home(figure: &str, page: &str) -> String {
     match page.rsplit_once('/') {
         Some((folder, _)) if !figure.contains("src=\"data:") => {
@@ -95,13 +96,13 @@ fn from_home(figure: &str, page: &str) -> String {
     }
 }
 
-/// Reads "takes about 40 minutes".
+/// Returns the minutes in "takes about 40 minutes".
 fn minutes(introduction: &str) -> Option<u32> {
     let (_, rest) = introduction.split_once("takes about ")?;
     rest.split_once(" minutes")?.0.parse().ok()
 }
 
-/// Returns the last question before what the chapter needs, with the sentence before it.
+/// Returns the last question before "**You need**", with the sentence before the question.
 fn question(introduction: &str) -> Option<&str> {
     let (before, _) = introduction.split_once("**You need**")?;
     let end = before.rfind('?')? + 1;
@@ -114,7 +115,7 @@ fn question(introduction: &str) -> Option<&str> {
     Some(before[start..end].trim())
 }
 
-/// Returns the stages of an output, each of which begins with a line such as `step 120, loss 2.64:`.
+/// Renders the stages of an output, each of which begins with a line such as `step 120, loss 2.64:`.
 fn stages(rendered: &Rendered, cell: &str) -> String {
     let found = cell.split_once('#').and_then(|(page, id)| {
         let chapter = rendered.book.chapters.iter().find(|c| c.page == page)?;

@@ -1,6 +1,6 @@
-//! HTML that several parts of a page write.
+//! HTML that several modules write.
 
-/// Escapes a text for the inside of an element or of an attribute in double quotes.
+/// Escapes a text for the content of an element, or for the value of an attribute in double quotes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Images: their format, and their size, which keeps the page from jumping while it loads.
+//! Images: their format, and their size, with which the layout of the page does not shift while it loads.
 
 use crate::cell;
 use crate::error::ImageError;
@@ -14,9 +14,9 @@ use serde_json::Value;
 pub(crate) struct Image {
     pub(crate) format: Format,
     pub(crate) bytes: Vec<u8>,
-    /// In pixels of the page.
+    /// The width and the height in CSS pixels.
     pub(crate) size: (u32, u32),
-    /// Its own description.
+    /// The description that the file contains: the title of an SVG.
     pub(crate) title: Option<String>,
 }
 
@@ -96,13 +96,13 @@ impl Image {
         Image::read(format, decode_base64(&cell::text(data))?)
     }
 
-    /// Reads an image file; the extension of its name is its format.
+    /// Reads an image file, whose format is the extension of its name.
     pub(crate) fn of_file(name: &str, bytes: Vec<u8>) -> Result<Image, ImageError> {
         let format = Format::of_file_name(name).ok_or(ImageError::UnknownFormat)?;
         Image::read(format, bytes)
     }
 
-    /// Returns an address that contains the image.
+    /// Returns a data URL with the image.
     pub(crate) fn data_url(&self) -> String {
         let data = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
         format!("data:{};base64,{data}", self.format.media_type())

@@ -1,8 +1,8 @@
 //! Splits Rust code into tokens, for highlighting and links.
 //!
-//! The tokens are those of the compiler's lexer, as far as the book distinguishes them. Joined, they are the
-//! code again, also where it has mistakes or is incomplete: `proc-macro2` refuses such code and drops
-//! comments, and the compiler's own lexer comes with rust-analyzer, on which the book does not depend.
+//! The tokens are those of the compiler's lexer, as far as the book distinguishes them. Joined, the tokens are
+//! the code again, even if the code has mistakes or is incomplete. `proc-macro2` would refuse such code and drop
+//! comments; the compiler's own lexer comes with rust-analyzer, on which the book does not depend.
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Cursor<'_> {
         Kind::Comment
     }
 
-    /// Reads a comment with the comments inside of it.
+    /// Reads a block comment, in which other comments may be nested.
     fn block_comment(&mut self) -> Kind {
         self.take();
         let mut depth = 1;
@@ -96,7 +96,7 @@ impl Cursor<'_> {
         Kind::Comment
     }
 
-    /// Reads a name, unless it is the prefix of a literal that Rust does not have.
+    /// Reads a name. A name directly before `#` or a quote is the prefix of a literal that Rust does not have.
     fn name(&mut self) -> Kind {
         self.take_while(is_name_part);
         match self.peek(0) {
@@ -112,8 +112,8 @@ impl Cursor<'_> {
         }
     }
 
-    /// Reads to the closing quote or the end of the code. A character literal without one ends with its
-    /// line, or where a comment may begin.
+    /// Reads to the closing quote or the end of the code. A character literal without a closing quote ends with
+    /// its line, or where a comment may begin.
     fn quoted(&mut self, quote: char) -> Kind {
         if quote == '\'' && self.peek(1) == Some('\'') && self.peek(0) != Some('\\') {
             self.take();
@@ -138,7 +138,7 @@ impl Cursor<'_> {
         Kind::Text
     }
 
-    /// Reads a raw string behind its `r`.
+    /// Reads a raw string after its `r`.
     fn raw_string(&mut self) -> Kind {
         let marks = self.rest.len() - self.rest.trim_start_matches('#').len();
         self.rest = &self.rest[marks..];
@@ -254,7 +254,7 @@ fn is_name_part(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the tokens that are not spaces.
+    /// Returns the tokens that are not white space, and checks that all tokens together are the code.
     fn kinds(code: &str) -> Vec<(Kind, &str)> {
         let tokens = tokens(code).into_iter();
         assert_eq!(tokens.clone().map(|t| t.text).collect::<String>(), code);

@@ -4,8 +4,8 @@
 //!
 //! mdBook reads `book/src/SUMMARY.md`, whose entries are notebooks, and calls `taper mdbook` twice. As a
 //! *preprocessor* ([`preprocess`]) it gets all chapters as JSON, each with the text of its notebook, and
-//! returns them with HTML as their content. As a *renderer* ([`write_files`]) it writes the files to which
-//! the pages point into the folder of the pages, after mdBook has written these. mdBook does the rest:
+//! returns them with HTML as their content. As a *renderer* ([`write_files`]) it adds images, notebooks and
+//! other files to the folder of the pages, after mdBook has written the pages. mdBook does the rest:
 //! layout, sidebar, search, themes. Nothing is written into the folder of the book's sources.
 //!
 //! Before that, `taper book` installs mdBook ([`mdbook`]) and has rustdoc document the crate `taper`
@@ -20,8 +20,9 @@
 //!    from `links`), code (`highlight` over the tokens of `lexer`, with links from `api`) and `outputs`
 //!    (terminal colours by `ansi`). What a cell adds besides HTML goes to the `builder`: images, files,
 //!    problems. `toolbar` adds the links below the title, `home` the list of chapters to the home page.
-//! 3. HTML of a notebook goes through `sanitise`. An `image` gets its size; SVG is parsed and reduced
-//!    to a list of elements and attributes by `svg`. A page runs no code and loads nothing from other sites.
+//! 3. HTML of a notebook goes through `sanitise`. The size of an `image` is read; SVG is parsed and reduced
+//!    to a list of allowed elements and attributes by `svg`. A page runs no code of a notebook and loads nothing
+//!    from other sites.
 //! 4. The build fails with all problems of all chapters at once ([`Error::Chapters`]): dead links, missing
 //!    images, formulas that KaTeX rejects.
 //! 5. `assets` writes images, notebooks and the documentation beside the pages.

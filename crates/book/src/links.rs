@@ -1,30 +1,30 @@
-//! Links between pages: the same that JupyterLab follows, so a notebook reads well in both.
+//! Links between pages. JupyterLab follows the same links, so they work in the notebook and in the book.
 //!
 //! `other.ipynb` is a chapter, `#Heading-text` or `other.ipynb#Heading-text` a section of it, and
-//! `#cell-id=name` a cell. A link whose text is `chapter` or `figure` gets the number of what it
-//! points to: `[figure](#cell-id=loss)` becomes "figure 4.2".
+//! `#cell-id=name` a cell. A link whose text is `chapter` or `figure` gets the number of the chapter or
+//! figure to which it points: `[figure](#cell-id=loss)` becomes "figure 4.2".
 
 use crate::book::Book;
 use crate::chapter::Chapter;
 use crate::error::CellError;
 use crate::url::{decode, encode, is_external};
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// To a page of the book, or a place in it.
+    /// A page of the book, or a place in it.
     Page {
         href: String,
         /// The number of the chapter or the figure, if the link's text asks for it.
         number: Option<String>,
     },
-    /// Out of the book.
+    /// An address outside of the book.
     External,
-    /// To a file beside the notebook.
+    /// A file beside the notebook.
     File(String),
 }
 
-/// Follows a link with this text in `chapter`.
+/// Returns the target of a link in `chapter`; `text` is the text of the link.
 pub(crate) fn resolve(
     book: &Book,
     chapter: &Chapter,

@@ -1,4 +1,4 @@
-//! Renders markdown. The syntax is JupyterLab's; what runs or loads something is left out.
+//! Renders markdown with JupyterLab's syntax. HTML that runs code or loads something is removed.
 
 use crate::builder::PageBuilder;
 use crate::cell::{Cell, Kind};
@@ -32,7 +32,7 @@ pub(crate) fn render_line(source: &str, builder: &mut PageBuilder) -> String {
     inner.unwrap_or(html).to_owned()
 }
 
-/// A text that is being rendered.
+/// A markdown text that is being rendered.
 struct Prose<'p, 'b> {
     cell: Option<&'p Cell>,
     builder: &'p mut PageBuilder<'b>,
@@ -68,7 +68,7 @@ impl<'p, 'b> Prose<'p, 'b> {
         }
     }
 
-    /// Writes the event at `at` with those inside of it; returns the position of the next.
+    /// Writes the event at `at` and the events inside of it; returns the position of the next event.
     fn event<'e>(&mut self, events: &[Event<'e>], at: usize, out: &mut Vec<Event<'e>>) -> usize {
         let here = at + 1;
         match &events[at] {
@@ -157,7 +157,7 @@ impl<'p, 'b> Prose<'p, 'b> {
         ))
     }
 
-    /// Writes a heading that links to itself, unless it has another link.
+    /// Writes a heading that links to itself, unless its text contains a link.
     fn heading<'e>(
         &mut self,
         level: HeadingLevel,

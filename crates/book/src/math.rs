@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Renders a formula as HTML, with MathML for screen readers; the error is KaTeX's message.
 pub(crate) fn to_html(formula: &str, display: bool) -> Result<String, String> {
-    // It holds the tables of symbols.
+    // Created once, because it contains the tables of symbols.
     static CONTEXT: LazyLock<KatexContext> = LazyLock::new(KatexContext::default);
     let settings = Settings::builder()
         .display_mode(display)
@@ -19,7 +19,7 @@ pub(crate) fn to_html(formula: &str, display: bool) -> Result<String, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Sorts attributes, which `katex-rs` writes in random order, so that the same notebooks give the same book.
+/// Sorts attributes, which `katex-rs` writes in random order, so that the same notebooks produce the same book.
 fn sort_attributes(html: &str) -> String {
     let mut parts = html.split('<');
     let mut ordered = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! mdBook, the program that makes the site: a pinned version in Taper's cache.
+//! mdBook, the program that builds the site: a pinned version in Taper's cache.
 
 use crate::error::Error;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use taper_host::progress::{Progress, duration};
 /// The version for which the theme in `book/theme` is written.
 const VERSION: &str = "0.5.4";
 
-/// Installs mdBook unless it is installed; returns the program.
+/// Installs mdBook unless it is installed; returns the path of the program.
 ///
 /// # Errors
 ///
@@ -32,8 +32,8 @@ pub fn ensure(progress: &mut dyn Progress) -> Result<PathBuf, Error> {
     Ok(program)
 }
 
-/// Compiles mdBook. The build folder is kept until the end, so a second attempt continues where the first
-/// was killed; the program gets its name when it is complete.
+/// Compiles mdBook. The build folder is kept until the end, so that a second attempt continues where the first
+/// was killed. Only the complete program is moved to `program`.
 fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result<(), Error> {
     let start = Instant::now();
     progress.line(&format!(
@@ -68,7 +68,7 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
     Ok(())
 }
 
-/// Returns a call of mdBook in which the program `taper` renders the notebooks.
+/// Returns the command that starts mdBook, without arguments; in it, the program `taper` renders the notebooks.
 pub fn command(program: &Path, taper: &Path) -> Command {
     let taper = format!("'{}' mdbook", taper.display());
     let mut command = Command::new(program);

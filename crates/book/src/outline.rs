@@ -1,4 +1,4 @@
-//! What a markdown text has, before it is rendered: its headings and its figures.
+//! The headings and the figures of a markdown text, before it is rendered.
 
 use crate::sanitise::without_marks;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -24,7 +24,7 @@ pub(crate) fn headings(source: &str) -> Vec<String> {
         .collect()
 }
 
-/// Makes an anchor of a heading's text, as JupyterLab does.
+/// Returns the anchor of a heading, which JupyterLab derives from its text.
 fn anchor_of(heading: &str) -> String {
     heading.trim().replace(char::is_whitespace, "-")
 }
@@ -51,7 +51,7 @@ pub(crate) fn lone_image(events: &[Event], at: usize) -> Option<usize> {
     matches!(events.get(end), Some(Event::End(TagEnd::Paragraph))).then_some(end)
 }
 
-/// Returns the events between the start at `at` and its end.
+/// Returns the positions of the events between the start at `at` and its end.
 pub(crate) fn inside(events: &[Event], at: usize) -> Range<usize> {
     let mut depth = 0;
     for (end, event) in events.iter().enumerate().skip(at) {

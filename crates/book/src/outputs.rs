@@ -41,14 +41,14 @@ pub(crate) fn render(cell: &Cell, builder: &mut PageBuilder) -> String {
     format!("<div class=\"outputs{scroll}\">\n{html}</div>\n")
 }
 
-/// The outputs in a notebook are those of a machine without a GPU.
+/// The name of the machine that produced the outputs in a notebook, which has no GPU.
 const OWN_MACHINE: &str = "CPU";
 
-/// How a reader adds the outputs of another GPU.
-const OWN_CARD: &str =
-    "<p class=\"machine-own\">Add your own card's: <code>cargo taper gpu-check</code></p>\n";
+/// The hint how readers add the outputs of their own GPU.
+const OWN_CARD: &str = "<p class=\"machine-own\">Add the outputs of your own GPU: \
+    <code>cargo taper gpu-check</code></p>\n";
 
-/// Encloses the outputs of one machine; `taper.js` makes tabs of them.
+/// Encloses the outputs of one machine; `taper.js` shows those of several machines as tabs.
 fn machine(name: &str, outputs: &str) -> String {
     let name = escape(name);
     format!("<section class=\"machine\" aria-label=\"{name}\">\n{outputs}</section>\n")
@@ -66,7 +66,7 @@ fn render_all(
         .collect()
 }
 
-/// Joins the parts of a stream that follow each other.
+/// Joins consecutive outputs of the same stream.
 fn join_streams(outputs: &[Value]) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::new();
     for output in outputs {
@@ -119,7 +119,7 @@ fn traceback(error: &Value) -> String {
     lines.join("\n")
 }
 
-/// Returns a text with terminal colours as an output of this class.
+/// Renders a text with terminal colours as an output of the class `class`.
 pub(crate) fn block(class: &str, text: &str) -> String {
     let html = ansi::to_html(text);
     let html = html.trim_end_matches('\n');
@@ -136,8 +136,7 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
     let text = |media_type: &str| data.get(media_type).map(cell::text);
     if let Some(html) = text("text/html") {
         let html = clean(&without_marks(&html));
-        let html = html.trim();
-        return Some(enclose("html", html));
+        return Some(enclose("html", html.trim()));
     }
     if let Some(prose) = text("text/markdown") {
         let html = markdown::render_output(&prose, builder);
@@ -156,7 +155,7 @@ fn display(output: &Value, caption: Option<&str>, builder: &mut PageBuilder) -> 
     if let Some(format) = Format::ALL.into_iter().find(is_there) {
         return image(format, output, caption, builder);
     }
-    // The text is the value at the start; what the user has chosen is in the notebook's metadata.
+    // The plain text of a slider has its initial value; the value that the user chose is in the notebook's metadata.
     let slider = data["application/vnd.jupyter.widget-view+json"]["model_id"].as_str();
     let chosen = slider.and_then(|id| builder.chapter.slider(id));
     let plain = chosen.or_else(|| text("text/plain")).or_else(|| {

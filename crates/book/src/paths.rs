@@ -1,10 +1,10 @@
-//! Paths by their names alone, and folders that are copied.
+//! Lexical operations on paths, and copies of folders.
 
 use crate::error::Error;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Removes `.` and `..` by the names alone: what SUMMARY.md says, not where symbolic links lead.
+/// Removes `.` and `..` lexically, as they are written in SUMMARY.md, without following symbolic links.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for component in path.components() {

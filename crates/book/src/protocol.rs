@@ -1,6 +1,6 @@
-//! mdBook's protocol: the book comes as JSON on stdin and goes back, changed, on stdout.
+//! mdBook's protocol: mdBook passes the book as JSON on stdin, and reads the changed book from stdout.
 //!
-//! The JSON is not converted to types of ours, so fields that we do not know are passed on.
+//! The JSON is not converted to types of our own, so unknown fields are passed on unchanged.
 
 use crate::book::Book;
 use crate::builder::Content;
@@ -68,7 +68,7 @@ pub(crate) fn render(context: &Value, book: &Value) -> Result<Rendered, Error> {
     }
 }
 
-/// Returns a text in what mdBook sends.
+/// Returns the text of a field in mdBook's JSON.
 pub(crate) fn field<'v>(context: &'v Value, name: &str) -> Result<&'v str, Error> {
     let text = context[name].as_str();
     text.ok_or_else(|| Error::not_from_mdbook(format!("it has no `{name}`")))

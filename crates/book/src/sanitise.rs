@@ -1,14 +1,15 @@
-//! Reduces the HTML of a notebook to what neither runs nor loads anything.
+//! Reduces the HTML of a notebook to elements and attributes that neither run nor load anything.
 //!
-//! HTML of our own (code, figures, formulas) is kept apart while the rest is sanitised: a mark in the
-//! text takes its place.
+//! HTML of our own (code, figures, formulas) is not sanitised: a mark in the text replaces it while the
+//! rest is sanitised.
 
 use ammonia::{Builder, UrlRelative};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Around the number of a fragment. These characters have no meaning, so no text needs them.
+/// The characters before and after the number of a fragment. They are in Unicode's private use area, so no text
+/// needs them.
 const MARKS: [char; 2] = ['\u{E000}', '\u{E001}'];
 
 /// HTML of our own that is not sanitised.

@@ -1,8 +1,9 @@
 //! SVG, reduced to what an image needs.
 //!
-//! The file is parsed, and only elements, attributes and values that are listed here are written
-//! again. What a reader would miss (an element, an address to load from, a style) is an error; what
-//! no reader sees (comments, processing instructions, an editor's metadata, event handlers) is left out.
+//! The file is parsed, and only elements, attributes and values that are listed here are written again. A
+//! part that is not listed is an error if a reader would miss it (an element, an address to load from, a
+//! style). Parts that are never visible (comments, processing instructions, an editor's metadata, event
+//! handlers) are left out.
 
 use crate::error::SvgError;
 use crate::html::escape;
@@ -11,16 +12,16 @@ use roxmltree::{Attribute, Document, Node, ParsingOptions};
 const SVG: &str = "http://www.w3.org/2000/svg";
 const XLINK: &str = "http://www.w3.org/1999/xlink";
 
-/// Elements below each other; the writer is recursive.
+/// The deepest nesting of elements; the writer is recursive.
 const MAX_DEPTH: usize = 256;
 
 /// An image that neither runs nor loads anything.
 #[derive(Debug)]
 pub(crate) struct Svg {
     pub(crate) text: String,
-    /// In pixels of the page.
+    /// The width and the height in CSS pixels.
     pub(crate) size: (u32, u32),
-    /// Its `<title>` or `aria-label`.
+    /// The text of its `<title>` or `aria-label`.
     pub(crate) title: Option<String>,
 }
 
@@ -50,7 +51,8 @@ pub(crate) fn reduce(text: &str) -> Result<Svg, SvgError> {
     })
 }
 
-/// JupyterLab adds the namespace where it is missing, so files without it are in use.
+/// Returns whether an element is in SVG's namespace, or in none: JupyterLab adds the namespace where it is missing, so
+/// files without it are in use.
 fn is_svg(node: Node) -> bool {
     matches!(node.tag_name().namespace(), None | Some(SVG))
 }
@@ -101,7 +103,7 @@ fn write_attribute(element: &str, attribute: Attribute, out: &mut String) -> Res
         Some(_) => return Ok(()),
     };
     match (prefix, name) {
-        // The image is shown as an image: its links lead nowhere.
+        // Links do nothing in an SVG that is shown as an image.
         ("" | "xlink:", "href") if element == "a" => return Ok(()),
         ("" | "xlink:", "href") => check_address(element, value)?,
         ("", name) if TEXTS.contains(&name) => {}
@@ -113,7 +115,7 @@ fn write_attribute(element: &str, attribute: Attribute, out: &mut String) -> Res
     Ok(())
 }
 
-/// Accepts a place in the same file, and pixels within the address.
+/// Accepts a fragment of the same file, and in `<image>` a data URL with pixels.
 fn check_address(element: &str, address: &str) -> Result<(), SvgError> {
     let pixels = ["png", "jpeg", "gif"];
     let is_pixels = |format: &&str| address.starts_with(&format!("data:image/{format};base64,"));
@@ -123,8 +125,8 @@ fn check_address(element: &str, address: &str) -> Result<(), SvgError> {
     Err(SvgError::Address(shorten(address)))
 }
 
-/// Accepts CSS that refers to nothing outside of the file. Everything that loads is an @-rule or a function,
-/// and an escape could hide either.
+/// Accepts CSS that refers to nothing outside of the file. Only @-rules and functions load something, and an
+/// escape could hide either.
 fn check_style(css: &str) -> Result<(), SvgError> {
     let is_plain = !css.contains(['\\', '@']);
     let is_local = |(at, _): (usize, &str)| {
@@ -190,7 +192,7 @@ fn title(root: Node) -> Option<String> {
     (!title.is_empty()).then(|| title.to_owned())
 }
 
-/// Shapes, text, paint and filters. Not among them: scripts, animations, foreign documents, `feImage`.
+/// The allowed elements: shapes, text, paint and filters, but no scripts, animations, foreign documents or `feImage`.
 #[rustfmt::skip]
 const ELEMENTS: &[&str] = &[
     "a", "circle", "clipPath", "defs", "desc", "ellipse", "feBlend", "feColorMatrix",
@@ -210,7 +212,7 @@ const TEXTS: &[&str] = &[
     "points", "role", "type", "version", "viewBox",
 ];
 
-/// Attributes whose value is CSS, or is read like it.
+/// Attributes whose value is CSS, or is checked as if it were.
 #[rustfmt::skip]
 const VALUES: &[&str] = &[
     // Geometry
@@ -242,7 +244,7 @@ const VALUES: &[&str] = &[
     "xChannelSelector", "yChannelSelector", "z",
 ];
 
-/// Functions of CSS that load nothing; `url` is looked at by itself.
+/// Functions of CSS that load nothing; `url` is checked separately.
 #[rustfmt::skip]
 const FUNCTIONS: &[&str] = &[
     "calc", "hsl", "hsla", "matrix", "rgb", "rgba", "rotate", "scale", "skewx", "skewy",

@@ -31,7 +31,7 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
-    /// Reads a cell's metadata; what is folded in JupyterLab is folded in the book.
+    /// Reads a cell's metadata; a part that is folded in JupyterLab is folded in the book.
     pub(crate) fn read(metadata: &Value) -> Tags {
         let mut read = Tags::default();
         let is_set = |pointer: &str| metadata.pointer(pointer) == Some(&Value::Bool(true));
@@ -60,7 +60,7 @@ impl Tags {
         read
     }
 
-    /// Returns whether outputs are in the book at all.
+    /// Returns whether the cell's outputs are in the book.
     pub(crate) fn has_output(self) -> bool {
         self.cell != Visibility::Removed && self.output != Visibility::Removed
     }

@@ -14,7 +14,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fixtures")
 }
 
-/// Notebooks with their chapter numbers.
+/// The notebooks of the fixtures that are chapters, with their chapter numbers.
 const CHAPTERS: [(&str, &[u64]); 3] = [("every", &[1]), ("more/second", &[1, 1]), ("wrong", &[])];
 
 fn book() -> Book {
@@ -128,6 +128,11 @@ fn chapter(path: &str, content: &str) -> Value {
     }})
 }
 
+/// Returns the text of the notebook `dots`.
+fn dots() -> String {
+    std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture")
+}
+
 fn context() -> Value {
     json!({
         "root": fixtures(), "renderer": "html", "mdbook_version": "0.5.4",
@@ -137,10 +142,8 @@ fn context() -> Value {
 
 #[test]
 fn only_notebooks_are_changed() {
-    let second =
-        std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
     let foreign = json!({ "Chapter": {
-        "name": "Words", "content": "# Words", "number": null, "sub_items": [chapter("dots", &second)],
+        "name": "Words", "content": "# Words", "number": null, "sub_items": [chapter("dots", &dots())],
         "path": "words.md", "source_path": "words.md", "parent_names": [], "unknown": 1,
     }});
     let book = json!({ "items": ["Separator", foreign, { "PartTitle": "Part" }], "also": null });
@@ -161,7 +164,7 @@ fn only_notebooks_are_changed() {
 #[test]
 fn files_are_written_beside_the_pages() {
     let folder = tempfile::tempdir().expect("a folder");
-    let dots = std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
+    let dots = dots();
     let mut input = context();
     input["destination"] = json!(folder.path().join("taper"));
     input["book"] = json!({ "items": [chapter("dots", &dots)] });
@@ -229,7 +232,7 @@ fn outputs_of_two_machines_are_side_by_side() {
 
 #[test]
 fn pages_and_their_files_have_no_number() {
-    let dots = std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
+    let dots = dots();
     let link = json!([{ "cell_type": "markdown", "id": "link", "metadata": {}, "source": "[a](09-dots.ipynb)" }]);
     let mut other: Value = serde_json::from_str(&dots).expect("a notebook");
     other["cells"] = link;
@@ -263,7 +266,7 @@ fn pages_and_their_files_have_no_number() {
 
 #[test]
 fn two_chapters_cannot_have_the_same_page() {
-    let dots = std::fs::read_to_string(fixtures().join("notebooks/dots.ipynb")).expect("a fixture");
+    let dots = dots();
     let items = [chapter("09-dots", &dots), chapter("10-dots", &dots)];
     let input = json!([context(), { "items": items }]).to_string();
     let error = preprocess(&input).expect_err("one page").to_string();

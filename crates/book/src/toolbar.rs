@@ -7,10 +7,10 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Where the notebooks can be opened and edited.
+/// The places where the notebooks can be opened and edited.
 #[derive(Debug, Default)]
 pub(crate) struct Toolbar {
-    /// The folder of the notebooks, as the repository names it.
+    /// The name of the folder of the notebooks in the repository.
     folder: String,
     /// The address of a JupyterLab that `taper lab` has opened.
     lab: Option<String>,
@@ -19,8 +19,7 @@ pub(crate) struct Toolbar {
 }
 
 impl Toolbar {
-    /// Reads `[preprocessor.taper]` of book.toml. A repository that is not named there is the origin of
-    /// the clone.
+    /// Reads `[preprocessor.taper]` of book.toml. If it names no repository, the origin of the clone is used.
     pub(crate) fn new(settings: &Value, notebooks: &Path) -> Toolbar {
         let text = |name: &str| {
             settings[name]
@@ -69,7 +68,8 @@ impl Toolbar {
     }
 }
 
-/// The file is beside the page under the page's name; the reader gets it under its own.
+/// Returns the link that downloads the notebook. The file beside the page has the page's name; the browser saves it
+/// under the notebook's name.
 fn download(chapter: &Chapter) -> String {
     let (_, page) = chapter.folder_and_name();
     let (file, name) = (format!("{page}.ipynb"), chapter.file_name());
@@ -89,7 +89,7 @@ fn link(address: &str, text: &str, title: &str) -> String {
     )
 }
 
-/// Returns the address on GitHub of the clone's origin.
+/// Returns the address of the clone's origin, if that is on GitHub.
 fn origin(folder: &Path) -> Option<String> {
     let mut git = Command::new("git");
     git.args(["remote", "get-url", "origin"])
@@ -98,7 +98,7 @@ fn origin(folder: &Path) -> Option<String> {
     on_github(String::from_utf8_lossy(&output.stdout).trim())
 }
 
-/// Leaves out a user's name and password in the address.
+/// Returns the address of a repository on GitHub, without a user's name and password.
 fn on_github(address: &str) -> Option<String> {
     let (_, path) = address.split_once("github.com")?;
     let path = path.strip_prefix([':', '/'])?.trim_end_matches('/');

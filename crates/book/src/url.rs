@@ -1,4 +1,4 @@
-//! Addresses: percent-encoding, and whether one leaves the book.
+//! Addresses: percent-encoding, and whether an address leads out of the book.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 

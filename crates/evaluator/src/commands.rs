@@ -6,15 +6,16 @@ use std::borrow::Cow;
 
 /// A cell, split into its commands and its Rust.
 pub struct Cell<'a> {
-    /// The commands of the lines that begin with `!`.
+    /// The shell commands, from the lines that begin with `!`.
     pub shell: Vec<&'a str>,
-    /// Whether it contains `:restart`.
+    /// Whether the cell contains `:restart`.
     pub restart: bool,
-    /// Whether it contains `:clear`, a command of evcxr that also unloads `taper`.
+    /// Whether the cell contains `:clear`, a command of evcxr that also unloads `taper`.
     pub clear: bool,
     /// The names and values of the lines `:dep name = value`.
     pub dependencies: Vec<(&'a str, &'a str)>,
-    /// The cell with the session's commands made blank: all other lines keep their line number.
+    /// The source of the cell, with the session's commands replaced by spaces so that all other lines keep
+    /// their line number.
     pub rest: Cow<'a, str>,
 }
 
@@ -24,8 +25,8 @@ impl<'a> Cell<'a> {
         Self::with_rust(code, |_| false)
     }
 
-    /// Splits the source of a cell; of the lines that begin with `!`, those for which `is_rust` is true of the
-    /// rest are Rust.
+    /// Splits the source of a cell. A line that begins with `!` is Rust, not a shell command, if `is_rust`
+    /// returns true for the text after the `!`.
     pub fn with_rust(code: &'a str, is_rust: impl Fn(&str) -> bool) -> Cell<'a> {
         let commands = || code.lines().filter_map(command);
         let shell = |line: &'a str| shell_command(line).filter(|rest| !is_rust(rest));
@@ -43,8 +44,8 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Returns the Rust of a cell whose first line is a command that begins with `%`: without the command, or blank
-/// where the cell is a script, a file or a measurement.
+/// Returns the Rust code of a cell that may begin with a `%` command: the cell without the command, or only
+/// spaces if the cell is a script, a file or a measurement.
 pub fn without_percent(code: &str) -> Cow<'_, str> {
     match percent_command(code).map(|(_, word)| word.trim_start_matches('%')) {
         Some("time" | "test" | "fmt") | None => without_command(code),
@@ -52,7 +53,7 @@ pub fn without_percent(code: &str) -> Cow<'_, str> {
     }
 }
 
-/// Makes the command that begins with `%` blank; all else keeps its place.
+/// Replaces the command that begins with `%` by spaces, so that the rest keeps its position.
 pub fn without_command(code: &str) -> Cow<'_, str> {
     let Some((start, word)) = percent_command(code) else {
         return Cow::Borrowed(code);
@@ -61,7 +62,8 @@ pub fn without_command(code: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{}{after}", " ".repeat(word.len())))
 }
 
-/// Returns the command that begins with `%` in the first line of a cell, and its byte offset.
+/// Returns the command that begins with `%` in the first line of a cell that is neither empty nor a
+/// comment, and its byte offset.
 pub fn percent_command(code: &str) -> Option<(usize, &str)> {
     let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with("//");
     let line = code.lines().find(is_text)?;
@@ -70,7 +72,7 @@ pub fn percent_command(code: &str) -> Option<(usize, &str)> {
     word.starts_with('%').then_some((start, word))
 }
 
-/// Puts a space before each `!` at the begin of a line: evcxr would run the line as a shell command.
+/// Puts a space before each `!` at the beginning of a line: evcxr would run the line as a shell command.
 fn indented(code: Cow<'_, str>) -> Cow<'_, str> {
     match code.starts_with('!') || code.contains("\n!") {
         true => Cow::Owned(format!("\n{code}").replace("\n!", "\n !").split_off(1)),
@@ -78,8 +80,8 @@ fn indented(code: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Makes lines blank, without changing their length. The other lines keep their line number, so errors
-/// still point at the right line.
+/// Replaces lines by spaces, without changing their length. The other lines keep their line number, so
+/// errors still point at the right line.
 pub fn blank_out(code: &str, is_blanked: impl Fn(&str) -> bool) -> Cow<'_, str> {
     if !code.lines().any(&is_blanked) {
         return Cow::Borrowed(code);
@@ -112,7 +114,8 @@ fn is(line: &str, name: &str) -> bool {
     command(line).is_some_and(|(found, _)| found == name)
 }
 
-/// Splits `name = value`. A name alone means any version; a path alone has no name until evcxr reads it.
+/// Splits `name = value`. A name alone means any version. Returns `None` for a path alone: only evcxr reads
+/// the name of that package.
 fn dependency(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=').unwrap_or((text, "\"*\""));
     let name = name.trim();

@@ -7,11 +7,11 @@ use crate::record::{MARK, Record};
 pub enum Item {
     /// Text that the cell printed. Bytes that are not UTF-8 are replaced by `U+FFFD`.
     Text(String),
-    /// A record with our secret.
+    /// A record with the secret of the decoder.
     Record(Record),
     /// A representation of a value in evcxr's format.
     Content {
-        /// Its MIME type.
+        /// The MIME type of the representation.
         mime_type: String,
         /// The text between the marks.
         content: String,
@@ -20,7 +20,7 @@ pub enum Item {
     Mark(EvcxrMark, String),
 }
 
-/// The lines with which the code that evcxr generates reports to evcxr.
+/// The kinds of lines by which the code that evcxr generates in a cell reports to evcxr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvcxrMark {
     /// The cell panicked.
@@ -38,16 +38,17 @@ const BEGIN_CONTENT: &str = "EVCXR_BEGIN_CONTENT ";
 const END_CONTENT: &[u8] = b"\nEVCXR_END_CONTENT\n";
 const PANIC: &str = "EVCXR_PANIC_NOTIFICATION";
 
-/// Decodes output that arrives in pieces. It keeps what cannot be decided yet: the beginning of a mark, half
-/// a character.
+/// Decodes output that arrives in pieces. Keeps the bytes that cannot be decoded yet: the beginning of a mark,
+/// or a part of a character.
 pub struct Decoder {
     /// The beginning of a record: `MARK`, the secret and a space.
     record_start: Vec<u8>,
+    /// The bytes that are not decoded yet.
     pending: Vec<u8>,
 }
 
 impl Decoder {
-    /// Returns a decoder for records with a secret.
+    /// Creates a decoder for records with this secret.
     pub fn new(secret: &str) -> Self {
         Decoder {
             record_start: format!("{MARK}{secret} ").into_bytes(),
@@ -67,8 +68,8 @@ impl Decoder {
         join_texts(items)
     }
 
-    /// Returns the pending bytes as text: no more will come, or not soon. Unless it is the end, a mark that
-    /// has begun stays, since its rest was written with it and will come.
+    /// Returns the pending bytes as text, if no more bytes come, or not soon. Unless `at_end` is true, keeps a
+    /// mark that has begun: the process writes a mark in one piece, so the rest of the mark will come.
     pub fn rest(&mut self, at_end: bool) -> Option<Item> {
         let is_mark =
             self.pending.starts_with(EVCXR) || self.pending.starts_with(&self.record_start);
@@ -79,7 +80,8 @@ impl Decoder {
         Some(Item::Text(text))
     }
 
-    /// Decodes the pending bytes from `start`, and returns how many it has used; `None` if it needs more.
+    /// Decodes the pending bytes from `start` and returns the number of decoded bytes; `None` if more bytes are
+    /// needed.
     fn next_item(&self, start: usize, items: &mut Vec<Item>) -> Option<usize> {
         let bytes = &self.pending[start..];
         let (at, is_whole) = self.find_mark(bytes);
@@ -96,8 +98,8 @@ impl Decoder {
         }
     }
 
-    /// Returns the index at which a mark begins, and whether its beginning is whole: the last bytes may be
-    /// only a part of it.
+    /// Returns the index at which a mark begins, or the length of the bytes, and whether the start of the mark
+    /// (`EVCXR_`, or `MARK` with the secret) is complete: the last bytes may be only a part of it.
     fn find_mark(&self, bytes: &[u8]) -> (usize, bool) {
         let mut from = 0;
         while let Some(offset) = memchr::memchr2(MARK as u8, EVCXR[0], &bytes[from..]) {
@@ -142,7 +144,7 @@ impl Decoder {
     }
 
     /// Decodes the lines between `EVCXR_BEGIN_CONTENT` and `EVCXR_END_CONTENT`. If a record comes before the
-    /// end, there is no end: the cell has only printed the word.
+    /// end, the block has no end: the cell has only printed the word, and it is text.
     fn take_content(
         &self,
         bytes: &[u8],
@@ -165,13 +167,13 @@ impl Decoder {
     }
 }
 
-/// Decodes text that begins like a mark of evcxr.
+/// Decodes `EVCXR_` as text, where it does not begin a mark of evcxr.
 fn take_as_text(items: &mut Vec<Item>) -> Option<usize> {
     items.push(Item::Text(String::from_utf8_lossy(EVCXR).into_owned()));
     Some(EVCXR.len())
 }
 
-/// Joins adjacent texts, which were split for the decoder's own reasons.
+/// Joins adjacent texts, which the decoder has split.
 fn join_texts(items: Vec<Item>) -> Vec<Item> {
     let mut joined: Vec<Item> = Vec::with_capacity(items.len());
     for item in items {
@@ -183,7 +185,7 @@ fn join_texts(items: Vec<Item>) -> Vec<Item> {
     joined
 }
 
-/// Decodes text, except for a character whose end has not come yet.
+/// Decodes text. Unless `ends_here` is true, leaves a character at the end that is not complete yet.
 fn take_text(bytes: &[u8], ends_here: bool, items: &mut Vec<Item>) -> Option<usize> {
     let complete = match ends_here {
         true => bytes.len(),
@@ -198,7 +200,7 @@ fn take_text(bytes: &[u8], ends_here: bool, items: &mut Vec<Item>) -> Option<usi
     Some(complete)
 }
 
-/// Returns how many bytes at the end are the beginning of a character.
+/// Returns the number of bytes at the end that are the beginning of a character.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     (1..=3.min(bytes.len()))
         .find(|&length| {

@@ -3,15 +3,16 @@
 use crate::event::{CellError, Event, MimeBundle};
 use std::sync::Arc;
 
-/// Evaluates cells, one after the other; variables are kept from cell to cell.
+/// Evaluates cells, one after the other. Variables are kept from cell to cell.
 pub trait Evaluator: Send {
     /// Runs a cell, and sends the front everything that happens, in order.
     ///
     /// # Errors
-    /// If the cell fails. The front has received the error already, as the last event.
+    /// Returns an error if the cell fails. The front has already received this error as the last event.
     fn execute(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError>;
 
-    /// Runs what depends on a control that the user has moved to `value`, like a cell.
+    /// Runs the callback of a control that the user has moved to `value`, as [`Evaluator::execute`] runs a
+    /// cell.
     ///
     /// # Errors
     /// As for [`Evaluator::execute`].
@@ -26,7 +27,8 @@ pub trait Evaluator: Send {
         Ok(())
     }
 
-    /// Returns the variables, with their values only if asked: these take as long as a cell.
+    /// Returns the variables. Includes their values only if `with_values` is true, because reading them takes
+    /// as long as running a cell.
     fn inspect_variables(&mut self, with_values: bool) -> Vec<Variable> {
         let _ = with_values;
         Vec::new()
@@ -45,9 +47,10 @@ pub trait Evaluator: Send {
     fn interrupter(&self) -> Arc<dyn Interrupt>;
 }
 
-/// The side that has the cells: it receives what they do.
+/// The side that has the cells (the Jupyter kernel, or the runner of notebook files), which receives their
+/// events.
 pub trait Front {
-    /// Receives an event; called in order, on the thread that called `execute`.
+    /// Receives an event. Called for the events in their order, on the thread that called `execute`.
     fn event(&mut self, event: Event);
 
     /// Asks the user for a line of input; `None` where no user can be asked.
@@ -64,20 +67,20 @@ pub trait Interrupt: Send + Sync {
 /// A variable of the cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// Its type.
+    /// The type of the variable.
     pub kind: String,
-    /// Its value in a line of text; empty if unknown.
+    /// The value in a line of text; empty if it is unknown.
     pub value: String,
 }
 
 /// Completions, which replace a part of the code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completions {
-    /// The first byte that they replace.
+    /// The byte offset at which the replaced part begins.
     pub start: usize,
-    /// The end of the bytes that they replace.
+    /// The byte offset at which the replaced part ends.
     pub end: usize,
     /// The completions, the best first.
     pub items: Vec<Completion>,
@@ -99,13 +102,13 @@ pub struct Completion {
 /// Whether code can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completeness {
-    /// It can be run.
+    /// The code can be run.
     Complete,
     /// More lines must follow.
     Incomplete {
         /// The indentation of the next line.
         indent: String,
     },
-    /// No further line makes it valid.
+    /// No further line makes the code valid.
     Invalid,
 }

@@ -17,7 +17,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Returns Jupyter's name for it.
+    /// Returns Jupyter's name for the stream.
     pub fn name(self) -> &'static str {
         match self {
             Stream::Stdout => "stdout",
@@ -26,7 +26,7 @@ impl Stream {
     }
 }
 
-/// Something that a cell did.
+/// Something that happened while a cell ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -52,12 +52,12 @@ pub enum Event {
         data: MimeBundle,
         /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
-        /// The name of the outputs.
+        /// The display id of the outputs.
         display_id: String,
     },
     /// The cell removed its outputs so far.
     Clear {
-        /// Whether they stay until the next output comes.
+        /// Whether the outputs stay until the next output comes.
         wait: bool,
     },
     /// The cell's last expression has a value.
@@ -67,23 +67,23 @@ pub enum Event {
         /// Jupyter's metadata of the representations.
         metadata: Map<String, Value>,
     },
-    /// The text of the cell changes, by a command such as `%fmt`.
+    /// A command such as `%fmt` replaced the source of the cell.
     NextInput {
-        /// The new text.
+        /// The new source.
         text: String,
     },
-    /// The cell made a control that the user can move; a display shows it.
+    /// The cell created a control that the user can move. A later display shows the control.
     Widget {
         /// The name for [`Evaluator::update_widget`](crate::Evaluator::update_widget).
         id: String,
-        /// Its state in the protocol of Jupyter's widgets.
+        /// The state of the control in the protocol of Jupyter's widgets.
         state: Map<String, Value>,
     },
-    /// The cell failed. It is the cell's last event.
+    /// The cell failed. This is the cell's last event.
     Error(CellError),
 }
 
-/// The name of the error of a cell that did not compile, so that nothing of it ran.
+/// The name of the error of a cell that did not compile. No part of such a cell was run.
 pub const COMPILE_ERROR: &str = "CompileError";
 
 /// The reason why a cell failed, written for the user who wrote the cell.

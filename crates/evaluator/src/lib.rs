@@ -1,16 +1,15 @@
 //! The interface between programs that have cells and programs that evaluate them.
 //!
-//! The Jupyter kernel and the runner of notebook files have cells. They know the trait [`Evaluator`] and
-//! its [`Event`]s, and nothing about how Rust is compiled. A session with a compiler implements the trait;
-//! so do the log of an exported program and the fake evaluators of the tests. This crate is what both sides
-//! share, and it depends on neither.
+//! The Jupyter kernel and the runner of notebook files have cells. They use the trait [`Evaluator`] and
+//! its [`Event`]s, and do not depend on how Rust is compiled. A session with a compiler implements the trait;
+//! so do the log of an exported program and the fake evaluators of the tests. Both sides share this crate,
+//! which depends on neither of them.
 //!
-//! # What goes in, what comes out
+//! # Input and output
 //!
-//! The source of a cell goes in as text. What the cell does comes out as events, in the order in which it
-//! happened, and a [`Front`] receives them one by one. If the cell fails, a [`CellError`] is the last event
-//! and the result of the call: the only error of this crate, since everything else that is read here is
-//! ordinary text where it cannot be understood.
+//! The input is the source of a cell. The output is events, in the order in which they happened; a [`Front`]
+//! receives them one by one. If the cell fails, a [`CellError`] is the last event and the result of the call.
+//! It is the only error of this crate: output of a cell that cannot be parsed as a record is ordinary text.
 //!
 //! # The path of the data
 //!
@@ -27,7 +26,7 @@
 //! The code in a cell can write only to its process's standard output. So a figure, a panic or the end of
 //! the cell is a [`record::Record`] there: one line of JSON after a control character and a secret, which
 //! text printed by the cell cannot imitate. [`decoder::Decoder`] finds the records among the other output,
-//! wherever the reads have split the bytes. Exported programs write the same records into their log.
+//! even if a read ends in the middle of a record. Exported programs write the same records into their log.
 //!
 //! # The files, from the bottom up
 //!

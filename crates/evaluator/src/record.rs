@@ -1,10 +1,11 @@
-//! Records: what the process of the cells reports between its other output. The relay adds some of them.
+//! Records: reports that the process of the cells writes between its other output. The relay, a process of the
+//! session that reads this output, adds some records of its own.
 
 use crate::event::{Event, MimeBundle, Stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Begins every record; printed text does not contain it by accident.
+/// The control character with which every record begins. Printed text does not contain it by accident.
 pub const MARK: char = '\x1e';
 
 /// A report from the process of the cells.
@@ -18,30 +19,30 @@ pub enum Record {
         /// The text.
         text: String,
     },
-    /// A value that is shown.
+    /// A value to show below the cell.
     Display {
         /// The representations of the value.
         data: MimeBundle,
         /// Jupyter's metadata of the representations.
         #[serde(default)]
         metadata: Map<String, Value>,
-        /// A name for later updates.
+        /// The display id, by which a later record can update this output.
         #[serde(default)]
         id: Option<String>,
     },
-    /// New content for all outputs with an id.
+    /// New content for all outputs with a display id.
     Update {
         /// The representations of the new value.
         data: MimeBundle,
         /// Jupyter's metadata of the representations.
         #[serde(default)]
         metadata: Map<String, Value>,
-        /// The name of the outputs.
+        /// The display id of the outputs.
         id: String,
     },
     /// The cell's outputs are removed.
     Clear {
-        /// Whether they stay until the next output comes.
+        /// Whether the outputs stay until the next output comes.
         #[serde(default)]
         wait: bool,
     },
@@ -55,9 +56,9 @@ pub enum Record {
     },
     /// A control that the user can move.
     Widget {
-        /// The name under which the front end reports its changes.
+        /// The id with which the front end reports changes of the control.
         id: String,
-        /// Its state in the protocol of Jupyter's widgets.
+        /// The state of the control in the protocol of Jupyter's widgets.
         state: Map<String, Value>,
     },
     /// The cell's thread panicked.
@@ -80,7 +81,7 @@ pub enum Record {
         #[serde(default)]
         line: Option<usize>,
     },
-    /// A thread other than the cell's panicked. The cell goes on.
+    /// A thread other than the cell's panicked. The cell continues.
     ThreadPanic {
         /// The name of the thread, if it has one.
         thread: Option<String>,
@@ -113,41 +114,41 @@ pub enum Record {
 /// How long a cell ran, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// From its begin to its end.
+    /// The time from the start of the cell to its end.
     pub wall: u64,
-    /// The time of all processors in the cell's code.
+    /// The CPU time in user mode, of all threads.
     pub user: u64,
-    /// The time of all processors in the system's code, on behalf of the cell.
+    /// The CPU time in system mode, of all threads.
     pub system: u64,
 }
 
 /// How the process of the cells ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Its exit status, unless a signal ended it.
+    /// The exit status, unless a signal ended the process.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the process.
     pub signal: Option<i32>,
-    /// The number of bytes that the system refused, if memory was full.
+    /// The size in bytes of the allocation that failed, if the process ran out of memory.
     pub allocation: Option<u64>,
 }
 
 impl Record {
-    /// Returns the record as a line for evcxr's reader. Since it looks for its own marks in every line, they
-    /// are written with an escape.
+    /// Returns the record as a line for evcxr's reader. That reader looks for evcxr's marks in every line, so
+    /// marks in the record are written with an escape sequence.
     pub fn to_line(&self) -> String {
         let json = serde_json::to_string(self).expect("a record has only string keys");
         format!("{MARK}{}\n", json.replace("EVCXR_", "EVCXR\\u005f"))
     }
 
-    /// Reads a line of [`Self::to_line`] without its newline; `None` for any other text.
+    /// Parses a line of [`Self::to_line`] without its newline; returns `None` for any other text.
     pub fn from_line(line: &str) -> Option<Record> {
         serde_json::from_str(line.strip_prefix(MARK)?).ok()
     }
 }
 
-/// Returns the event that a front receives for a record; `None` for those about the beginning and the end
-/// of a cell.
+/// Returns the event that a front receives for a record; `None` for a record about the start, the run or the
+/// end of a cell.
 pub fn events_of(record: Record) -> Option<Event> {
     Some(match record {
         Record::Text { stream, text } => Event::Text { stream, text },
@@ -178,7 +179,7 @@ pub fn events_of(record: Record) -> Option<Event> {
     })
 }
 
-/// Returns the text that a front receives for the panic of a thread, with its line in the cell where that is
+/// Returns the event that a front receives for the panic of a thread: a text, with the line in the cell if it is
 /// known.
 pub fn thread_panic(thread: Option<&str>, line: Option<usize>, message: &str) -> Event {
     let thread = thread.map_or("a thread".to_owned(), |name| format!("the thread `{name}`"));

@@ -11,11 +11,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 use tar::{Archive, Builder, EntryType, Header};
 
-/// Writes an archive.
+/// A writer that packs files into a compressed archive.
 pub struct Packer<W: Write>(Builder<GzEncoder<W>>);
 
 impl<W: Write> Packer<W> {
-    /// Begins an archive. It is compressed fast rather than well.
+    /// Creates an archive, which is compressed fast rather than well.
     pub fn new(to: W) -> Packer<W> {
         Packer(Builder::new(GzEncoder::new(to, Compression::fast())))
     }
@@ -36,7 +36,7 @@ impl<W: Write> Packer<W> {
         self.0.append_data(&mut header, name, file)
     }
 
-    /// Ends the archive, and returns what it was written to.
+    /// Finishes the archive, and returns the writer to which it was written.
     pub fn finish(self) -> io::Result<W> {
         self.0.into_inner()?.finish()
     }
@@ -69,7 +69,7 @@ pub fn unpack(compressed: impl Read, folder: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// An archive with one entry, as another program may write it.
+    /// Returns an archive with one entry, as another program may write it.
     fn archive_of(name: &str, kind: EntryType) -> Vec<u8> {
         let mut header = Header::new_gnu();
         header.set_entry_type(kind);

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Overrides the platform's cache folder.
+/// The environment variable that overrides the platform's cache folder.
 pub const VARIABLE: &str = "TAPER_CACHE";
 
 /// Returns the cache folder; creates it if it does not exist.
@@ -25,8 +25,8 @@ pub fn folder() -> Result<PathBuf> {
     folder.canonicalize().on_file("open", &folder)
 }
 
-/// Refuses a path that is not valid Unicode: it becomes part of texts for cargo and evcxr. `next` says
-/// what to do.
+/// Returns an error if a path is not valid Unicode: paths become part of texts for cargo and evcxr. `next` is
+/// the advice in the error.
 pub fn unicode(what: &'static str, path: &Path, next: &'static str) -> Result<()> {
     match path.to_str() {
         Some(_) => Ok(()),
@@ -46,7 +46,7 @@ pub fn make(folder: &Path) -> Result<()> {
     })
 }
 
-/// Writes a file so that a reader sees the old content or the new one, never half of it.
+/// Writes a file so that readers see the old or the new content, never an incomplete file.
 pub fn write_atomically(file: &Path, content: &[u8]) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let write = || {
@@ -78,7 +78,7 @@ pub fn overwrite(file: &Path, content: &[u8]) -> Result<()> {
     write().on_file("write", file)
 }
 
-/// How long [`remove`] tries again. The children of a killed process end sooner.
+/// How long [`remove`] tries again. The children of a killed process usually end sooner.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Removes a folder with its content; it may be missing. Tries again for a few seconds while another process
@@ -105,9 +105,11 @@ pub fn remove(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn a_folder_is_removed_while_somebody_still_writes_there() {
+    fn a_folder_is_removed_while_a_thread_still_writes_there() {
         for _ in 0..5 {
             let folder = tempfile::tempdir().expect("a folder");
             let folder = folder.path().join("answers");
@@ -135,8 +137,6 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&file).expect("text"), content);
         }
     }
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn a_path_that_is_not_unicode_is_refused_in_a_sentence() {

@@ -1,5 +1,5 @@
-//! The folder with Taper's sources: the clone from which this program was built, or what an installed program
-//! carries.
+//! The folder with Taper's sources: the clone from which this program was built, or the unpacked sources that an
+//! installed program carries.
 
 use crate::error::{Context, Result};
 use crate::lock::Lock;
@@ -8,13 +8,13 @@ use crate::{archive, cache, store};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Overrides the folder, for a build that was moved.
+/// The environment variable that overrides the folder, for a clone that was moved after the build.
 pub const VARIABLE: &str = "TAPER_HOME";
 
 /// The sources that an installed program carries: the crate `taper` and the chapters.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
-    /// Names this content, and no other.
+    /// A name that is unique to this content.
     pub id: &'static str,
     /// A compressed archive.
     pub archive: &'static [u8],
@@ -22,22 +22,23 @@ pub struct Carried {
 
 static CARRIED: OnceLock<Carried> = OnceLock::new();
 
-/// Makes the sources that this program carries those that [`folder`] returns. Call it first in `main`.
+/// Sets the sources that this program carries: [`folder`] unpacks them and returns their folder. Must be called
+/// first in `main`.
 pub fn carry(carried: Carried) {
     let _ = CARRIED.set(carried);
 }
 
-/// Returns whether this program needs no clone.
+/// Returns whether this program carries its sources, so that it needs no clone.
 pub fn is_carried() -> bool {
     CARRIED.get().is_some()
 }
 
-/// Returns the folder that holds the crate `taper` and the notebooks. The first call of an installed program
+/// Returns the folder that contains the crate `taper` and the notebooks. The first call in an installed program
 /// unpacks them into the cache.
 pub fn folder() -> Result<PathBuf> {
     let folder = match (std::env::var_os(VARIABLE), CARRIED.get()) {
         (Some(folder), _) => PathBuf::from(folder),
-        // Never the folder of the build: on another machine it may belong to anybody.
+        // Never the folder of the build: on another machine it may belong to any user.
         (None, Some(carried)) => unpacked(carried, &store::find(&carried.folder())?)?,
         (None, None) => concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into(),
     };
@@ -45,13 +46,13 @@ pub fn folder() -> Result<PathBuf> {
 }
 
 impl Carried {
-    /// Where it is unpacked, in the cache.
+    /// Returns the path of the unpacked sources below the cache folder.
     fn folder(&self) -> String {
         format!("sources/{}-{}", env!("CARGO_PKG_VERSION"), self.id)
     }
 }
 
-/// Unpacks what a program carries into `folder`, unless an earlier start has done it.
+/// Unpacks the sources that a program carries into `folder`, unless an earlier start has done so.
 fn unpacked(carried: &Carried, folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         return Ok(folder.to_owned());
@@ -62,7 +63,7 @@ fn unpacked(carried: &Carried, folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         return Ok(folder.to_owned());
     }
-    // What a killed start left may be incomplete. The rename makes it complete or not at all.
+    // A killed start may have left incomplete sources. Because of the rename, `folder` is complete or missing.
     let unfinished = sources.join("unfinished");
     cache::remove(&unfinished)?;
     archive::unpack(carried.archive, &unfinished)?;

@@ -1,4 +1,4 @@
-//! Checks, before something long begins, that everything it needs is available.
+//! Checks that everything a long step needs is available, before the step begins.
 
 use crate::error::{Context, Error, Result};
 use crate::toolchain;
@@ -8,14 +8,14 @@ use std::process::Command;
 
 pub use crate::error::NO_C_COMPILER;
 
-/// The oldest compiler that works.
+/// The oldest version of Rust that compiles Taper.
 const OLDEST_COMPILER: Version = (1, 95);
 
-/// The bytes that an image needs.
+/// The free space in bytes that building an image needs.
 const DISK_NEEDED: u64 = 2 << 30;
 
-/// Checks for everything that building an image in `folder` needs. An image that is `begun` needs less
-/// space.
+/// Checks for everything that building an image in `folder` needs. If the build has `begun` earlier, it needs
+/// less space.
 pub fn before_building(folder: &Path, begun: bool) -> Result<()> {
     compiler()?;
     c_compiler()?;
@@ -35,7 +35,7 @@ pub fn compiler() -> Result<()> {
     }
 }
 
-/// Returns the first line of what the C compiler says about itself. It also links Rust's programs.
+/// Returns the first line that the C compiler prints with `--version`. Rust links programs with the C compiler.
 pub fn c_compiler() -> Result<String> {
     let version = version_of(&c_compiler_program()).ok_or(Error::NoCCompiler)?;
     Ok(version.lines().next().unwrap_or_default().to_owned())
@@ -57,8 +57,7 @@ fn version_of(program: &str) -> Option<String> {
     output.status.success().then_some(text)
 }
 
-/// Checks that the disk has space for what will be compiled into `folder`, where some of it may exist
-/// already.
+/// Checks that the disk has space to build an image in `folder`; `begun` means that a part of the image exists.
 pub fn disk(folder: &Path, begun: bool) -> Result<()> {
     let info = rustix::fs::statvfs(folder).map_err(std::io::Error::from);
     let info = info.on_file("read the free space of", folder)?;

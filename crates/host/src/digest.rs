@@ -1,4 +1,4 @@
-//! Digests as text, for names made of content.
+//! Digests as text, for names that depend on content.
 
 use ring::digest::{Context, SHA256};
 
@@ -19,7 +19,7 @@ pub fn of(content: &[u8]) -> String {
     hex(digest)
 }
 
-/// Returns a name of 16 digits for a list of texts.
+/// Returns a name of 16 hexadecimal digits for a list of texts.
 pub(crate) fn name_of(parts: &[&str]) -> String {
     of(parts.join("\0").as_bytes())[..16].to_owned()
 }

@@ -1,4 +1,4 @@
-//! What can go wrong on a machine, and what to do about it.
+//! The errors of this crate, each with the next step where there is one.
 
 use crate::version::Version;
 use std::io;
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Names the packages of the common systems that hold a C compiler.
+/// The message for a missing C compiler, with the packages of common systems that contain a compiler.
 pub const NO_C_COMPILER: &str = "No C compiler was found. Install one, then run the same command again: \
     `sudo apt install build-essential` (Debian, Ubuntu), `sudo dnf install gcc` (Fedora), \
     `xcode-select --install` (macOS).";
 
-/// Why something that Taper needs of the machine is not available. A message names the next step where
-/// there is one, and leaves the cause to [`source`](std::error::Error::source): see [`describe`].
+/// The reason why something that Taper needs on the machine is not available. A message names the next step
+/// where there is one. The cause is not part of it, but in [`source`](std::error::Error::source): see
+/// [`describe`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -27,17 +28,17 @@ pub enum Error {
     CreateFolder {
         /// The folder.
         folder: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file or folder could not be used.
     #[error("cannot {operation} {path}")]
     File {
-        /// What was tried, as a verb: `open`.
+        /// The operation that failed, as a verb: `open`.
         operation: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// An archive contains something other than files below its folder.
@@ -48,11 +49,11 @@ pub enum Error {
     /// A path is not valid Unicode.
     #[error("{what} must be named in Unicode, found {path:?}. {next}")]
     NotUnicode {
-        /// What is there.
+        /// What the path names: `the cache folder`.
         what: &'static str,
         /// The path.
         path: PathBuf,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
     /// A program could not be started.
@@ -60,7 +61,7 @@ pub enum Error {
     Start {
         /// Its name or path.
         program: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A program ended with an error.
@@ -95,14 +96,14 @@ pub enum Error {
     /// The Rust compiler is older than the oldest that works.
     #[error("This Rust is too old (found {found}, needed {}.{}). {next}", needed.0, needed.1)]
     OldCompiler {
-        /// Its release.
+        /// The release that was found.
         found: String,
         /// The oldest release that works.
         needed: Version,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
-    /// A line is missing in what `rustc -vV` prints.
+    /// A line is missing in the output of `rustc -vV`.
     #[error("`rustc -vV` prints no line that begins with `{0}`")]
     NoVersionLine(&'static str),
     /// The source of Rust's library is not installed.
@@ -143,7 +144,7 @@ pub enum Error {
         needed.0, needed.1, found.as_ref().map(|found| format!(" (found {found})")).unwrap_or_default()
     )]
     NoPython {
-        /// The first that is too old, with its version.
+        /// The first Python that was found, with its version, which is too old; `None` if none was found.
         found: Option<String>,
         /// The oldest version that works.
         needed: Version,
@@ -151,19 +152,19 @@ pub enum Error {
     /// Packages could not be installed.
     #[error("{advice}\n{output}")]
     Install {
-        /// What failed and what to do.
+        /// A message with the next step.
         advice: &'static str,
         /// What the installer printed.
         output: String,
     },
-    /// A new environment is not complete.
+    /// A Python environment has no folder for packages although it was just created.
     #[error("the Python environment {0} is not complete although it was just created")]
     IncompleteEnvironment(PathBuf),
 
     /// No CUDA toolkit fits this machine.
     #[error("Taper cannot be built for CUDA")]
     NoCuda(#[from] NoToolkit),
-    /// A text does not name a compute capability.
+    /// A text is not a compute capability.
     #[error("{0:?} is not a compute capability; write one like 8.6")]
     Capability(String),
     /// cargo could not list the packages on which the crate `taper` depends.
@@ -179,7 +180,7 @@ pub enum Error {
         /// The library, as the linker names it.
         library: &'static str,
     },
-    /// The libraries with which `taper` is linked in place of CUDA's did not compile.
+    /// The shim libraries, with which `taper` is linked in place of CUDA's, did not compile.
     #[error("the shim libraries for CUDA did not compile:\n{0}")]
     CompileShims(String),
 
@@ -191,11 +192,12 @@ pub enum Error {
     ParentEnded,
 }
 
-/// Why no CUDA toolkit can be used on this machine. Without a full stop, since it ends a sentence.
+/// The reason why no CUDA toolkit can be used on this machine. The messages have no full stop, since they end a
+/// sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoToolkit {
     /// The platform is not supported.
-    #[error("CUDA is supported on x86-64 Linux alone")]
+    #[error("CUDA is supported only on x86-64 Linux")]
     Platform,
     /// CUDA 13 does not support the GPU any more.
     #[error(
@@ -232,11 +234,11 @@ pub fn describe(error: &dyn std::error::Error) -> String {
     texts.join(": ")
 }
 
-/// Adds the operation and its object to the system's answer.
+/// Adds the operation and its object to an I/O error.
 pub trait Context<T> {
-    /// Says on which file or folder what was tried, as a verb.
+    /// Adds the operation that failed, as a verb, and the file or folder.
     fn on_file(self, operation: &'static str, path: &Path) -> Result<T>;
-    /// Says which program was to start.
+    /// Adds the program that could not be started.
     fn starting(self, program: impl Into<PathBuf>) -> Result<T>;
 }
 

@@ -1,8 +1,8 @@
 //! The machine: its compilers, its Python, its GPU, its disk and its processes.
 //!
-//! Everything that Taper takes from outside passes through this crate, so that a check, a message with the
-//! next step, and the rules for shared folders exist once. All other crates of the command use it; it uses
-//! none of them.
+//! All that Taper needs from the machine passes through this crate, so that each check, each message with the
+//! next step, and the rules for shared folders are written only once. All other crates of the command depend
+//! on this crate; it depends on none of them.
 //!
 //! # What goes in, what comes out
 //!
@@ -13,13 +13,13 @@
 //!
 //! # The path of the data
 //!
-//! `taper setup` is the user that passes through all files:
+//! `taper setup` passes through all files:
 //!
 //! 1. [`checks`] asks [`toolchain`] for the Rust compiler's version, looks for a C compiler, and compares
 //!    the free space of the disk with what a build needs. Nothing long begins before that.
-//! 2. [`gpu::decide`] asks the driver ([`gpu::smi`]), takes a CUDA toolkit that fits or installs one
+//! 2. [`gpu::decide`] asks the driver ([`gpu::smi`]), finds a CUDA toolkit that fits or installs it
 //!    ([`gpu::toolkit`]), writes the folder with which Candle's build scripts compile, and stores the
-//!    result as [`gpu::settings()`]. Every later start reads these settings and asks no driver.
+//!    result as [`gpu::settings()`]. Every later start reads these settings and does not ask the driver.
 //! 3. [`python`] finds an interpreter, and creates one environment for each list of packages.
 //! 4. What is created is in the [`cache`] folder. A [`lock::Lock`] lets one process write a folder at a
 //!    time. Files appear complete or not at all ([`cache::write_atomically`]), and a folder counts only
@@ -30,14 +30,15 @@
 //! # The files, from the bottom up
 //!
 //! - [`error`]: the crate's errors, and [`error::describe`], which prints one with its causes;
-//! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long step reports to the user;
+//! - [`digest`]: digests as text; [`version`]: versions, compared by their parts; [`progress`]: how a long
+//!   step reports to the user;
 //! - [`cache`], [`archive`], [`checkout`]: the folder of what Taper can build again, folders as one file, and the
 //!   folder with Taper's sources;
 //! - [`store`]: a cache that all users of a machine read;
-//! - [`lock`], [`process`]: one writer at a time, and programs that do not outlive us;
+//! - [`lock`], [`process`]: one writer at a time, and programs that end when this process ends;
 //! - [`toolchain`], [`library_source`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
 //!   cache;
-//! - [`checks`]: whether all of it is there.
+//! - [`checks`]: whether everything is available.
 
 pub mod archive;
 pub mod cache;

@@ -1,4 +1,4 @@
-//! The source of Rust's library, from which types and documentation are read.
+//! The source of Rust's standard library, from which types and documentation are read.
 
 use crate::cache;
 use crate::error::{Context, Error, Result};
@@ -14,7 +14,8 @@ pub fn find() -> Result<PathBuf> {
     find_in(toolchain::sysroot()?, release, Path::new("/usr/src")).ok_or(Error::NoLibrarySource)
 }
 
-/// rustup and conda put it into the toolchain. Debian puts it into `system`, for several releases.
+/// Returns the folder with the library's crates. rustup and conda install the source in the toolchain, Debian in
+/// `system`, possibly for several releases.
 fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
     let of_release = format!("rustc-{release}");
     let entries = std::fs::read_dir(system).into_iter().flatten().flatten();
@@ -32,9 +33,9 @@ fn find_in(sysroot: &Path, release: &str, system: &Path) -> Option<PathBuf> {
         .find(|library| library.join("core/src").exists())
 }
 
-/// Installs it where it is missing.
+/// Installs the source with rustup if it is missing.
 pub fn add(progress: &mut dyn Progress) -> Result<()> {
-    // Without a toolchain, the source is not what is missing.
+    // First the toolchain: without it, an error about the source would mislead.
     let toolchain = toolchain::get()?;
     if find().is_ok() {
         return Ok(());

@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 /// How often a process that waits tries again.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A lock on a folder. It is released when it is dropped, or when this process and the supervised
-/// programs that it has started ([`crate::process::supervised`]) have ended.
+/// A lock on a folder. It is released when it is dropped, or when this process and the supervised programs
+/// that the process has started ([`crate::process::supervised`]) have ended.
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Locks a folder for writing; reports for which process it waits, until the user stops it.
+    /// Locks a folder for writing. While another process has locked it, reports that and waits, until the user
+    /// asks to stop.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
         let mut file = open(folder)?;
         lock(&mut file, progress).on_file("lock", folder)?;
@@ -33,7 +34,7 @@ impl Lock {
 
     /// Locks a folder for reading.
     pub fn shared(folder: &Path) -> Result<Lock> {
-        // A store can only be read.
+        // The lock file of a store can only be opened for reading.
         let file = File::open(folder.join("lock")).or_else(|_| open(folder))?;
         file.lock_shared().on_file("lock", folder)?;
         Ok(Lock { _file: file })

@@ -1,9 +1,10 @@
 //! Our own program as another process, and programs that must not outlive this one.
 //!
-//! A set-up may be killed while cargo or pip is running. Left alone, they would continue to write where
-//! the next set-up writes. So they run below a supervisor, a small process of ours that notices when its
-//! parent has ended and then kills the program with everything that the program started. It inherits the
-//! set-up's lock ([`crate::lock::Lock`]), so the next set-up begins when the last of them has ended.
+//! A set-up may be killed while cargo or pip is running. These would continue to write into the folders into
+//! which the next set-up writes. So they run below a supervisor, a small process of ours that notices when
+//! its parent has ended, and then kills the program with all processes that the program started. The
+//! supervisor inherits the set-up's lock ([`crate::lock::Lock`]), so the next set-up begins only when the
+//! supervisor has ended.
 
 use crate::error::{Context, Error, Result};
 use rustix::process::{Signal, getpid, getppid, kill_process_group, setpgid};
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-/// Returns a path to our own program, which stays the right one when a newer build replaces it on disk.
+/// Returns a path to our own program. On Linux, it still leads to this build when a newer build replaces the file.
 pub fn program() -> Result<PathBuf> {
     if cfg!(target_os = "linux") {
         return Ok(PathBuf::from("/proc/self/exe"));
@@ -23,7 +24,7 @@ pub fn program() -> Result<PathBuf> {
 /// The first argument with which our own program becomes a supervisor.
 pub const SUPERVISOR_ARGUMENT: &str = "__supervise";
 
-/// Like [`Command::new`], for a program that ends when this process does.
+/// Creates a command like [`Command::new`], for a program that ends when this process ends.
 pub fn supervised(program: impl AsRef<OsStr>) -> Result<Command> {
     let mut command = Command::new(self::program()?);
     command
@@ -53,15 +54,14 @@ pub fn supervise() -> Result<ExitCode> {
 
 /// Makes this process the leader of a process group, and kills the group once the parent has ended.
 fn end_group_with_parent() {
-    // It fails where the process leads its group already.
+    // The call fails if the process already leads its group.
     let _ = setpgid(None, None);
     when_parent_ends(|| {
         let _ = kill_process_group(getpid(), Signal::KILL);
     });
 }
 
-/// Keeps the inherited lock from what the program starts, which may run for hours, such as a compiler
-/// cache.
+/// Keeps the program from inheriting the lock: it may start processes that run for hours, such as a compiler cache.
 fn close_files_on_exec() {
     for descriptor in 3..64 {
         // SAFETY: this sets a flag and neither closes nor duplicates anything; for a number that is not an

@@ -1,17 +1,17 @@
-//! How long steps report to the user.
+//! Progress reports of steps that take long.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Shows the progress of a set-up.
 pub trait Progress {
-    /// Shows that a step begins, or something else worth a line of its own.
+    /// Shows a line of text, for example that a step begins.
     fn line(&mut self, text: &str);
 
     /// Shows how far the current step is.
     fn step(&mut self, step: &Step);
 
-    /// Returns whether the user has asked to stop. What takes long asks several times a second.
+    /// Returns whether the user has asked to stop. Long steps call this function several times a second.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -27,15 +27,16 @@ pub struct Step {
     pub done: usize,
     /// The estimated number of all items.
     pub total: usize,
-    /// The unit of both with a space before it, such as ` MB`; empty for items that are counted.
+    /// The unit of `done` and `total` with a space before it, such as ` MB`; empty for items that are counted.
     pub unit: &'static str,
     /// The time since the step began.
     pub elapsed: Duration,
-    /// The estimated time that the rest takes, once it can be estimated.
+    /// The estimated time until the step ends; `None` while it cannot be estimated.
     pub remaining: Option<Duration>,
 }
 
-/// Estimates the time that the rest takes if all items take equally long.
+/// Estimates the time for the remaining items, assuming that all items take equally long. Returns `None` for the
+/// first items and seconds.
 pub fn at_the_same_speed(done: usize, total: usize, elapsed: Duration) -> Option<Duration> {
     let far_enough = done >= 5 && elapsed > Duration::from_secs(5);
     far_enough.then(|| elapsed.mul_f64(total.saturating_sub(done) as f64 / done as f64))
@@ -76,7 +77,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// Returns a display in which nothing is shown yet.
+    /// Creates a display that shows nothing yet.
     pub fn new() -> Self {
         Self::default()
     }

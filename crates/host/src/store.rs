@@ -1,10 +1,10 @@
-//! The store: a cache that an administrator filled for all users, who cannot write it.
+//! The store: a cache that an administrator has filled for all users, who can only read it.
 
 use crate::cache;
 use crate::error::Result;
 use std::path::PathBuf;
 
-/// Names the folder.
+/// The environment variable that names the folder of the store.
 pub const VARIABLE: &str = "TAPER_STORE";
 
 /// Returns the store, if there is one for this user.
@@ -13,7 +13,8 @@ pub fn folder() -> Option<PathBuf> {
     Some(PathBuf::from(folder))
 }
 
-/// Returns where a file or folder of the cache is: in the user's own, or else in the store, if that has it.
+/// Returns the path of a file or folder of the cache: in the store if only the store contains it, else in the user's
+/// own cache.
 pub fn find(name: &str) -> Result<PathBuf> {
     let own = cache::folder()?.join(name);
     let stored = folder().map(|store| store.join(name));

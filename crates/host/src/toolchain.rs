@@ -1,17 +1,17 @@
-//! The Rust that compiles images and cells: found once, named by absolute paths.
+//! The Rust toolchain that compiles images and cells: found once, named by absolute paths.
 //!
-//! One toolchain serves the image's key, the image, sessions, `:dep` and shell cells; what a notebook's
-//! folder says (`rust-toolchain.toml`) changes nothing. It is, in this order:
+//! One toolchain serves the image's key, the image, sessions, `:dep` and shell cells; a
+//! `rust-toolchain.toml` in a notebook's folder has no effect. The toolchain is, in this order:
 //!
-//! 1. the one of the process that started us ([`RUSTC_VARIABLE`]),
-//! 2. the one that `RUSTUP_TOOLCHAIN` names,
-//! 3. the one with which Taper was set up ([`Toolchain::remember`]),
-//! 4. the `rustc` on the PATH, or in one of the folders where Rust is usually installed: a kernel that a
-//!    desktop starts has a shorter PATH than a terminal.
+//! 1. the toolchain of the process that started us ([`RUSTC_VARIABLE`]),
+//! 2. the toolchain that `RUSTUP_TOOLCHAIN` names,
+//! 3. the toolchain with which Taper was set up ([`Toolchain::remember`]),
+//! 4. the toolchain of the `rustc` on the PATH, or in one of the folders where Rust is usually installed: a
+//!    kernel that a desktop starts has a shorter PATH than a terminal.
 //!
-//! `taper setup` chooses again ([`choose`]): it passes over 3.
+//! `taper setup` chooses again ([`choose`]): it skips 3.
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::{cache, store};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -19,25 +19,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Names `rustc` to the processes that we start.
+/// The environment variable with the path of `rustc`, for the processes that we start.
 pub const RUSTC_VARIABLE: &str = "TAPER_RUSTC";
 
-/// An installed Rust.
+/// An installed Rust toolchain.
 #[derive(Debug)]
 pub struct Toolchain {
     /// The compiler itself, not rustup's proxy.
     pub rustc: PathBuf,
-    /// The cargo that belongs to it.
+    /// The toolchain's cargo.
     pub cargo: PathBuf,
-    /// The folder in which it is installed.
+    /// The folder in which the toolchain is installed.
     pub sysroot: PathBuf,
-    /// What `rustc -vV` prints.
+    /// The output of `rustc -vV`.
     pub version: String,
 }
 
 impl Toolchain {
     fn new(rustc: &Path) -> Result<Toolchain> {
-        // A file beside a notebook must not choose the toolchain.
+        // Not the current folder: a file beside a notebook must not choose the toolchain.
         let neutral = cache::folder()?;
         let ask = |program: &Path, arguments: &[&str]| ask(program, arguments, &neutral);
         let sysroot = match installed_in(rustc) {
@@ -59,7 +59,8 @@ impl Toolchain {
         })
     }
 
-    /// Lets later processes use this toolchain, whatever their PATH leads to. Set-up calls it.
+    /// Stores this toolchain for later processes, which use it whatever is on their PATH. `taper setup` calls this
+    /// function.
     pub fn remember(&self) -> Result<()> {
         let remembered = Remembered {
             rustc: self.rustc.clone(),
@@ -68,20 +69,20 @@ impl Toolchain {
         cache::write_atomically(&file()?, text.as_bytes())
     }
 
-    /// Returns the name by which rustup knows it, such as `stable-x86_64-unknown-linux-gnu`; `None` if it was
-    /// not installed by rustup.
+    /// Returns rustup's name of the toolchain, such as `stable-x86_64-unknown-linux-gnu`; `None` if rustup did not
+    /// install it.
     pub fn rustup_name(&self) -> Option<&str> {
         let folder = self.sysroot.parent()?;
         (folder.file_name()? == "toolchains").then_some(self.sysroot.file_name()?.to_str()?)
     }
 
-    /// Returns whether it is a beta, nightly or local build.
+    /// Returns whether the compiler is a beta, nightly or local build.
     pub fn is_unstable(&self) -> bool {
         self.line("release: ")
             .is_ok_and(|release| release.contains('-'))
     }
 
-    /// Returns the sentence that says how to get a Rust with which Taper compiles.
+    /// Returns a message that explains how to get a version of Rust that compiles Taper.
     pub fn how_to_replace(&self) -> &'static str {
         match self.rustup_name() {
             Some(name) if !name.starts_with("stable") => {
@@ -116,7 +117,7 @@ fn file() -> Result<PathBuf> {
 
 static FOUND: OnceLock<Toolchain> = OnceLock::new();
 
-/// The toolchain of this process.
+/// Returns the toolchain of this process.
 pub fn get() -> Result<&'static Toolchain> {
     match FOUND.get() {
         Some(found) => Ok(found),
@@ -124,7 +125,7 @@ pub fn get() -> Result<&'static Toolchain> {
     }
 }
 
-/// Chooses the toolchain of this process as if none was remembered. Call it before [`get`].
+/// Chooses the toolchain of this process as if none was stored. Must be called before [`get`].
 pub fn choose() -> Result<&'static Toolchain> {
     set(rustc(|| None)?)
 }
@@ -139,32 +140,32 @@ pub(crate) fn rustup() -> Option<PathBuf> {
     find("rustup")
 }
 
-/// `rustc -vV`: version, commit and host.
+/// Returns the output of `rustc -vV`: version, commit and host.
 pub fn version() -> Result<&'static str> {
     Ok(&get()?.version)
 }
 
-/// Its release, such as `1.95.0`.
+/// Returns the release of the compiler, such as `1.95.0`.
 pub fn release() -> Result<&'static str> {
     get()?.line("release: ")
 }
 
-/// The platform that it compiles for when not told otherwise.
+/// Returns the compiler's default target, such as `x86_64-unknown-linux-gnu`.
 pub fn host() -> Result<&'static str> {
     get()?.line("host: ")
 }
 
-/// The folder in which it is installed.
+/// Returns the folder in which the toolchain is installed.
 pub fn sysroot() -> Result<&'static Path> {
     Ok(&get()?.sysroot)
 }
 
-/// The folder with the toolchain's libraries, Rust's own among them.
+/// Returns the folder with the compiled libraries of the toolchain, such as `std`.
 pub fn library_folder() -> Result<PathBuf> {
     Ok(sysroot()?.join("lib/rustlib").join(host()?).join("lib"))
 }
 
-/// `PATH`, or where programs usually are if it is not set.
+/// Returns the variable `PATH`, or the usual folders of programs if it is not set.
 pub fn path() -> std::ffi::OsString {
     let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
     path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
@@ -192,7 +193,7 @@ fn remembered() -> Option<PathBuf> {
     Some(remembered.rustc).filter(|rustc| rustc.is_file())
 }
 
-/// A program on the PATH or where Rust is usually installed.
+/// Returns the path of a program on the PATH, or in a folder where Rust is usually installed.
 fn find(name: &str) -> Option<PathBuf> {
     let home = dirs::home_dir();
     let own = std::env::current_exe().ok();
@@ -216,7 +217,7 @@ fn find(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// Returns the folder of the toolchain that contains this compiler, or `None` if it is a proxy.
+/// Returns the folder of the toolchain that contains this compiler, or `None` if the program is rustup's proxy.
 fn installed_in(rustc: &Path) -> Option<PathBuf> {
     let rustc = rustc.canonicalize().ok()?;
     if rustc.file_name() != Some(OsStr::new("rustc")) {
@@ -235,10 +236,7 @@ fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {
         .current_dir(folder)
         .env("PATH", path())
         .output()
-        .map_err(|source| Error::Start {
-            program: program.to_owned(),
-            source,
-        })?;
+        .starting(program)?;
     if !output.status.success() {
         return Err(Error::Failed {
             command: format!("{} {}", program.display(), arguments.join(" ")),

@@ -1,4 +1,4 @@
-//! Versions of programs, as far as they are compared.
+//! Versions of programs, compared by their major and minor version.
 
 /// The major and the minor version.
 pub type Version = (u32, u32);

@@ -10,17 +10,17 @@ use jupyter_protocol::{
 };
 use taper_host::toolchain;
 
-/// Shown in the help menu of JupyterLab.
+/// The links in the help menu of JupyterLab.
 const HELP_LINKS: [(&str, &str); 2] = [
     ("Rust", "https://doc.rust-lang.org/std/"),
     ("Candle", "https://docs.rs/candle-core"),
 ];
 
-/// The version of the language: its edition. JupyterLab writes it into notebooks, which therefore must not change
-/// with the compiler. Notebooks that Taper writes contain the same.
+/// The version of the language: its edition. JupyterLab writes this version into notebooks, and notebooks must not
+/// change with the compiler. Notebooks that Taper writes contain the same version.
 const EDITION: &str = "2024";
 
-/// Answers a request; one of an unknown type replies with an error when it is dropped.
+/// Answers a request. A request of an unknown type replies with an error when it is dropped.
 pub(super) fn answer(request: Request, shared: &Shared) {
     match request.content() {
         JupyterMessageContent::KernelInfoRequest(_) => request.reply(kernel_info()),

@@ -5,7 +5,7 @@ use jupyter_protocol::{ConnectionInfo, Transport};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Reads the file and refuses a connection that is not safe.
+/// Reads the connection file and refuses a connection that is not safe.
 pub(super) fn read(file: &Path) -> Result<ConnectionInfo> {
     let text = std::fs::read_to_string(file).map_err(Error::io(format!(
         "read the connection file {}",
@@ -19,7 +19,8 @@ pub(super) fn read(file: &Path) -> Result<ConnectionInfo> {
     Ok(info)
 }
 
-/// Refuses all but signed messages from this machine: a kernel runs whatever code it receives.
+/// Refuses a connection unless its messages are signed and come from this machine: a kernel runs whatever code it
+/// receives.
 fn check(info: &ConnectionInfo) -> Result<()> {
     let local = match info.ip.parse::<IpAddr>() {
         _ if info.transport == Transport::IPC => true,

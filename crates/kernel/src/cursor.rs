@@ -1,7 +1,7 @@
-//! Which name a request for documentation means.
+//! The name that a request for documentation refers to.
 
-/// Returns the end of the name that the cursor touches; else of the function whose arguments
-/// surround it; else the cursor. All are byte offsets.
+/// Returns the end of the name that the cursor touches; if there is none, the end of the name of the
+/// function whose arguments surround the cursor; else `cursor` itself. All are byte offsets.
 pub(super) fn inspected(code: &str, cursor: usize) -> usize {
     if let Some(end) = touched(code, cursor) {
         return end;
@@ -30,7 +30,7 @@ fn is_part(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// Returns the position of the last open parenthesis.
+/// Returns the position of the last parenthesis that `code` opens and does not close.
 fn enclosing(code: &str) -> Option<usize> {
     let mut closed = 0;
     for (at, c) in code.char_indices().rev() {
@@ -48,7 +48,7 @@ fn enclosing(code: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// In `marked`, `|` is the cursor; the inspected name ends with `expected`.
+    /// Asserts that `expected` is the code up to the end of the inspected name; in `marked`, `|` is the cursor.
     fn check(marked: &str, expected: &str) {
         let cursor = marked.find('|').unwrap();
         let code = marked.replace('|', "");

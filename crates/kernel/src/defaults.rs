@@ -3,7 +3,7 @@
 use jupyter_protocol::Header;
 use serde_json::{Value, json};
 
-/// Reads the header of a request, which needs no more than an id and a type to be answered.
+/// Reads the header of a request. Only the id and the type are required.
 pub(super) fn header(json: &[u8]) -> serde_json::Result<Header> {
     let mut header = serde_json::from_slice(json)?;
     set_missing(
@@ -13,7 +13,7 @@ pub(super) fn header(json: &[u8]) -> serde_json::Result<Header> {
     serde_json::from_value(header)
 }
 
-/// Sets the fields of a request that are missing or null.
+/// Sets the fields of a request of type `kind` that are missing or null to their defaults.
 pub(super) fn fill_in(kind: &str, content: &mut Value) {
     set_missing(content, defaults(kind));
 }

@@ -8,23 +8,23 @@ use taper_evaluator::Evaluator;
 /// An error of any type: of a session, or of an evaluator that could not be started.
 pub type BoxError = Box<dyn error::Error + Send + Sync>;
 
-/// What the start of an evaluator returns.
+/// The result of starting an evaluator.
 pub type StartResult = std::result::Result<Box<dyn Evaluator>, BoxError>;
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// The way of signing messages that the protocol's library implements.
+/// The signature scheme that the protocol's library implements.
 pub(crate) const SIGNATURE_SCHEME: &str = "hmac-sha256";
 
 /// Why a kernel or a spare kernel could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file in which Jupyter describes the connection has another content.
+    /// The connection file is not JSON, or a field is missing or has another type.
     #[error("{} is not a connection file", path.display())]
     ParseConnectionFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with the content.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
     /// Jupyter asks the kernel to listen on an address that other machines can reach.
@@ -78,23 +78,23 @@ pub enum Error {
          to a folder of your own"
     )]
     Owner {
-        /// The folder or the process at the other end.
+        /// The folder with its path, or `socket` for the process at the other end.
         what: String,
         /// The user of this process.
         expected: u32,
         /// The user found.
         found: u32,
     },
-    /// A process asked for the spare kernel and ended before it said what for.
+    /// A process requested the spare kernel and ended before the spare served it.
     #[error("the process that asked for the spare kernel has ended")]
     ProxyEnded,
-    /// A process asked for the spare kernel, and what it sent is not a [launch](crate::spare).
+    /// A process requested the spare kernel with a message that is not a [launch](crate::spare).
     #[error("the request for the spare kernel cannot be read")]
     ParseLaunch(#[source] serde_json::Error),
-    /// A message to the spare kernel is longer than any that is sent.
+    /// A message to the spare kernel announces a length above the limit.
     #[error("a message to the spare kernel has {found} bytes, expected at most {limit}")]
     MessageLength {
-        /// The longest message.
+        /// The longest message that is accepted.
         limit: u64,
         /// The length that was announced.
         found: u64,

@@ -12,7 +12,7 @@ use taper_evaluator::event::CellError;
 pub(super) struct Evaluation {
     pub(super) evaluator: Result<Box<dyn Evaluator>, CellError>,
     pub(super) shared: Arc<Shared>,
-    /// The number of the next cell that counts.
+    /// The execution count of the next cell.
     pub(super) count: usize,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// As large as a main thread's stack: the evaluator analyses code by deep recursion.
+/// The size of the stack, as large as a main thread's: the evaluator analyses code by deep recursion.
 const STACK: usize = 8 << 20;
 
 /// A request that waits for the evaluator.
@@ -41,7 +41,7 @@ pub(super) fn spawn(
         }
         drop(outbox);
         let _ = ended.send(());
-        // The process is ending: to free an evaluator's memory would take as long as a restart may.
+        // The process is ending: freeing the evaluator's memory would only delay a restart.
         std::mem::forget(evaluation);
     };
     thread.spawn(run).expect("the system starts a thread");

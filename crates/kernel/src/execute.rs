@@ -16,10 +16,11 @@ use std::sync::atomic::Ordering;
 use taper_evaluator::evaluator::Front;
 use taper_evaluator::event::{CellError, Event, MimeBundle};
 
-/// A longer cell is refused: the compiler would need its size many times, and the history would keep it.
+/// The bytes that a cell may have: the compiler needs a multiple of that in memory, and the history keeps the cell.
 const MAX_CELL: usize = 8 << 20;
 
-/// Runs a cell, unless an earlier cell has failed. Its outputs are published through `request`.
+/// Runs a cell, unless an earlier cell has failed or an interrupt has come since the cell was queued. The outputs
+/// are published through `request`.
 pub(super) fn execute(
     evaluation: &mut Evaluation,
     request: &Request,
@@ -29,7 +30,7 @@ pub(super) fn execute(
     let count = ExecutionCount::new(evaluation.count);
     let shared = evaluation.shared.clone();
     if !shared.begin_cell(ticket) {
-        // Without a number: front ends show it as a cell that was not run.
+        // Without an execution count: front ends show the cell as not run.
         return ExecuteReply {
             status: ReplyStatus::Aborted,
             ..Default::default()
@@ -92,7 +93,8 @@ fn keep_variables(evaluation: &mut Evaluation) {
     }
 }
 
-/// Runs the callbacks of the controls that the user has moved, unless an interrupt has come since.
+/// Runs the callbacks of the controls that the user has moved, unless an earlier cell has failed or an interrupt has
+/// come since.
 pub(super) fn update_widgets(evaluation: &mut Evaluation, request: &Request, ticket: u64) {
     let shared = evaluation.shared.clone();
     let changed = shared.widgets.take_changed();
@@ -147,12 +149,12 @@ fn reply(
     }
 }
 
-/// Returns whether a cell runs without the evaluator and without a number.
+/// Returns whether a cell has no code: the evaluator does not run it, and it does not increase the execution count.
 fn is_blank(code: &str) -> bool {
     code.trim().is_empty()
 }
 
-/// Returns whether a cell ends a console, as in Python's.
+/// Returns whether a cell ends a console, as in IPython.
 fn is_exit_command(code: &str) -> bool {
     matches!(code.trim(), "exit" | "quit")
 }
@@ -166,11 +168,11 @@ struct CellFront<'a> {
     error: Option<CellError>,
     /// The cell's value as text, for the history.
     result: Option<String>,
-    /// The text that takes the place of the cell's.
+    /// The text that replaces the cell's source in the front end.
     next_input: Option<String>,
 }
 
-/// The outcome of a cell, its value as text, and the text that takes the place of the cell's.
+/// The outcome of a cell, its value as text, and the text that replaces its source.
 type Finished = (Result<(), CellError>, Option<String>, Option<String>);
 
 impl CellFront<'_> {
@@ -250,7 +252,7 @@ fn publish(request: &Request, event: Event, execution_count: ExecutionCount) {
             evalue: error.message,
             traceback: error.traceback,
         }),
-        // The front opens it before.
+        // Published by `CellFront::event`.
         Event::Widget { .. } => {}
     }
 }

@@ -3,7 +3,7 @@
 use jupyter_protocol::{HistoryEntry, HistoryReply, HistoryRequest};
 use std::collections::HashSet;
 
-/// The number of the session: a kernel has one.
+/// The number of the only session.
 const SESSION: usize = 1;
 
 /// The cells that were run, in order.
@@ -48,8 +48,8 @@ impl History {
         HistoryReply::new(cells.iter().map(|cell| cell.entry(*output)).collect())
     }
 
-    /// Returns the cells from `start` to before `stop`; session 0 is the current session, the only
-    /// one.
+    /// Returns the cells from `start` up to and excluding `stop`, or none for another session than the
+    /// current one, which is 0 or [`SESSION`].
     fn range(&self, session: i32, start: i32, stop: i32) -> Vec<&Cell> {
         let ours = session == 0 || session == SESSION as i32;
         let (start, stop) = (start.max(0) as usize, stop.max(0) as usize);

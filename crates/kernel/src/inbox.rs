@@ -67,7 +67,7 @@ impl Inbox {
     }
 }
 
-/// Returns the part after the delimiter.
+/// Returns the signature of a message: the part after the delimiter.
 fn signature(multipart: &ZmqMessage) -> Vec<u8> {
     let mut parts = multipart.iter().skip_while(|part| part[..] != *DELIMITER);
     parts.nth(1).map(|part| part.to_vec()).unwrap_or_default()

@@ -3,7 +3,7 @@
 //!
 //! What goes in: the connection file, in which Jupyter names five ports and a key, and a function that
 //! starts the evaluator. What comes out: replies and outputs on five ZeroMQ sockets, until a front end
-//! requests shutdown, a signal arrives or Jupyter ends. This crate knows the protocol and nothing of
+//! requests shutdown, SIGTERM arrives or Jupyter ends. This crate knows the protocol and nothing of
 //! Rust, compilers or images; only [`spare`] names the session that it warms.
 //!
 //! # The path of a cell
@@ -25,27 +25,27 @@
 //!
 //! 1. `inbox` verifies the signature of a message, refuses a message that was received before
 //!    (`signatures`), and parses it, with the fields that front ends may omit (`defaults`).
-//! 2. `shell` takes a ticket for an execute request (`shared`) and queues it. Requests that need no
-//!    evaluator are answered at once (`answers`, `history`).
-//! 3. `evaluation_thread` takes it from the queue. It is the only place that blocks: everything else
+//! 2. `shell` takes a ticket for an execute request (`shared`) and queues the request. Requests that
+//!    need no evaluator are answered at once (`answers`, `history`).
+//! 3. `evaluation_thread` takes the request from the queue. Only this thread blocks: everything else
 //!    runs on one thread with an asynchronous runtime.
 //! 4. `execute` runs the cell, unless an earlier cell failed or was interrupted, and publishes its
 //!    events (`media` converts MIME bundles). If the cell asks for input, it waits in `prompts`.
 //! 5. `outbox` is the only task that sends, one message after the other, so a cell's outputs arrive
 //!    before its reply and its `idle` without any sleep. `publisher` has a queue for each front end, so
-//!    that none waits for another (`zmtp` is its protocol). The outbox joins small pieces of text, and limits how
-//!    often displays are updated (`throttle`).
+//!    that no front end waits for another (`zmtp` is its protocol). The outbox joins small pieces of text,
+//!    and limits how often displays are updated (`throttle`).
 //!
 //! A `request` publishes `busy` when it begins; when it is dropped, it publishes `idle` and replies
-//! with an error if there was no reply. So each request gets exactly one of both, also an unknown or
-//! malformed one, and one whose handler panicked (`evaluation`).
+//! with an error if there was no reply. So each request gets exactly one reply and one `idle`, also an
+//! unknown or malformed request, and a request whose handler panicked (`evaluation`).
 //!
 //! # Start and end
 //!
 //! [`serve()`] reads the connection file (`connection_file`: only signed messages over the loopback
 //! interface), binds the `sockets` and starts the evaluator on its thread. `lifecycle` watches signals
-//! and Jupyter's process. All tasks end when `stop` is requested; the running cell is interrupted
-//! twice, and what is in the outbox is sent.
+//! and Jupyter's process. All tasks end when `stop` is requested: the running cell is interrupted up to
+//! twice, and the messages in the outbox are sent.
 
 mod answers;
 mod connection_file;

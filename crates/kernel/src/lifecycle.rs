@@ -17,16 +17,16 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The variable in which Jupyter passes its process id.
 pub(super) const JUPYTER: &str = "JPY_PARENT_PID";
 
-/// The process that Jupyter started, if another one, a spare, serves in its place.
+/// The process that Jupyter started, and in whose place this process, a spare, serves.
 pub(super) struct Adoption {
     /// The socket to that process.
     pub(super) proxy: UnixStream,
-    /// The value of [`JUPYTER`] there.
+    /// The value of [`JUPYTER`] in that process.
     pub(super) jupyter: Option<OsString>,
 }
 
-/// From now on SIGINT interrupts the cell, and SIGTERM or the end of Jupyter ends the kernel. `jupyter` is the
-/// value of [`JUPYTER`].
+/// Starts a task that interrupts the cell at SIGINT, and ends the kernel at SIGTERM or when Jupyter ends. `jupyter`
+/// is the value of [`JUPYTER`].
 pub(super) fn watch(shared: Arc<Shared>, jupyter: Option<OsString>) -> Result<()> {
     let listen = |kind, name: &str| signal(kind).map_err(Error::io(format!("listen for {name}")));
     let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
@@ -58,10 +58,10 @@ pub(super) fn follow(mut proxy: UnixStream, shared: Arc<Shared>) {
     });
 }
 
-/// The process for which this kernel runs.
+/// The Jupyter process for which this kernel runs.
 struct Jupyter {
     pid: Pid,
-    /// Whether it started this process itself, not through `cargo` for instance.
+    /// Whether Jupyter started this process itself, not through `cargo` for instance.
     is_parent: bool,
 }
 
@@ -74,8 +74,8 @@ impl Jupyter {
         })
     }
 
-    /// A child gets another parent when its own has ended, even before the old one was waited for.
-    /// Other processes can only ask whether the process exists.
+    /// Returns whether Jupyter has ended. A child process then has another parent, even if nothing has
+    /// waited for the ended process yet; other processes can only check whether the process exists.
     fn has_ended(&self) -> bool {
         if self.is_parent {
             return getppid() != Some(self.pid);
@@ -90,19 +90,14 @@ mod tests {
     use crate::stop::Stop;
     use std::process::Command;
 
-    #[test]
-    fn the_end_of_the_proxy_stops_the_kernel() {
+    #[tokio::test]
+    async fn the_end_of_the_proxy_stops_the_kernel() {
         let (proxy, kernel) = UnixStream::pair().unwrap();
         let stop = Stop::default();
         follow(kernel, Arc::new(Shared::new(stop.clone())));
         drop(proxy);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let stopped =
-            async { tokio::time::timeout(Duration::from_secs(10), stop.requested()).await };
-        runtime.block_on(stopped).expect("the kernel stops");
+        let stopped = tokio::time::timeout(Duration::from_secs(10), stop.requested());
+        stopped.await.expect("the kernel stops");
     }
 
     #[test]

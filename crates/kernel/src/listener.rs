@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 
-/// What accepts the subscribers of iopub.
+/// The socket that accepts the subscribers of iopub.
 pub(super) enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
@@ -46,7 +46,7 @@ impl Listener {
     }
 }
 
-/// Returns the socket's file for `ipc`. Jupyter calls its suffix a port.
+/// Returns the path of a socket for `ipc`, `None` for TCP. Jupyter calls the suffix of the path a port.
 pub(super) fn path(info: &ConnectionInfo, port: u16) -> Option<PathBuf> {
     (info.transport == Transport::IPC).then(|| PathBuf::from(format!("{}-{port}", info.ip)))
 }
@@ -60,7 +60,7 @@ pub(super) fn remove_abandoned(path: &Path) {
     }
 }
 
-/// As long as it lives, new files and sockets are for this user only.
+/// A guard: until it is dropped, only this user can open the files and sockets that the process creates.
 pub(super) struct Private(Mode);
 
 impl Private {

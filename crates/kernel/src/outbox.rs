@@ -25,7 +25,7 @@ const TEXT_DELAY: Duration = Duration::from_millis(50);
 /// Text of this length is sent without waiting.
 const TEXT_BYTES: usize = 64 * 1024;
 
-/// Text of one stream that waits for more.
+/// Text of one stream that waits for more text.
 struct Pending {
     cause: Arc<JupyterMessage>,
     stream: Stream,
@@ -90,7 +90,7 @@ impl Outbox {
         self.flush().await;
     }
 
-    /// Welcomes a front end, which receives what is published from now on, or reports to it how many messages it has missed.
+    /// Welcomes a new subscriber, or reports to a slow one how many messages it has missed.
     async fn subscriber(&mut self, event: Event) {
         let topic = match event {
             Event::Subscribed { topic } => topic,
@@ -102,7 +102,7 @@ impl Outbox {
                 let mut notice = JupyterMessage::from(StreamContent {
                     name: Stdio::Stderr,
                     text: format!(
-                        "\n{dropped} outputs are missing: this front end has not read them for too long\n"
+                        "\n{dropped} outputs are missing: this front end did not read its outputs for too long\n"
                     ),
                 });
                 notice.parent_header = serde_json::from_slice(&parent_header).ok();
@@ -134,16 +134,9 @@ impl Outbox {
 
     /// Sends a message of the evaluation thread.
     async fn send_evaluation(&mut self, outgoing: Outgoing) {
-        if let Outgoing::Text {
-            cause,
-            stream,
-            text,
-        } = outgoing
-        {
-            return self.add_text(cause, stream, text).await;
-        }
         // Updates and text do not wait for each other: an update is shown in the place of its display.
         match outgoing {
+            Outgoing::Text { .. } => self.send(outgoing).await,
             Outgoing::Iopub(message) if UpdateThrottle::accepts(&message) => {
                 self.updates.hold(message)
             }

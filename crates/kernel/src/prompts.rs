@@ -5,7 +5,7 @@ use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// At most one question is open, because one cell runs at a time.
+/// The open question, if there is one. There is at most one, because one cell runs at a time.
 #[derive(Default)]
 pub(super) struct Prompts(Mutex<State>);
 

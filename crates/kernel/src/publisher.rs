@@ -2,7 +2,7 @@
 //!
 //! A queue holds up to a limit of bytes; the messages are shared by all queues. Beyond that, messages are dropped
 //! for this subscriber alone, except for the status of the kernel: a front end that reads again must see
-//! that a request has ended. Then it is also told what it has missed ([`Event::CaughtUp`]).
+//! that a request has ended. A notice then reports how many messages are missing ([`Event::CaughtUp`]).
 
 use super::listener::{Listener, Stream};
 use super::mutex::lock;
@@ -17,8 +17,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use zeromq::{SocketSend, ZmqMessage, ZmqResult};
 
-/// More than one cell can print and show (the session limits both), so only a front end that does not
-/// read for long loses anything.
+/// The limit of a queue in bytes. It is above what one cell can print and show (the session limits both), so only
+/// a front end that does not read for a long time misses messages.
 const QUEUE_BYTES: usize = 96 << 20;
 
 /// The topic of messages that are never dropped.
@@ -40,7 +40,7 @@ pub(super) enum Event {
     },
 }
 
-/// The socket.
+/// The iopub socket: accepts subscribers and sends them the messages.
 pub(super) struct Publisher {
     subscribers: Arc<Subscribers>,
     events: UnboundedReceiver<Event>,
@@ -55,7 +55,7 @@ struct Subscribers {
     events: UnboundedSender<Event>,
 }
 
-/// What one subscriber has yet to receive.
+/// The topics of one subscriber, and the messages that it has yet to receive.
 #[derive(Default)]
 struct Queue {
     topics: Vec<Vec<u8>>,
@@ -69,7 +69,7 @@ struct Queue {
 }
 
 impl Publisher {
-    /// Publishes to all who connect.
+    /// Creates a publisher for the subscribers that connect to `listener`.
     pub(super) fn new(listener: Listener) -> Self {
         Self::with_limit(listener, QUEUE_BYTES)
     }
@@ -117,7 +117,7 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Accepts no further connection. The connections end when they have sent what is in their queues.
+    /// Stops accepting connections. The open ones end when the messages in their queues are sent.
     fn drop(&mut self) {
         self.accept.abort();
         for queue in lock(&self.subscribers.queues).values_mut() {

@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use taper_evaluator::event::Stream;
 
-/// Publishes `busy` when it begins and `idle` when it is dropped. If there is no reply by then, it
-/// replies with an error.
+/// A request that publishes `busy` when it begins and `idle` when it is dropped. If there is no reply by
+/// then, it replies with an error.
 pub(super) struct Request {
     message: Arc<JupyterMessage>,
     outbox: OutboxSender,
@@ -30,7 +30,7 @@ impl Request {
         request
     }
 
-    /// Returns what is requested.
+    /// Returns the content of the request.
     pub(super) fn content(&self) -> &JupyterMessageContent {
         &self.message.content
     }
@@ -67,7 +67,7 @@ impl Request {
         self.outbox.send(Outgoing::Question(question));
     }
 
-    /// Replies, which ends the request.
+    /// Sends the reply, and ends the request.
     pub(super) fn reply(mut self, content: impl Into<JupyterMessageContent>) {
         self.send_reply(content.into());
     }
@@ -108,7 +108,8 @@ fn failure(msg_type: String) -> JupyterMessageContent {
         status: ReplyStatus::Error,
         error: ReplyError {
             ename: "RequestError".to_owned(),
-            evalue: "this kernel does not know the request, or cannot read or answer it".to_owned(),
+            evalue: "this kernel does not support the request, or cannot read or answer it"
+                .to_owned(),
             traceback: Vec::new(),
         },
     };

@@ -22,12 +22,14 @@ const CELL_TIMEOUTS: [Duration; 2] = [Duration::from_millis(500), Duration::from
 /// How long to wait for the last messages, when a front end has stopped reading.
 const OUTBOX_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// The sockets write in the background and do not report when they are done.
+/// How long to wait at the end for the sockets, which write in the background and do not report when they
+/// are done.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Serves the front ends that know `connection_file` until one of them requests shutdown.
+/// Serves the front ends that connect with `connection_file`, until a front end requests shutdown,
+/// SIGTERM arrives or Jupyter ends.
 ///
-/// `start` creates the evaluator, on a thread of its own: the sockets answer meanwhile. If it
+/// `start` creates the evaluator, on a thread of its own: the sockets answer meanwhile. If `start`
 /// fails, the kernel keeps running and replies to each cell with the error.
 ///
 /// The process should end soon after this returns: a cell that could not be stopped may still be
@@ -43,7 +45,7 @@ pub fn serve(
     serve_for(None, connection_file, start)
 }
 
-/// Like [`serve`], and follows the process that Jupyter started, if that is not this one.
+/// Serves like [`serve`]. With an adoption, follows the process that Jupyter started in place of this one.
 pub(crate) fn serve_for(
     adoption: Option<Adoption>,
     connection_file: &Path,

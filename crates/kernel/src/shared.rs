@@ -43,7 +43,7 @@ impl Shared {
         }
     }
 
-    /// Sets how to interrupt the evaluator, which has started.
+    /// Stores how to interrupt the evaluator, which from now on counts as started.
     pub(super) fn set_started(&self, interrupter: Arc<dyn Interrupt>) {
         let _ = self.interrupter.set(interrupter);
     }
@@ -97,7 +97,7 @@ impl Shared {
             queue.running
         };
         if running && let Some(interrupter) = self.interrupter.get() {
-            // The cell before its question: otherwise it would continue for a moment, unanswered.
+            // The cell before its question: otherwise the cell would continue for a moment without an answer.
             interrupter.interrupt();
             self.prompts.cancel();
         }

@@ -29,10 +29,11 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// Binds all five.
+    /// Binds the five sockets.
     pub(super) async fn bind(info: &ConnectionInfo) -> Result<Self> {
         let _private = (info.transport == Transport::IPC).then(Private::new);
-        // The library creates a new session id for each message without a parent; the kernel has one.
+        // The library creates a new session id for each message without a parent; the kernel uses the same
+        // one for all.
         let session = JupyterMessage::from(Status::starting()).header.session;
         let shell = bind("shell", info, info.shell_port, async || {
             create_kernel_shell_connection(info, &session).await

@@ -30,7 +30,7 @@ impl UpdateThrottle {
         }
     }
 
-    /// Returns when to send what is held: at once, if the last update was sent long enough ago.
+    /// Returns when to send the updates that are held; `None` if none is held. The time may have passed already.
     pub(super) fn due(&self) -> Option<Instant> {
         let sent = self.sent;
         (!self.held.is_empty()).then(|| sent.map_or_else(Instant::now, |sent| sent + INTERVAL))

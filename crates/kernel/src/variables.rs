@@ -1,7 +1,7 @@
-//! The panel of variables in JupyterLab, which it fills by requests of the debugger's protocol.
+//! The Variables panel of JupyterLab's debugger, which sends requests of the Debug Adapter Protocol.
 //!
-//! Only what the panel needs is answered; there are no breakpoints. The variables are those after the last cell, so
-//! that a request is answered while a cell runs, too.
+//! Only the requests that the panel needs are answered; there are no breakpoints. The panel shows the variables after
+//! the last cell, so a request is also answered while a cell runs.
 
 use super::shared::Shared;
 use jupyter_protocol::{DebugReply, DebugRequest};
@@ -21,7 +21,7 @@ pub(super) fn answer(request: &DebugRequest, shared: &Shared) -> Option<DebugRep
         "success": body.is_some(),
         "message": match body {
             Some(_) => String::new(),
-            None => format!("Taper shows variables; it does not know `{command}`"),
+            None => format!("Taper shows variables, but does not support the command `{command}`"),
         },
         "body": body.unwrap_or_else(|| json!({})),
     });
@@ -63,7 +63,8 @@ fn variables(shared: &Shared) -> Vec<Value> {
     variables.iter().map(described).collect()
 }
 
-/// JupyterLab shows the value only where there is no type, or a type of Python.
+/// Describes a variable for JupyterLab, which shows the value only where there is no type, or a type of Python: the
+/// type is part of the value.
 fn described(variable: &Variable) -> Value {
     let Variable { name, kind, value } = variable;
     let mut described = json!({ "name": name, "evaluateName": name, "variablesReference": 0 });

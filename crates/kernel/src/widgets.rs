@@ -1,4 +1,4 @@
-//! The controls that cells have made: their states, and the changes that wait for the evaluator.
+//! The controls (Jupyter's widgets) that cells have made: their states, and the changes that wait for the evaluator.
 //!
 //! A front end reports each move of a slider. Moves that arrive while the evaluator is busy are not queued: the
 //! last one of each control replaces those before it.
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// The target of widgets in the protocol of comms.
+/// The target name of comms that belong to widgets.
 const TARGET: &str = "jupyter.widget";
-/// The version of the protocol of widgets.
+/// The version of the widget messaging protocol.
 const VERSION: &str = "2.1.0";
 
 /// All controls by id.
@@ -44,25 +44,17 @@ impl Widgets {
 
     /// Lists the controls, for a front end that has just connected.
     pub(super) fn info(&self) -> CommInfoReply {
-        let target_name = || TARGET.to_owned();
-        let widgets = lock(&self.0);
-        let ids = widgets.keys().cloned().map(CommId);
+        let info = |id: &String| {
+            let target_name = TARGET.to_owned();
+            (CommId(id.clone()), CommInfo { target_name })
+        };
         CommInfoReply {
-            comms: ids
-                .map(|id| {
-                    (
-                        id,
-                        CommInfo {
-                            target_name: target_name(),
-                        },
-                    )
-                })
-                .collect(),
+            comms: lock(&self.0).keys().map(info).collect(),
             ..Default::default()
         }
     }
 
-    /// Changes the state of a control. Returns whether its value is another, so that its callback must run.
+    /// Changes the state of a control. Returns whether its value has changed, so that its callback must run.
     pub(super) fn update(&self, message: &CommMsg) -> bool {
         let Some(Value::Object(change)) = message.data.get("state") else {
             return false;
@@ -78,7 +70,7 @@ impl Widgets {
         is_changed
     }
 
-    /// Returns the answer to a front end that asks for the state of a control.
+    /// Returns the reply to a front end that requests the state of a control; `None` for other messages.
     pub(super) fn requested_state(&self, message: &CommMsg) -> Option<CommMsg> {
         if message.data.get("method")? != "request_state" {
             return None;

@@ -15,17 +15,17 @@ const GREETING: usize = 64;
 /// The byte of the greeting that contains the major version.
 const VERSION: usize = 10;
 
-/// What a subscriber sends.
+/// A message from a subscriber.
 #[derive(Debug, PartialEq)]
 pub(super) enum Received {
     Subscribe(Vec<u8>),
     Unsubscribe(Vec<u8>),
-    /// Something that a publisher ignores.
+    /// A message that a publisher ignores.
     Other,
 }
 
-/// Exchanges greetings without authentication, and says that this is a publisher. Of version 3.0: later ones
-/// subscribe with commands.
+/// Exchanges greetings of version 3.0 without authentication, and announces a publisher. In later versions,
+/// subscriptions are commands.
 pub(super) async fn greet(
     read: &mut (impl AsyncRead + Unpin),
     write: &mut (impl AsyncWrite + Unpin),
@@ -64,7 +64,7 @@ pub(super) async fn read(read: &mut (impl AsyncRead + Unpin)) -> io::Result<Rece
     })
 }
 
-/// Returns the bytes of a message.
+/// Encodes a message as frames.
 pub(super) fn encode(message: &ZmqMessage) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(message.iter().map(|part| part.len() + 9).sum());
     let mut parts = message.iter().peekable();

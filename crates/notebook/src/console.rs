@@ -1,10 +1,10 @@
-//! The terminal: colours only where they are wanted, one line for progress.
+//! Writes to the terminal: text, in colour if the environment allows it, and a line that shows the progress.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// Standard output and standard error. Text is dropped without a panic once their reader is gone.
+/// Standard output and standard error. If their reader has closed the pipe, text is dropped without a panic.
 #[derive(Debug)]
 pub(crate) struct Console {
     out_colours: bool,
@@ -22,8 +22,8 @@ pub(crate) enum Tone {
 }
 
 impl Console {
-    /// Creates the console of this process. It respects `NO_COLOR`, and `CLICOLOR_FORCE`, by which a
-    /// worker knows that its parent writes to a terminal.
+    /// Creates the console of this process. It respects `NO_COLOR` and `CLICOLOR_FORCE`; a parent whose
+    /// output is a terminal sets the latter for its workers.
     pub(crate) fn new() -> Console {
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let colours = |terminal| !set("NO_COLOR") && (terminal || set("CLICOLOR_FORCE"));

@@ -5,12 +5,12 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of any type, such as that of an evaluator that does not start.
+/// An error of any type, such as the error of an evaluator that does not start.
 pub type AnyError = Box<dyn StdError + Send + Sync>;
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// Why a command could not do its work. The sources say more: print the whole chain.
+/// The error of a command. Its sources contain the details, so print the whole chain of sources.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,7 +24,7 @@ pub enum Error {
         operation: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The evaluator of the cells does not start.
@@ -35,7 +35,7 @@ pub enum Error {
     Worker {
         /// The notebook as it was named on the command line.
         notebook: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The arguments of a worker process are not those that its parent writes.
@@ -46,21 +46,21 @@ pub enum Error {
     OneNotebook {
         /// The option as the user types it.
         option: &'static str,
-        /// What it takes of one notebook.
+        /// The value of the option, which belongs to one notebook: `the log of one notebook`.
         takes: &'static str,
-        /// What to do instead.
+        /// The next step for the user.
         advice: &'static str,
     },
-    /// Submissions cannot be graded by a notebook without tests.
+    /// The assignment has no tests with which submissions could be graded.
     #[error(
         "{} has no cells that nbgrader grades\n\
          Mark its tests in JupyterLab, with nbgrader's Create Assignment", .assignment.display()
     )]
     NoTests {
-        /// The notebook.
+        /// The notebook of the assignment.
         assignment: PathBuf,
     },
-    /// A file of outputs of another machine cannot be parsed.
+    /// The file with the outputs of another machine cannot be parsed.
     #[error(
         "{}: expected the outputs of another machine: {error}\n\
          Write it again with `taper run --machine`, or remove it", .path.display()
@@ -68,10 +68,10 @@ pub enum Error {
     MachineOutputs {
         /// The file beside the notebook.
         path: PathBuf,
-        /// What the parser expected.
+        /// The error of the parser.
         error: serde_json::Error,
     },
-    /// A file holds no output of an exported program.
+    /// A file is not the log of an exported program.
     #[error(
         "{log} is not the log of an exported notebook\n\
          Make one with `cargo run --release > {log}` in the folder that `taper export` made"
@@ -94,17 +94,17 @@ pub enum Error {
     NotAClone {
         /// The folder.
         folder: PathBuf,
-        /// Why its manifest cannot be read.
+        /// The error while its manifest was read.
         source: io::Error,
     },
-    /// A cell's `:dep` line is not a dependency.
-    #[error("`:dep {name} = {value}` is not a dependency of Cargo's")]
+    /// The value of a cell's `:dep` line is not valid in a Cargo.toml.
+    #[error("`:dep {name} = {value}` is not a valid Cargo dependency")]
     Dependency {
         /// The name of the package.
         name: String,
         /// The text after the `=`.
         value: String,
-        /// What the parser expected.
+        /// The error of the parser.
         source: Box<toml::de::Error>,
     },
     /// A manifest or a configuration file is not TOML.
@@ -112,7 +112,7 @@ pub enum Error {
     Toml {
         /// The file.
         name: String,
-        /// What the parser expected.
+        /// The error of the parser.
         source: Box<toml::de::Error>,
     },
 }

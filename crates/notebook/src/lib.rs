@@ -1,23 +1,23 @@
 //! Notebook files without Jupyter: runs them, compares their outputs, exports them as programs.
 //!
-//! What goes in are `.ipynb` files and a function that starts an evaluator ([`StartEvaluator`]). What
-//! comes out are the outputs, written into the files or compared with those in them, and a report on the
-//! terminal; or, for an export, a cargo project. Nothing here knows how a cell is compiled or what a
-//! message of Jupyter looks like.
+//! The input is `.ipynb` files and a function that starts an evaluator ([`StartEvaluator`]). The result is
+//! outputs, written into the files or compared with the outputs in them, and a report on the terminal; or,
+//! for an export, a cargo project. This crate depends neither on the compiler of the cells nor on Jupyter's
+//! messaging protocol.
 //!
 //! # The path of a notebook
 //!
-//! 1. [`run()`] and [`test()`] get the notebooks. One notebook runs in this process. Of several, each runs
-//!    in a process of its own, because an evaluator is a whole compiler: this program is started again with
-//!    [`WORKER_ARGUMENT`], calls [`run_worker`], and leaves a summary in a file. The parent prints the
-//!    output of each process when it has ended (`commands/workers.rs`; `commands/task.rs` writes and parses
-//!    the command line between the two).
+//! 1. [`run()`] and [`test()`] receive the notebooks. A single notebook runs in this process. If there are
+//!    several, each runs in its own process, because an evaluator contains a whole compiler: this program is
+//!    started again with [`WORKER_ARGUMENT`], calls [`run_worker`], and writes a summary to a file. The parent
+//!    prints the output of each process when the process has ended (`commands/workers.rs`;
+//!    `commands/task.rs` writes and parses the command line of a worker).
 //! 2. [`Notebook`] reads a file (`document/notebook.rs`). A file that is not a notebook for Rust is a
-//!    [`NotebookError`], which says what was found and what to do. Tags, comments and tolerances of the
+//!    [`NotebookError`], whose message says what was found and what to do. Tags, comments and tolerances of the
 //!    cells are read here (`document/tags.rs`, `document/tolerance.rs`).
 //! 3. `execution/start.rs` changes to the notebook's folder and starts the evaluator;
 //!    `execution/execute.rs` runs the cells in order until one fails. The evaluator sends events, and
-//!    `execution/outputs.rs` makes of them the outputs that Jupyter would keep: streams are joined,
+//!    `execution/outputs.rs` converts them to the outputs that Jupyter would keep: streams are joined,
 //!    displays updated, cleared outputs removed.
 //! 4. `taper run` stores the outputs in the document. `document/layout.rs` serialises it as Python's
 //!    nbformat does, and `document/write.rs` replaces the file as a whole. [`MachineOutputs`] is the other
@@ -26,18 +26,18 @@
 //!    output, `compare/text.rs` line by line, `compare/numbers.rs` number by number within the tolerance.
 //!    `compare/diff.rs` makes the differences readable.
 //!
-//! [`grade()`] is a test of submissions: `document/nbgrader.rs` puts the tests of the assignment in their place, and
-//! `commands/grade.rs` counts the points.
+//! [`grade()`] grades submissions: `document/nbgrader.rs` replaces their tests with those of the assignment, and
+//! `commands/grade.rs` adds up the points.
 //!
-//! SIGINT and SIGTERM go to whatever runs at the moment (`signals.rs`): a cell, the worker processes, or
-//! this process. `console.rs` prints.
+//! SIGINT and SIGTERM interrupt the current step (`signals.rs`): a cell, the worker processes, or this
+//! process. `console.rs` prints the report.
 //!
 //! # Export
 //!
 //! [`Program`] is the source of one program, made of a notebook's cells (`export/program.rs`; with syn,
 //! `export/rust_cell.rs` finds what a cell defines and which value it shows). [`write_project`] puts
 //! programs into a folder together with the crate `taper`, so that the folder can be copied to another
-//! machine. What a program prints is a log; [`log_evaluator`] replays it as an evaluator, so that
+//! machine. A program prints a log; [`log_evaluator`] returns an evaluator that replays the log, so that
 //! [`run()`] and [`test()`] work with it as with a session.
 
 mod commands;

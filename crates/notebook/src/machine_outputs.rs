@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 pub struct MachineOutputs {
     /// The machine's name, the title of its tab in the book: `NVIDIA H200`.
     pub machine: String,
-    /// By the id of the cell.
+    /// The outputs of each cell, by its id.
     cells: BTreeMap<String, CellOutputs>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct CellOutputs {
-    /// The digest of the source that ran: outputs of an older source are not shown.
+    /// The digest of the source that ran: if the source has changed since, the outputs are not shown.
     digest: String,
     outputs: Vec<Value>,
 }

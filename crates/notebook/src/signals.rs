@@ -1,5 +1,5 @@
-//! SIGINT and SIGTERM: the first interrupts the running cell, the run ends with exit code 130, and no
-//! file is left half written.
+//! SIGINT and SIGTERM: the first signal interrupts the running cell, the run ends with the exit code 128 plus
+//! the number of the signal, and no file is left half written.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -8,11 +8,12 @@ use taper_evaluator::evaluator::Interrupt;
 
 /// The first signal received, 0 before that.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// The number of signals received.
 static COUNT: AtomicU32 = AtomicU32::new(0);
-/// The end of the pipe to which the handler writes.
+/// The pipe to which the handler writes.
 static WAKE: OnceLock<PipeWriter> = OnceLock::new();
 
-/// What a signal interrupts now.
+/// The target that a signal interrupts now.
 static TARGET: Mutex<Option<Arc<dyn Interrupt>>> = Mutex::new(None);
 
 /// Returns the signal that asked this process to end, if there was one.
@@ -20,7 +21,8 @@ pub(crate) fn received() -> Option<i32> {
     Some(SIGNAL.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// Sends SIGINT and SIGTERM to `target` until the guard is dropped. An earlier signal is sent at once.
+/// Makes SIGINT and SIGTERM interrupt `target` until the guard is dropped. If a signal has already been
+/// received, interrupts `target` at once.
 pub(crate) fn set_target(target: Arc<dyn Interrupt>) -> TargetGuard {
     *lock_target() = Some(target);
     if received().is_some() {
@@ -42,8 +44,8 @@ fn lock_target() -> MutexGuard<'static, Option<Arc<dyn Interrupt>>> {
     TARGET.lock().expect("no code panics with the lock")
 }
 
-/// Ends the process at once: the target during steps that can take minutes, cannot be interrupted and
-/// write nothing, such as the start of the kernel.
+/// A target that ends the process at once, for steps that can take minutes, cannot be interrupted and write
+/// nothing, such as the start of the kernel.
 pub(crate) struct EndProcess;
 
 impl Interrupt for EndProcess {
@@ -77,8 +79,8 @@ pub(crate) fn listen() {
     });
 }
 
-/// The handler, which may only use atomics and write a byte; the rest happens in [`forward`]. The
-/// second signal restores the default action, so that the third one ends the process.
+/// Handles a signal. A handler may only use atomics and write a byte; [`forward`] does the rest. The second
+/// signal restores the default action, so that the third one ends the process.
 ///
 /// Neither call fails, so errno is unchanged for the code that the signal interrupted.
 extern "C" fn on_signal(signal: libc::c_int) {

@@ -1,5 +1,5 @@
-//! What the runner's tests share: a fake language, notebooks built in code, and this test binary
-//! run as if it were `taper`.
+//! Helpers of this crate's tests: a fake language, notebooks built in code, and this test binary run as if
+//! it were `taper`.
 
 use crate::commands::grade::grade;
 use crate::commands::run::{Destination, RunOptions, run};
@@ -178,13 +178,13 @@ fn failure(word: &str, rest: &str) -> CellError {
 
 // ---- notebooks ----------------------------------------------------------------------------------
 
-/// A code cell with stored outputs.
+/// Returns a code cell with stored outputs.
 pub(crate) fn code(id: &str, source: &str, outputs: Value) -> Value {
     json!({"cell_type": "code", "id": id, "metadata": {}, "execution_count": null,
            "source": source, "outputs": outputs})
 }
 
-/// A code cell with tags.
+/// Returns a code cell with a tag.
 pub(crate) fn tagged(tag: &str, source: &str, outputs: Value) -> Value {
     let mut cell = code(&format!("{tag}-{}", source.len()), source, outputs);
     cell["metadata"]["tags"] = json!([tag]);
@@ -195,13 +195,13 @@ pub(crate) fn stdout(text: &str) -> Value {
     json!({"output_type": "stream", "name": "stdout", "text": text})
 }
 
-/// A notebook in format 4.5 for this kernel.
+/// Returns a notebook in format 4.5 for this kernel.
 pub(crate) fn notebook(cells: &[Value]) -> Value {
     json!({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {
         "kernelspec": {"name": "taper", "display_name": "Rust (Taper)", "language": "rust"}}})
 }
 
-/// A folder with notebooks in it, gone after the test.
+/// A temporary folder for notebooks, removed after the test.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -232,7 +232,7 @@ impl Folder {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// What is in the folder, hidden files included.
+    /// Returns the names of the files in the folder, hidden files included.
     pub(crate) fn list(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries
@@ -242,7 +242,7 @@ impl Folder {
         names
     }
 
-    /// The command `taper` with these arguments, in this folder.
+    /// Returns the command `taper` with these arguments, in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let mut command = this_program(&arguments).unwrap();
@@ -295,7 +295,7 @@ pub(crate) struct Done {
 
 impl From<Output> for Done {
     fn from(output: Output) -> Done {
-        // What the test harness itself prints stays outside.
+        // The test harness prints this line.
         let text = |bytes| {
             String::from_utf8(bytes)
                 .unwrap()
@@ -314,7 +314,7 @@ impl From<Output> for Done {
 const ARGUMENTS: &str = "TAPER_TEST_ARGUMENTS";
 const BETWEEN: &str = "\x1f";
 
-/// This test binary, made to run [`command_line`] alone with the given arguments.
+/// Returns a command that runs [`command_line`] of this test binary with the given arguments.
 pub(crate) fn this_program(arguments: &[OsString]) -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([
@@ -327,7 +327,7 @@ pub(crate) fn this_program(arguments: &[OsString]) -> std::io::Result<Command> {
     Ok(command)
 }
 
-/// Not a test: what [`this_program`] runs, `main` with the fake language.
+/// Runs `main` with the fake language. It is not a test, but the child process of [`this_program`].
 #[test]
 #[ignore = "the child process of other tests"]
 fn command_line() {
@@ -339,7 +339,7 @@ fn command_line() {
         eprintln!("error: {}", chain(&error));
         ExitCode::FAILURE
     });
-    code.exit_process_for_tests();
+    exit(code);
 }
 
 /// Parses the arguments, as the command does with a library, and runs the command.
@@ -381,19 +381,13 @@ fn run_command(arguments: &[&str]) -> Result<ExitCode, Error> {
     test(&notebooks, options.from_log, jobs, &start_fake)
 }
 
-trait Exit {
-    fn exit_process_for_tests(self) -> !;
+/// Ends the process. An `ExitCode` does not return its number, so compares it with all of them.
+fn exit(code: ExitCode) -> ! {
+    let number = (0..=255u8).find(|number| ExitCode::from(*number) == code);
+    std::process::exit(number.map_or(255, i32::from))
 }
 
-impl Exit for ExitCode {
-    /// An exit code does not say its number; it is one of those that the commands use.
-    fn exit_process_for_tests(self) -> ! {
-        let code = (0..=255u8).find(|code| ExitCode::from(*code) == self);
-        std::process::exit(code.map_or(255, i32::from))
-    }
-}
-
-/// A notebook from JSON, as if read from `name`.
+/// Writes a notebook to a file in the folder, and reads it.
 pub(crate) fn load(folder: &Folder, value: &Value) -> Notebook {
-    Notebook::load(Path::new(&folder.write("test.ipynb", value))).unwrap()
+    Notebook::load(&folder.write("test.ipynb", value)).unwrap()
 }

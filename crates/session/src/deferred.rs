@@ -1,7 +1,8 @@
-//! An evaluator that starts with a build, when the image is missing or outdated: after `rustup update`.
+//! An evaluator whose first cell builds the image, if it is missing or outdated, for example after
+//! `rustup update`.
 //!
-//! A kernel that built at its start would be silent for minutes. So the first cell builds. It shows how far
-//! the build is, and an interrupt stops it; the next cell continues where it stopped.
+//! A kernel that built at its start would be silent for minutes. So the first cell builds the image. The
+//! cell shows the progress, and an interrupt stops the build; the next cell continues where it stopped.
 
 use crate::error::Result;
 use crate::session::{LiveLine, Session, cell_error, completeness_of};
@@ -15,8 +16,8 @@ use taper_evaluator::{
 use taper_host::error::describe;
 use taper_host::progress::{Console, Progress, Step};
 
-/// Starts a session in `work`, or returns an evaluator whose first cell builds what is missing and starts the
-/// session then. Calls `started` when it has started.
+/// Starts a session in `work`, or returns an evaluator whose first cell builds the image and then starts
+/// the session. Calls `started` when the session has started.
 ///
 /// # Errors
 ///
@@ -146,7 +147,7 @@ impl Evaluator for Deferred {
     }
 }
 
-/// Stops the build, later the cells.
+/// Stops the build or, once the session has started, the running cell.
 #[derive(Default)]
 struct Interrupter {
     is_stopped: AtomicBool,

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use taper_evaluator::CellError;
 
-/// What an image is compiled from.
+/// The versions and inputs from which an image was compiled.
 #[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Built {
     /// A digest of all that an image is compiled from, without paths.
@@ -17,8 +17,8 @@ pub struct Built {
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a session does not start, or one of its processes fails. The sources say more: print the whole
-/// chain.
+/// Why a session does not start, or one of its processes fails. Its sources have the details: print the
+/// whole chain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,9 +28,9 @@ pub enum Error {
     /// The system refused an operation.
     #[error("cannot {operation}")]
     System {
-        /// What was tried, as a verb with its object: `create a pipe`.
+        /// The operation that failed, as a verb with its object: `create a pipe`.
         operation: &'static str,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// There is no clone of Taper where this program was built.
@@ -38,7 +38,7 @@ pub enum Error {
     NoClone {
         /// The folder.
         folder: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// A clone of Taper has no lock file.
@@ -46,7 +46,7 @@ pub enum Error {
     NoLockFile {
         /// The clone.
         folder: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// A lock file contains no list of packages.
@@ -57,15 +57,15 @@ pub enum Error {
     Toml {
         /// The file.
         name: &'static str,
-        /// What the parser expected.
+        /// The parser's error.
         source: Box<toml::de::Error>,
     },
     /// A file of a session cannot be written as JSON.
     #[error("cannot write {name} as JSON")]
     Json {
-        /// What was to be written.
+        /// The name of the data.
         name: &'static str,
-        /// What cannot be written.
+        /// The serialiser's error.
         source: serde_json::Error,
     },
     /// The store has no image for this compiler and this Taper.
@@ -78,7 +78,7 @@ pub enum Error {
     /// There is no image to export.
     #[error("the packages are not compiled yet, or not all: run `taper setup`, then export again")]
     NoImage,
-    /// A file contains something other than an image that was exported.
+    /// A file is not an exported image.
     #[error("{0} is not an image that `taper image export` wrote")]
     NotAnImage(PathBuf),
     /// A file has another SHA-256 than expected.
@@ -89,16 +89,17 @@ pub enum Error {
         /// The SHA-256 of the file.
         found: String,
     },
-    /// An image was compiled from something else than what is here.
+    /// An image was compiled from other versions or inputs than those of this machine.
     #[error(
-        "the image was compiled by Taper {} with rustc {}, here are Taper {} with rustc {}; versions, sources, \
-         device and cargo's configuration must be the same. `taper setup` compiles one for this machine.",
+        "the image was compiled by Taper {} with rustc {}, but this machine has Taper {} with rustc {}; \
+         versions, sources, device and cargo's configuration must be the same. `taper setup` compiles one for \
+         this machine.",
         image.taper, image.rust, here.taper, here.rust
     )]
     OtherImage {
-        /// For what the image was compiled.
+        /// The versions and inputs of the image.
         image: Box<Built>,
-        /// What is here.
+        /// The versions and inputs of this machine.
         here: Box<Built>,
     },
     /// A file of an imported image is not as it was exported.
@@ -129,21 +130,20 @@ pub enum Error {
     /// evcxr does not start.
     #[error("the compiler of cells does not start: {0}")]
     Start(String),
-    /// The path of a library cannot be part of a list of paths.
-    #[error("the session's folder cannot be in the list of library folders")]
+    /// A folder cannot be part of a list of paths, because its own path contains the separator.
+    #[error(
+        "cannot add the session's folder to a list of paths: set TAPER_CACHE to a folder without `:` in its path"
+    )]
     LibraryPath(#[from] std::env::JoinPathsError),
     /// A process can start one session only.
     #[error("this process has started a session already")]
     Started,
-    /// evcxr reads the arguments of the process that starts it, as text.
+    /// An argument of this process is not valid Unicode. evcxr reads all arguments as text.
     #[error("{0:?} is not valid Unicode. Change to its folder, then name the file alone.")]
     Argument(OsString),
     /// A cell has closed the pipe to the session.
     #[error("the cell closed the pipe to the session")]
     Closed,
-    /// An earlier start of this session failed.
-    #[error("{0}")]
-    Failed(String),
     /// A process of a session was started with other arguments than a session passes.
     #[error("expected {0}")]
     Arguments(&'static str),
@@ -162,7 +162,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the function that says what the system refused, as a verb with its object.
+    /// Returns a function that turns the system's error into [`Error::System`]. `operation` is a verb
+    /// with its object.
     pub(crate) fn system<E: Into<io::Error>>(operation: &'static str) -> impl FnOnce(E) -> Error {
         move |source| Error::System {
             operation,
@@ -170,7 +171,7 @@ impl Error {
         }
     }
 
-    /// Returns the function that says which of Taper's own cells failed.
+    /// Returns a function that turns the error of Taper's own cell `code` into [`Error::OwnCell`].
     pub(crate) fn own_cell(code: &str) -> impl FnOnce(CellError) -> Error {
         move |source| Error::OwnCell {
             code: code.to_owned(),
@@ -178,12 +179,12 @@ impl Error {
         }
     }
 
-    /// Returns the function that says which JSON cannot be written.
+    /// Returns a function that turns an error in writing JSON into [`Error::Json`].
     pub(crate) fn json(name: &'static str) -> impl FnOnce(serde_json::Error) -> Error {
         move |source| Error::Json { name, source }
     }
 
-    /// Returns the function that says which TOML cannot be read.
+    /// Returns a function that turns an error in parsing TOML into [`Error::Toml`].
     pub(crate) fn toml(name: &'static str) -> impl FnOnce(toml::de::Error) -> Error {
         move |source| Error::Toml {
             name,

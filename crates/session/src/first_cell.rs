@@ -1,11 +1,11 @@
 //! The hidden command that runs the first cell of a new image (see `image/build.rs`).
 
 use crate::error::{Error, Result};
-use crate::session::{Session, Start};
+use crate::session::{Session, Silent, Start};
 use crate::{compile, workspace};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use taper_evaluator::{Evaluator, Event, Front};
+use taper_evaluator::Evaluator;
 
 const CELL: &str = "let warm = zeros(2, &cpu())?;\nwarm";
 
@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let [work, taper, features @ ..] = arguments else {
         return Err(Error::Arguments("the arguments of a first cell"));
     };
-    // Compilers report real paths, and what they report is kept with a placeholder for this one.
+    // Compilers report real paths. In what is kept of their messages, a placeholder replaces this one.
     let work = PathBuf::from(work).canonicalize();
     let work = work.map_err(Error::system("find the folder of an image"))?;
     // SAFETY: `main` calls `hook` before it starts a thread.
@@ -31,16 +31,6 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
             .collect(),
         library: None,
     })?;
-    let result = session.execute(CELL, &mut Quiet);
+    let result = session.execute(CELL, &mut Silent);
     result.map_err(Error::own_cell(CELL))
-}
-
-struct Quiet;
-
-impl Front for Quiet {
-    fn event(&mut self, _event: Event) {}
-
-    fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
-        None
-    }
 }

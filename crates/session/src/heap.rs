@@ -1,31 +1,33 @@
-//! Keeps a session's memory small: a kernel whose student only reads holds little more than it uses.
+//! Returns freed memory to the system, so that an idle kernel holds little more than it uses.
 //!
-//! The analysis of a cell frees most of what it allocates, and gaps remain between the blocks that it keeps.
-//! glibc's allocator fills such gaps and returns the whole pages in them to the system. mimalloc, with which a cell
-//! takes about a quarter less, held twice as much (`benches/kernel`). Other systems' allocators are left as they are.
+//! The analysis of a cell frees most of what it allocates, and gaps remain between the blocks that it
+//! keeps. glibc's allocator fills such gaps and returns the whole pages in them to the system. With
+//! mimalloc, a cell takes about a quarter less time, but the kernel held twice as much memory
+//! (`benches/kernel`). Other systems' allocators are left as they are.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::thread;
 use std::time::Duration;
 
-/// Cells that follow each other at once need the memory again.
+/// How long no analysis runs before memory is returned: cells that follow each other at once need it
+/// again.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// Lets all threads fill the same gaps. Call it before there is another thread: those that exist keep
-/// gaps of their own.
+/// Makes all threads allocate from one arena, so that they fill the same gaps. Must be called before
+/// another thread starts: a thread that exists keeps its own arena.
 pub(crate) fn share() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it sets a number of the allocator, under its lock.
+    // SAFETY: the call sets a parameter of the allocator, under the allocator's lock.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
-/// A thread that returns freed memory to the system when there was no analysis for a while. It ends when this is
-/// dropped.
+/// The handle of a thread that returns freed memory to the system when no analysis has run for a while.
+/// The thread ends when the handle is dropped.
 pub(crate) struct Heap(Sender<bool>);
 
-/// An analysis that goes on; dropped at its end.
+/// Marks an analysis as running until it is dropped.
 pub(crate) struct Busy(Sender<bool>);
 
 impl Heap {

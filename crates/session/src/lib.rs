@@ -8,12 +8,12 @@
 //! 1. [`Evaluator::execute`](taper_evaluator::Evaluator::execute) receives the text. `session` runs
 //!    what evcxr does not run well: shell commands (`!`), restarts, and the compilation of new
 //!    dependencies (`:dep`). The rest is Rust.
-//! 2. evcxr writes that Rust into the crate `ctx` and calls `cargo build`. What it finds under the name of
-//!    cargo is this program (`compile`). Where only the cell is new it calls rustc directly; otherwise
-//!    it passes the call on to the real cargo.
+//! 2. evcxr writes that Rust into the crate `ctx` and calls `cargo build`. The `cargo` that evcxr finds
+//!    is this program (`compile`). Where only the cell is new, this program calls rustc directly;
+//!    otherwise it passes the call on to the real cargo.
 //! 3. evcxr asks the *cells process* to load the compiled library and to call the cell's function. The
-//!    *relay* (`relay`) stands between both. It reads everything that the cells process
-//!    writes and turns it into records, one per line.
+//!    *relay* (`relay`) is between evcxr and the cells process: it reads everything that the cells
+//!    process writes and turns it into records, one per line.
 //! 4. `session` turns records into [`Event`](taper_evaluator::Event)s, and rustc's diagnostics, panics
 //!    and failed `?` into one [`CellError`](taper_evaluator::CellError) whose positions are in the cell.
 //!

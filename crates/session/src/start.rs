@@ -30,14 +30,14 @@ pub fn start_session(work: Workspace, progress: &mut dyn Progress) -> Result<Ses
     start_built(work, built)
 }
 
-/// An image that a session can start from, and the mark that it is used.
+/// An image that a session can start from, with the lock that marks it as used.
 pub(crate) struct Built {
     key: Key,
     image: Image,
     used: Lock,
 }
 
-/// Builds what a session in `work` needs, if it is missing or outdated.
+/// Builds the image for a session in `work`, if it is missing or outdated.
 pub(crate) fn build(work: &Workspace, progress: &mut dyn Progress) -> Result<Built> {
     if Settings::read()?.is_none() {
         // `taper setup` has not been run.

@@ -69,7 +69,7 @@ debug-assertions = true
 overflow-checks = true
 "#;
 
-/// The line of a manifest, and of evcxr's `:dep`, for the crate `taper`.
+/// Returns the dependency on the crate `taper`, as a line of a manifest or for evcxr's `:dep`.
 pub(crate) fn dependency(taper: &Path, features: &[String]) -> String {
     let text = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let path = text(&taper.to_string_lossy());
@@ -83,8 +83,8 @@ pub(crate) fn dependency(taper: &Path, features: &[String]) -> String {
     }
 }
 
-/// In a session's folder: locked as long as the session lives. A process id would say little, for the
-/// process may live in another container, or another one may have its id by now.
+/// The file in a session's folder that is locked as long as the session runs. A process id would not be
+/// enough: the process may run in another container, or its id may have been reused.
 const ALIVE: &str = "alive";
 
 /// The folder of one session. Dropping it removes the folder.
@@ -107,7 +107,7 @@ impl Workspace {
 
     fn create_in(sessions: &Path) -> Result<Workspace> {
         cache::make(sessions)?;
-        // Compilers report real paths, and the session's folder is looked for in what they report.
+        // Compilers report real paths, and the session's folder is replaced in them.
         let sessions = &sessions.canonicalize().on_file("find", sessions)?;
         // The folders contain the sources of cells.
         let private = std::fs::Permissions::from_mode(0o700);
@@ -120,7 +120,7 @@ impl Workspace {
         cache::make(&folder.join("work"))?;
         let file = folder.join(ALIVE);
         let alive = File::create(&file).on_file("create", &file)?;
-        // Where a file system has no locks, no other session is sure that this one has ended.
+        // On a file system without locks, no other session regards this one as abandoned.
         let _ = alive.try_lock();
         prepare(&folder)?;
         Ok(Workspace {
@@ -150,7 +150,7 @@ impl Workspace {
         }
     }
 
-    /// Sets the environment variables that lead evcxr to the folder, and the allocator for its analysis.
+    /// Sets the environment variables that lead evcxr to the folder, and configures the allocator.
     ///
     /// # Errors
     ///
@@ -183,8 +183,8 @@ pub(crate) unsafe fn enter(work: &Path) -> Result<()> {
     }
 }
 
-/// Does the same as [`leave`] for a call of cargo that must compile as in each other session, whatever the
-/// user's variables are.
+/// Does the same as [`leave`] for a call of cargo that must compile in the same way in every session,
+/// whatever variables the user has set.
 pub(crate) fn leave_to_build(command: &mut Command) {
     leave(command);
     compile::leave_builds(command);

@@ -5,36 +5,37 @@
 //! this machine cannot do, and a request that changes something must come from a page of this server.
 
 use super::http::Request;
+use super::lock;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The secrets of one run of the server.
 #[derive(Debug)]
 pub(crate) struct Access {
     port: u16,
     cookie: String,
-    /// Of the next address.
+    /// The token in the next address.
     token: Mutex<String>,
 }
 
-/// What a request may do.
+/// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is from the reader's browser.
+    /// The request is from the reader's browser.
     Allowed,
-    /// It has a token that was not used before; the browser gets this cookie.
+    /// The request has a token that was not used before; the browser gets this cookie.
     Exchanged {
         /// The value of `Set-Cookie`.
         cookie: String,
     },
-    /// It must not be answered, for this reason.
+    /// The request is refused, for this reason.
     Refused(&'static str),
 }
 
 impl Access {
-    /// Returns new secrets for the server on a port; `None` if the system has no random bytes.
+    /// Creates the secrets of the server on a port; returns `None` if the system has no random bytes.
     pub(crate) fn new(port: u16) -> Option<Access> {
         Some(Access {
             port,
@@ -45,11 +46,11 @@ impl Access {
 
     /// Returns the address with the token of the next browser.
     pub(crate) fn address(&self) -> String {
-        let token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        let token = lock(&self.token);
         format!("http://127.0.0.1:{}/?token={token}", self.port)
     }
 
-    /// Decides about a request.
+    /// Returns the decision about a request.
     pub(crate) fn check(&self, request: &Request) -> Verdict {
         let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", self.port));
         let Some(host) = hosts
@@ -74,7 +75,7 @@ impl Access {
     }
 
     fn exchange(&self, token: &str) -> Verdict {
-        let mut expected = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut expected = lock(&self.token);
         if !is_same(token, &expected) {
             return Verdict::Refused("This address was used before.");
         }
@@ -96,7 +97,7 @@ impl Access {
         values.any(|value| is_same(value, &self.cookie))
     }
 
-    /// Browsers send a cookie to all ports of a host: two books need two names.
+    /// Returns the name of the cookie. Browsers send a cookie to all ports of a host, so two books need two names.
     fn cookie_name(&self) -> String {
         format!("taper-book-{}", self.port)
     }
@@ -108,7 +109,7 @@ fn secret() -> Option<String> {
     Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Compares in a time that does not depend on where the texts differ.
+/// Compares two texts in constant time, which does not depend on where they differ.
 fn is_same(given: &str, expected: &str) -> bool {
     let pairs = given.bytes().zip(expected.bytes());
     given.len() == expected.len() && pairs.fold(0, |all, (a, b)| all | (a ^ b)) == 0

@@ -1,4 +1,4 @@
-//! HTTP/1.1, as far as one reader's browser needs it: a request on each connection, then an answer.
+//! HTTP/1.1, as far as one reader's browser needs it: one request and one response on each connection.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -6,14 +6,15 @@ use std::time::Duration;
 
 const MAX_HEAD: usize = 32 << 10;
 const MAX_BODY: usize = 1 << 20;
-/// A browser sends what it has begun; whoever waits longer holds a thread.
+/// How long to wait for the next bytes of a request: browsers send a request at once, and a connection without data
+/// would occupy a thread.
 const TO_ARRIVE: Duration = Duration::from_secs(30);
 
 /// A request.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Without the query.
+    /// The path of the address, without the query.
     pub(crate) path: String,
     pub(crate) query: String,
     headers: Vec<(String, String)>,
@@ -74,7 +75,7 @@ impl Request {
         values.next().is_none().then_some(value.as_str())
     }
 
-    /// Returns whether a header is there, once or more.
+    /// Returns whether the request has a header, once or more often.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.headers
             .iter()
@@ -103,7 +104,7 @@ fn read_more(stream: &mut TcpStream, bytes: &mut Vec<u8>, limit: usize) -> Resul
     Ok(())
 }
 
-/// Parses the head of a request; returns its length too, or `None` while its end is missing.
+/// Parses the head of a request, and also returns its length; returns `None` while its end is missing.
 fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Status> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -127,7 +128,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Status> {
     Ok(Some((request, head)))
 }
 
-/// The statuses of the answers.
+/// The status codes of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     Ok,
@@ -149,7 +150,7 @@ impl Status {
     }
 }
 
-/// Headers of all answers: no other site may frame them, read them or learn their address.
+/// The headers of all responses: no other site may frame a page, read it or learn its address.
 const ALWAYS: &str = "Connection: close\r\n\
     Cache-Control: no-store\r\n\
     Referrer-Policy: no-referrer\r\n\
@@ -158,12 +159,12 @@ const ALWAYS: &str = "Connection: close\r\n\
     Cross-Origin-Opener-Policy: same-origin\r\n\
     Cross-Origin-Resource-Policy: same-origin\r\n";
 
-/// An answer before its content.
+/// The head of a response: its status and headers.
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) status: Status,
     pub(crate) media_type: &'static str,
-    /// The sources of scripts that the page may run, besides files of the book.
+    /// The scripts that the page may run besides the book's files, as sources of its Content-Security-Policy.
     pub(crate) scripts: String,
     pub(crate) cookie: Option<String>,
 }
@@ -178,7 +179,7 @@ impl Head {
         }
     }
 
-    /// Writes it; the content follows, until the connection is closed.
+    /// Writes the head; the content follows, until the connection is closed.
     pub(crate) fn write(&self, stream: &mut impl Write) -> io::Result<()> {
         let cookie = self.cookie.as_ref();
         let cookie = cookie.map_or(String::new(), |cookie| format!("Set-Cookie: {cookie}\r\n"));
@@ -194,7 +195,7 @@ impl Head {
         )
     }
 
-    /// Writes it with its content.
+    /// Writes the head and the content.
     pub(crate) fn send(&self, stream: &mut impl Write, content: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(content.len() + 1024);
         self.write(&mut bytes)?;
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_can_be_framed() {
+    fn no_response_can_be_framed() {
         let mut bytes = Vec::new();
         let head = Head::new(Status::Ok, "text/html");
         head.send(&mut bytes, b"page").expect("it is written");

@@ -1,24 +1,25 @@
 //! One evaluator for each chapter whose cells were run.
 
 use super::live::Live;
+use super::lock;
 use crate::error::Source;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use taper_evaluator::{Evaluator, Event, Front, Interrupt};
 
-/// Starts an evaluator whose cells run in a folder.
+/// A function that starts an evaluator whose cells run in a folder.
 pub type StartEvaluator = dyn Fn(&Path) -> Result<Box<dyn Evaluator>, Source> + Send + Sync;
 
-/// An evaluator holds a compiler and the variables of a chapter: of more chapters, the one used least
-/// recently ends.
+/// The kernels that may exist at a time, because each contains a compiler and the variables of a chapter. Before
+/// another kernel starts, the least recently used idle kernel ends.
 const MAX_KERNELS: usize = 3;
 
-/// Between two changes of a page, so that a loop that prints does not overwhelm the browser.
+/// The pause between two changes of a page, so that a loop that prints does not overwhelm the browser.
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// The evaluators of all chapters.
@@ -29,7 +30,7 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Returns a list without kernels; `start` will start them, for the chapters in the folder `notebooks`.
+    /// Creates a list without kernels; `start` starts each kernel in its chapter's folder below `notebooks`.
     pub(crate) fn new(notebooks: PathBuf, start: Box<StartEvaluator>) -> Kernels {
         Kernels {
             start,
@@ -38,8 +39,8 @@ impl Kernels {
         }
     }
 
-    /// Runs a cell of a page after those that run already. Sends each change of its outputs, as long as
-    /// `send` succeeds; the cell runs to its end in any case.
+    /// Runs a cell of a page after the cells that were requested before. Sends each change of its outputs, as long
+    /// as `send` succeeds; the cell runs to its end in any case.
     pub(crate) fn run(
         &self,
         page: &str,
@@ -67,7 +68,7 @@ impl Kernels {
         }
     }
 
-    /// Returns whether a cell of a page runs.
+    /// Returns whether a cell of a page is running.
     pub(crate) fn is_busy(&self, page: &str) -> bool {
         let kernel = lock(&self.kernels).get(page).cloned();
         kernel.is_some_and(|kernel| kernel.is_busy())
@@ -88,7 +89,7 @@ impl Kernels {
 
 /// The evaluator of a chapter.
 struct Kernel {
-    /// Locked while a cell runs; `None` before the first.
+    /// Locked while a cell runs; `None` before the first cell.
     evaluator: Mutex<Option<Box<dyn Evaluator>>>,
     interrupt: Mutex<Option<Arc<dyn Interrupt>>>,
     has_ended: AtomicBool,
@@ -148,11 +149,11 @@ impl Kernel {
         }
     }
 
-    /// Makes the running cell and those that wait for it the last ones.
+    /// Ends the kernel: interrupts the running cell, and the cells that wait do not run.
     fn end(&self) {
         self.has_ended.store(true, Ordering::SeqCst);
         if self.is_busy() {
-            // The second interrupt ends a cell that does not look at the first.
+            // The second interrupt ends a cell that ignores the first.
             self.interrupt();
             self.interrupt();
         }
@@ -163,7 +164,7 @@ impl Kernel {
     }
 }
 
-/// Sends the changes of the outputs until the cell has ended. After a failure to send, it only drains.
+/// Sends the changes of the outputs until the cell has ended. After a failure to send, only reads the events.
 fn report(events: &Receiver<Event>, send: &mut (dyn FnMut(&Value) -> bool + Send)) {
     let mut live = Live::new();
     let mut is_read = true;
@@ -189,9 +190,4 @@ impl Front for Reporter {
     fn input(&mut self, _prompt: &str, _password: bool) -> Option<String> {
         None
     }
-}
-
-/// Locks; data behind a lock of this file is valid after every statement, also after a panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

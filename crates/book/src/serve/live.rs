@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use taper_evaluator::Event;
 use taper_notebook::Outputs;
 
-/// More text of a cell would make the browser slow.
+/// The bytes of text that a page shows of a cell: more would make the browser slow.
 const MAX_TEXT: usize = 200_000;
 
-/// The outputs of a running cell, and those that the page has.
+/// The outputs of a running cell, and the outputs that the page shows.
 #[derive(Debug)]
 pub(crate) struct Live {
     outputs: Outputs,

@@ -2,14 +2,14 @@
 //!
 //! # The path of a request
 //!
-//! 1. `http` reads it and `access` decides about it: only the browser that has opened the address from the
-//!    terminal gets an answer, and only a page of this server can run a cell.
-//! 2. `site` answers with a file of the book. mdBook builds it again when a notebook is saved; the script
-//!    `run.js`, which `site` adds to the pages, then loads the page again. A book that is hosted elsewhere
-//!    has neither the script nor the buttons.
+//! 1. `http` reads the request, and `access` decides whether it is allowed: only the browser that has opened
+//!    the address from the terminal can read the book, and only a page of this server can run a cell.
+//! 2. `site` returns a file of the book. mdBook builds the book again when a notebook is saved; the script
+//!    `run.js`, which `site` adds to the pages, then reloads the page. A book that is hosted elsewhere has
+//!    neither the script nor the buttons.
 //! 3. `kernels` runs a cell in the evaluator of its chapter, which the caller of [`serve`] starts. `live`
-//!    renders the outputs like those of the book: HTML is sanitised, SVG reduced. The answer is a stream of
-//!    JSON, one change in each line.
+//!    renders the outputs like those of the book: HTML is sanitised, SVG reduced. The response is a stream
+//!    of JSON, one change in each line.
 
 mod access;
 mod http;
@@ -31,9 +31,9 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What [`serve`] needs.
+/// The options of [`serve`].
 pub struct Options {
     /// The folder with `book.toml`.
     pub book: PathBuf,
@@ -41,11 +41,11 @@ pub struct Options {
     pub notebooks: PathBuf,
     /// The port on the loopback interface; 0 for a free one.
     pub port: u16,
-    /// Returns a call of mdBook without arguments.
+    /// Returns the command that starts mdBook, without arguments.
     pub mdbook: Box<dyn Fn() -> Command + Send>,
     /// Starts the evaluator of a chapter.
     pub start: Box<StartEvaluator>,
-    /// Gets each address that a browser can open, once.
+    /// Shows an address to the user. A browser can open each address only once.
     pub announce: Box<dyn Fn(&str) + Send>,
 }
 
@@ -86,6 +86,11 @@ pub fn serve(options: Options) -> Result<(), Error> {
         });
     }
     Ok(())
+}
+
+/// Locks a mutex, also after a panic: the data behind the server's locks is valid after every statement.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Server {
@@ -174,8 +179,9 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 const JSON_LINES: &str = "application/x-ndjson";
 
-/// Leads on to the book. A redirection would be a request of the site or file from which the reader came, which
-/// does not carry the cookie. A browser asks for an icon where a page names none.
+/// The page after the exchange of the token, which leads on to the book. After a redirect, the browser would not
+/// send the cookie: the request would count as one of the site or file from which the reader came. The empty icon
+/// keeps the browser from requesting an icon.
 const ENTER: &[u8] = b"<!DOCTYPE html>\n<html lang=\"en\"><head><title>Taper</title>\n\
     <link rel=\"icon\" href=\"data:,\">\n\
     <meta http-equiv=\"refresh\" content=\"0; url=/\"></head>\n\

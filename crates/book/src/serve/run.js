@@ -46,7 +46,7 @@ class Cell {
         }
     }
 
-    // The code that runs: as edited, or as stored, also of a cell that the page does not show.
+    // The code to run: as edited on the page, or as stored in the notebook if the page does not show it.
     async source() {
         return this.code ? textOf(this.code) : sourceOf(this.id);
     }
@@ -58,7 +58,7 @@ class Cell {
         code.setAttribute('role', 'textbox');
         code.setAttribute('aria-multiline', 'true');
         code.setAttribute('aria-label', `Code of cell ${number}`);
-        // Only with the focus: links to the documentation work otherwise.
+        // Editable only while it has the focus: otherwise its links to the documentation work.
         const edit = event => event.target.closest('a') || setEditable(code, true);
         code.addEventListener('pointerdown', edit);
         code.addEventListener('focus', () => setEditable(code, true));
@@ -105,7 +105,7 @@ class Cell {
         this.code.parentElement.after(bar);
     }
 
-    // An edit is stored as it is typed, so another page or a reload does not lose it.
+    // Stores an edit as it is typed, so that it is not lost when the page is left or reloaded.
     keepEdit() {
         const text = textOf(this.code);
         const isEdited = text !== this.original.text;
@@ -147,7 +147,7 @@ class Cell {
         this.runButton.focus();
     }
 
-    // Where the outputs appear: below the code, above the caption of a figure.
+    // Removes the outputs, and makes room for new ones: below the code, above the caption of a figure.
     clearOutputs() {
         let outputs = this.root.querySelector('.outputs');
         if (!outputs) {
@@ -158,7 +158,7 @@ class Cell {
         this.stored ??= [...this.shown.childNodes];
         const caption = this.shown.querySelector('figcaption');
         this.live = element('div', { className: 'live' });
-        // The text below does not jump while the first output is missing.
+        // Keeps the height, so that the text below does not jump before the first output.
         this.live.style.minHeight = `${this.shown.clientHeight - (caption?.offsetHeight ?? 0)}px`;
         this.shown.replaceChildren(this.live, ...(caption ? [caption] : []));
         this.resetButton && (this.resetButton.hidden = false);
@@ -168,7 +168,7 @@ class Cell {
         for (const [at, html] of outputs) {
             const output = element('div', { className: 'live-output' });
             output.innerHTML = html;
-            // A figure that changes does not flicker.
+            // Decodes images first, so that a figure that changes does not flicker.
             await Promise.all([...output.querySelectorAll('img')].map(image => image.decode().catch(() => { })));
             const old = this.live.children[at];
             old ? old.replaceWith(output) : this.live.append(output);
@@ -176,7 +176,7 @@ class Cell {
         while (this.live.children.length > count) {
             this.live.lastElementChild.remove();
         }
-        window.focusWhatScrolls?.(); // of the book's own script
+        window.focusWhatScrolls?.(); // defined in the book's own script
     }
 
     mark(state, text) {
@@ -326,7 +326,7 @@ async function run(more) {
     showKernel('Ready');
 }
 
-// As when all cells of a notebook are run: some take too long, or never end.
+// Leaves out cells that are not run with all others, because they take too long or never end.
 async function withoutSkipped(all) {
     const skipped = await Promise.all(all.map(cell => hasTag(cell.id, 'skip-execution', 'slow')));
     return all.filter((_, at) => !skipped[at]);
@@ -369,7 +369,7 @@ function addKernelBar() {
     showKernel('Cells run on this machine. Click into the code to change it; Shift-Enter runs it.');
 }
 
-// A cell that was started before the page was loaded again still runs.
+// Waits for a cell that was started before the page was reloaded, and that still runs.
 async function waitForEarlierCell() {
     const isBusy = async () => (await (await post('state')).json()).busy;
     if (!await isBusy()) {
@@ -382,7 +382,7 @@ async function waitForEarlierCell() {
     isRunning || showKernel('Ready');
 }
 
-// A notebook that is saved is shown at once.
+// Reloads the page when the book was built again, after a notebook was saved.
 async function followBuilds() {
     for (;;) {
         await new Promise(later => setTimeout(later, 1000));

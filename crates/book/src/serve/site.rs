@@ -1,6 +1,7 @@
 //! The pages: built when the server starts and whenever a source changes, and served with the Run buttons.
 
 use super::http::{Head, Status};
+use super::lock;
 use crate::error::Error;
 use crate::url::decode;
 use base64::Engine;
@@ -10,20 +11,21 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-/// Between two looks at the sources.
+/// The pause between two checks of the sources.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The book as files.
+/// The files of the book, of the last build.
 #[derive(Debug)]
 pub(crate) struct Site {
     /// The folder with `book.toml`.
     book: PathBuf,
     notebooks: PathBuf,
-    /// Two folders, in turn: while one is written, the other one is served.
+    /// The folder with two builds in the folders `0` and `1`: one is served while the other is written.
     folder: PathBuf,
+    /// The number of the last build.
     build: Mutex<Option<u64>>,
 }
 
@@ -39,11 +41,7 @@ impl Site {
 
     /// Returns the number of the build that is served.
     pub(crate) fn build_number(&self) -> u64 {
-        self.lock().unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
-        self.build.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.build).unwrap_or_default()
     }
 
     fn folder_of(&self, build: u64) -> PathBuf {
@@ -52,7 +50,7 @@ impl Site {
 
     /// Builds the book with mdBook.
     pub(crate) fn build(&self, mdbook: &mut Command) -> Result<(), Error> {
-        let next = self.lock().map_or(0, |build| build + 1);
+        let next = lock(&self.build).map_or(0, |build| build + 1);
         mdbook.arg("build").arg(&self.book);
         mdbook.arg("--dest-dir").arg(self.folder_of(next));
         let status = mdbook.status().map_err(|source| Error::Start {
@@ -62,7 +60,7 @@ impl Site {
         if !status.success() {
             return Err(Error::Build);
         }
-        *self.lock() = Some(next);
+        *lock(&self.build) = Some(next);
         Ok(())
     }
 
@@ -80,7 +78,7 @@ impl Site {
         }
     }
 
-    /// Returns the number of sources and the time of the last change, which a removal does not move.
+    /// Returns the number of sources and the time of the last change. The removal of a source changes only the number.
     fn last_change(&self) -> (usize, Option<SystemTime>) {
         let mut all = Vec::new();
         for folder in ["src", "theme"] {
@@ -91,7 +89,7 @@ impl Site {
         (all.len(), all.into_iter().max())
     }
 
-    /// Returns the file at an address, with what the head of the answer needs.
+    /// Returns the file at an address, with the head of the response.
     pub(crate) fn get(&self, address: &str) -> Option<(Head, Vec<u8>)> {
         let build = self.build_number();
         let name = match decode(address.strip_prefix('/')?) {
@@ -115,7 +113,7 @@ impl Site {
     }
 }
 
-/// Returns a path if all its names are those of ordinary files and folders below this one.
+/// Returns the path if it cannot lead out of the folder or to a hidden file.
 fn safe(path: &str) -> Option<&str> {
     let is_safe = |name: &str| {
         let allowed = |c: char| c.is_alphanumeric() || "-_.,+=@() ".contains(c);
@@ -127,7 +125,7 @@ fn safe(path: &str) -> Option<&str> {
 fn changes_below(folder: &Path, all: &mut Vec<SystemTime>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        // Hidden files are half written, or checkpoints; `output` is what cells write.
+        // Hidden files are incomplete files or checkpoints; cells write into `output`.
         if name.to_string_lossy().starts_with('.') || name == "output" {
             continue;
         }
@@ -142,7 +140,7 @@ fn changed(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|file| file.modified()).ok()
 }
 
-/// Adds the script that makes cells run to a page.
+/// Adds the script with the Run buttons, and its style sheet, to a page.
 fn with_buttons(page: &str, build: u64) -> String {
     let style = "<link rel=\"stylesheet\" href=\"/_taper/run.css\">\n</head>";
     let script =
@@ -151,8 +149,8 @@ fn with_buttons(page: &str, build: u64) -> String {
         .replacen("</body>", &script, 1)
 }
 
-/// Returns the digests of the scripts that are in the page itself, for its Content-Security-Policy: those of
-/// mdBook. A script that reached the page in any other way does not run.
+/// Returns the digests of the page's inline scripts, which are mdBook's, for its Content-Security-Policy. A script
+/// that is added to the page in the browser does not run.
 fn inline_scripts(page: &str) -> String {
     let mut sources = String::new();
     for element in page.split("<script").skip(1) {

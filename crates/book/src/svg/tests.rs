@@ -78,7 +78,7 @@ fn elements_that_are_not_listed_are_refused() {
 }
 
 #[test]
-fn what_nobody_sees_is_left_out() {
+fn invisible_parts_are_left_out() {
     for (content, reduced) in [
         ("<g onload=\"alert(1)\"/>", "<g></g>"),
         ("<g\nonclick='alert(1)' id='a'/>", "<g id=\"a\"></g>"),

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 /// A command of a cell.
 pub struct Command {
-    /// How it is written.
+    /// The syntax of the command.
     pub usage: &'static str,
-    /// What it does, as a verb in the third person.
+    /// A description, which begins with a verb in the third person.
     pub summary: &'static str,
 }
 
@@ -67,7 +67,7 @@ const fn command(usage: &'static str, summary: &'static str) -> Command {
 }
 
 impl Command {
-    /// Returns the word with which it begins; `None` if that is the user's.
+    /// Returns the word with which the command begins; `None` if the user chooses that word.
     pub fn name(&self) -> Option<&'static str> {
         let word = self.usage.split(' ').next()?;
         word.starts_with([':', '%']).then_some(word)
@@ -109,7 +109,7 @@ pub fn help_html() -> String {
     format!("<table>{}</table>", rows.collect::<String>())
 }
 
-/// Returns the table of the documentation.
+/// Returns the commands as a Markdown table, for the documentation.
 pub fn help_markdown() -> String {
     let mut text = "| command | what it does |\n|---|---|\n".to_owned();
     for Command { usage, summary } in &COMMANDS {

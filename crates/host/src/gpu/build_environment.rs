@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// The script that is called in place of the toolkit's compiler.
 const NVCC: &str = include_str!("nvcc.sh");
-/// Written when the folder is complete.
+/// The file that is written when the folder is complete.
 const COMPLETE: &str = "complete";
 /// The variables in which build scripts look for the toolkit's folder.
 const FOLDER_VARIABLES: [&str; 5] = [
@@ -30,8 +30,8 @@ const FOLDER_VARIABLES: [&str; 5] = [
     "CUDNN_LIB",
 ];
 
-/// Creates the folder for a toolkit, and returns the variables; `checkout` is the folder with Taper's
-/// sources.
+/// Creates the folder for a toolkit unless it exists, and returns the variables; `checkout` is the folder with
+/// Taper's sources.
 pub(super) fn prepare(
     toolkit: &Toolkit,
     capability: Capability,
@@ -63,7 +63,7 @@ fn name(toolkit: &Toolkit, bindings: Option<&Path>) -> String {
 }
 
 fn write(folder: &Path, toolkit: &Toolkit, bindings: Option<&Path>) -> Result<()> {
-    // What an interrupted set-up left may be incomplete in any way.
+    // An interrupted set-up may have left an incomplete folder.
     cache::remove(folder)?;
     cache::make(&folder.join("bin"))?;
     let include = folder.join("include");
@@ -80,7 +80,7 @@ fn write(folder: &Path, toolkit: &Toolkit, bindings: Option<&Path>) -> Result<()
     cache::write_atomically(&folder.join(COMPLETE), b"")
 }
 
-/// Returns all variables that the build scripts read, so that none of the user's own leads elsewhere.
+/// Returns all variables that the build scripts read, so that no variable of the user leads to another toolkit.
 fn variables(folder: &Path, toolkit: &Toolkit, capability: Capability) -> BTreeMap<String, String> {
     let root = folder.to_string_lossy();
     let (major, minor) = toolkit.version;
@@ -97,9 +97,9 @@ fn variables(folder: &Path, toolkit: &Toolkit, capability: Capability) -> BTreeM
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Returns the source of the crate `cudarc` in the version that the project has locked; `None` if it
-/// has none. Since cargo downloads it only with the feature `cuda`, it is asked for a crate of our own
-/// that has this feature, like the image's.
+/// Returns the folder with the source of the crate `cudarc`, in the version in `Cargo.lock`; `None` if Taper
+/// does not depend on it. Cargo downloads this crate only for the feature `cuda`, so `cargo metadata` is called
+/// for a temporary crate that enables the feature, as the image does.
 fn bindings(checkout: &Path) -> Result<Option<PathBuf>> {
     let cache = cache::folder()?;
     let folder = tempfile::tempdir_in(&cache).on_file("write", &cache)?;

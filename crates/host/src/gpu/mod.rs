@@ -1,10 +1,10 @@
-//! The GPU: which one there is, and how `taper` is compiled for it.
+//! The GPU: which GPU the machine has, and how `taper` is compiled for it.
 //!
 //! 1. [`smi`] asks the driver for GPUs and versions.
 //! 2. [`mod@toolkit`] finds a CUDA toolkit that fits, or installs one from PyPI.
-//! 3. `build_environment` makes of it what Candle's build scripts look for, with shim libraries that
-//!    are linked in place of the driver's and CUDA's (`shims`).
-//! 4. [`mod@settings`] stores the decision, for every start until the next set-up.
+//! 3. `build_environment` creates a folder in which Candle's build scripts find this toolkit, with shim
+//!    libraries that are linked in place of the driver's and CUDA's (`shims`).
+//! 4. [`mod@settings`] stores the decision for all starts until the next set-up.
 
 mod build_environment;
 pub mod settings;
@@ -22,20 +22,21 @@ use toolkit::Toolkit;
 /// The device for which `taper` is compiled, as requested by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A GPU that works, else the CPU.
+    /// The GPU of this machine if it works, else the CPU.
     Automatic,
     /// The CPU.
     Cpu,
-    /// NVIDIA GPUs of this capability and later ones, whether or not there is one; without a capability,
-    /// the GPUs of this machine.
+    /// NVIDIA GPUs of this compute capability or a later one, whether or not this machine has such a GPU;
+    /// without a capability, the GPUs of this machine.
     Cuda(Option<Capability>),
 }
 
-/// Kernels for this capability run on all GPUs since 2018; the driver translates them for newer ones.
+/// The compute capability for a machine without a GPU. Kernels for it run on all GPUs since 2018: the driver
+/// translates them for newer ones.
 const CAPABILITY_WITHOUT_GPU: Capability = Capability::new(7, 5);
 
-/// Returns what the last set-up decided; where there was none, decides now. `checkout` is the folder with
-/// Taper's sources.
+/// Returns the settings of the last set-up; if there was none, decides now. `checkout` is the folder with Taper's
+/// sources.
 pub fn settings(checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     match Settings::read()? {
         Some(settings) => Ok(settings),
@@ -67,7 +68,8 @@ pub fn decide(target: Target, checkout: &Path, progress: &mut dyn Progress) -> R
     Ok(settings)
 }
 
-/// All of Apple's own processors have a GPU, and its kernels are compiled when they are first used.
+/// Returns whether this is a Mac with an Apple processor. All of these have a GPU, whose kernels are compiled when
+/// they are first used.
 fn is_apple() -> bool {
     cfg!(all(target_os = "macos", target_arch = "aarch64"))
 }
@@ -115,7 +117,7 @@ fn cuda(
     let environment = build_environment::prepare(&toolkit, capability, checkout, progress)?;
     let card = match driver {
         Some(driver) => format!("{}, driver {}", driver.names(), driver.version),
-        None => "no card is here".to_owned(),
+        None => "no GPU on this machine".to_owned(),
     };
     let because = format!(
         "for CUDA, compute capability {capability} ({card}), with the toolkit {}",
@@ -124,7 +126,7 @@ fn cuda(
     Ok(Settings::cuda(&toolkit, environment, because))
 }
 
-/// Returns a toolkit that fits: the system's, which costs nothing, or the wheels.
+/// Returns a toolkit that fits: the system's, which needs no download, or the wheels from PyPI.
 fn find_toolkit(driver: Option<&Driver>, progress: &mut dyn Progress) -> Result<Toolkit> {
     // The shim libraries are written for this platform only.
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Stands in for nvcc while Candle's kernels are built. What a course needs is compiled to PTX by the
-# real compiler; the kernels for quantised language models, which take minutes, become functions that
-# say that they were left out. Taper writes this file and puts the real compiler's path first.
+# Replaces nvcc while Candle's kernels are built. The kernels that a course needs are compiled to PTX by the
+# real compiler. The kernels for quantised language models, which take minutes to compile, become functions
+# that report that they were left out. Taper writes this file and puts the real compiler's path first.
 set -eu
 
 case " $* " in
@@ -39,14 +39,14 @@ esac
 
 case " $* " in
 *' --ptx '*/quantized.cu' ')
-    # A PTX file without functions: whoever asks for one hears that there is no such function.
+    # A PTX file without functions: loading a function from it returns the error that it does not exist.
     while [ "$1" != --output-directory ]; do shift; done
     printf '.version 7.0\n.target sm_52\n.address_size 64\n' >"$2/quantized.ptx"
     exit
     ;;
 esac
 
-# The kernels of `sm_90a` run on cards of 9.0 alone, those of `sm_90` on all that came later too.
+# Kernels for `sm_90a` run only on GPUs with compute capability 9.0, kernels for `sm_90` also on later ones.
 for argument; do
     shift
     case $argument in

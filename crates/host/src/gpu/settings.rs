@@ -1,5 +1,5 @@
-//! The device for which the packages are compiled. `taper setup` decides it, and everything that starts
-//! later follows: a kernel must neither wait for a driver's answer nor decide differently.
+//! The device for which the packages are compiled. `taper setup` decides and stores it, and all later starts
+//! read it: a kernel must neither wait for a driver's answer nor decide differently.
 
 use super::toolkit::Toolkit;
 use crate::error::Result;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The decision of a set-up.
+/// The device that a set-up has chosen, and the features and variables that compile for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The features of `taper`: none for the CPU, `cuda`, `metal`.
+    /// The features of the crate `taper`: `cuda`, `metal`, or none for the CPU.
     pub features: Vec<String>,
-    /// The variables with which the packages are compiled.
+    /// The environment variables with which the packages are compiled.
     pub environment: BTreeMap<String, String>,
     /// The device and the reason, as the end of a sentence: `for the CPU, as asked with --cpu`.
     pub because: String,
@@ -44,25 +44,25 @@ impl Settings {
         }
     }
 
-    /// Returns what the last set-up decided. A file that cannot be read counts as none.
+    /// Returns the settings of the last set-up; `None` if there was none, or if the file cannot be read.
     pub fn read() -> Result<Option<Settings>> {
         let text = std::fs::read(store::find(FILE)?).ok();
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
-    /// Stores them for everything that starts later.
+    /// Stores the settings for all later starts.
     pub(super) fn write(&self) -> Result<()> {
         let text = serde_json::to_vec_pretty(self).expect("settings have only string keys");
         cache::write_atomically(&file()?, &text)
     }
 
-    /// Returns whether they contain a feature of `taper`.
+    /// Returns whether the settings enable a feature of the crate `taper`.
     pub fn has(&self, feature: &str) -> bool {
         self.features.iter().any(|f| f == feature)
     }
 
-    /// Returns the variables as a part of cargo's configuration. They are needed there since evcxr and the
-    /// sessions call cargo too, and cargo recompiles everything when a variable has changed.
+    /// Returns the variables as a part of cargo's configuration. They must be in the configuration because evcxr
+    /// and the sessions call cargo, too, and cargo recompiles everything when a variable has changed.
     pub fn cargo_config(&self) -> String {
         if self.environment.is_empty() {
             return String::new();

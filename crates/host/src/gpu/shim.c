@@ -1,5 +1,5 @@
-// Stands in for libLIBRARY until one of its functions is called; made by Taper (crates/host/src/gpu/shims.rs).
-// ELF and x86-64 alone.
+// Replaces libLIBRARY when a program is linked, and loads it when a function is called for the first time.
+// Written by Taper (crates/host/src/gpu/shims.rs). For ELF on x86-64 only.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
@@ -17,29 +17,29 @@ static void open_library(void) {
 
 static long absent(void) { return ABSENT; }
 static long older(void) { return OLDER; }
-static const char *absent_text(void) { return "libLIBRARY is not there"; }
+static const char *absent_text(void) { return "libLIBRARY could not be loaded"; }
 
-static int gives_text(const char *name) {
+static int returns_text(const char *name) {
     const char *const ends[] = { "GetErrorString", "GetStatusString", "GetStatusName" };
     for (int i = 0; i < 3; i++) {
-        // The driver's functions of these names write through a pointer, and answer with a code.
+        // The driver's function of this name writes through a pointer, and returns a code.
         const char *at = strstr(name, ends[i]);
         if (at && !at[strlen(ends[i])] && strcmp(name, "cuGetErrorString")) return 1;
     }
     return 0;
 }
 
-// The function itself, or what answers in its place.
+// Finds the library's function, or a function that returns an error in its place.
 __attribute__((visibility("hidden"))) void *taper_LIBRARY_resolve(int index) {
     pthread_once(&opened, open_library);
     void *function = library ? dlsym(library, names[index]) : 0;
     if (!function) {
-        function = gives_text(names[index]) ? (void *)absent_text : library ? (void *)older : (void *)absent;
+        function = returns_text(names[index]) ? (void *)absent_text : library ? (void *)older : (void *)absent;
     }
     return taper_LIBRARY_slots[index] = function;
 }
 
-// A first call: the arguments wait in memory until the function is found.
+// The first call of a function: the registers with the arguments are saved until the function is found.
 __asm__(
     ".text\n"
     "taper_LIBRARY_first:\n"

@@ -1,14 +1,14 @@
 //! Static libraries with which `taper` is linked in place of CUDA's.
 //!
-//! Linked with the real ones, a program does not start where one of them is missing, and the driver's
-//! library is missing on every machine without a GPU. Ours have the same functions, and load the real
-//! library when one of them is called for the first time. So one image starts everywhere; without a
-//! driver, its first call returns an error like any other. And since they contain the libraries' paths,
-//! `LD_LIBRARY_PATH` does not have to be set.
+//! A program that is linked with the real libraries does not start where one of them is missing, and the
+//! driver's library is missing on every machine without a GPU. Our shim libraries have the same functions,
+//! and load the real library when a function is called for the first time. So one image starts everywhere;
+//! without a driver, its first call returns an ordinary error. Since the shims contain the paths of the
+//! real libraries, `LD_LIBRARY_PATH` does not have to be set.
 //!
-//! The names of the functions are read from the bindings (the crate `cudarc`) that the project has
-//! locked. A function jumps through its slot in a table; while the slot is empty, the call goes to
-//! `resolve`, which keeps all registers that may hold arguments.
+//! The names of the functions are read from the bindings (the crate `cudarc`), in the version in
+//! `Cargo.lock`. A function jumps through its slot in a table. While the slot is empty, the call goes to
+//! `resolve` instead, and all registers that may hold arguments are saved around that call.
 
 use super::toolkit::{self, Toolkit};
 use crate::cache;
@@ -21,17 +21,17 @@ use std::process::Command;
 
 /// One of CUDA's libraries.
 struct Library {
-    /// The name by which the linker finds it.
+    /// The library's name for the linker.
     name: &'static str,
     /// The module of its bindings.
     module: &'static str,
     /// The beginning of its functions' names.
     prefix: &'static str,
-    /// Its file name on any system, for a toolkit that does not contain it.
+    /// The library's usual file name, for a toolkit that does not contain it.
     file: &'static str,
-    /// The error that its functions return where the library is missing; the bindings must know it.
+    /// The error that all functions return if the library is missing; the bindings must define it.
     absent: u32,
-    /// The error where the library exists, but is older than the function.
+    /// The error that a function returns if the library exists, but is older than the function.
     older: u32,
 }
 
@@ -100,8 +100,8 @@ pub(super) fn write(bindings: &Path, toolkit: &Toolkit, folder: &Path) -> Result
     link_runtime(toolkit, folder)
 }
 
-/// The compiled kernels call no function of CUDA's runtime; a kernel that does gets the static runtime,
-/// which finds the driver by itself.
+/// Adds `libcudart.a`: a copy of the toolkit's static runtime, which finds the driver by itself, or an empty library
+/// if the toolkit has none. Candle's compiled kernels call no function of the runtime.
 fn link_runtime(toolkit: &Toolkit, folder: &Path) -> Result<()> {
     let real = toolkit.libraries.join("libcudart_static.a");
     if real.exists() {
@@ -130,7 +130,7 @@ fn functions<'a>(bindings: &'a str, prefix: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Returns the paths on which to look for a library, the likeliest first.
+/// Returns the paths from which to load a library, in the order in which they are tried.
 fn candidates(wanted: &Library, toolkit: &Toolkit) -> Vec<String> {
     if wanted.name == "cuda" {
         // It must be the library of the driver that is running.
@@ -167,7 +167,7 @@ fn source(library: &Library, functions: &[&str], candidates: &[String]) -> Strin
     source
 }
 
-/// The source that all libraries have in common. Only functions that describe an error return a text.
+/// The C source that all libraries have in common.
 const TEMPLATE: &str = include_str!("shim.c");
 
 /// Compiles a source into a library of its own.
@@ -212,8 +212,8 @@ mod tests {
         assert_eq!(functions(bindings, "cublas"), ["cublasCreate_v2"]);
     }
 
-    /// Takes a library of this machine in place of one of CUDA's: arguments of all kinds arrive, also in the
-    /// first call, and a missing library or function returns its error.
+    /// With a small library in place of CUDA's: arguments of all kinds arrive, also in the first call, and a call
+    /// returns an error if the library or the function is missing.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     #[test]
     fn calls_reach_the_library_or_return_an_error_if_it_is_missing() {
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(output(), "165.5 165.5 801 none\n");
         std::fs::remove_file(at("libreal.so")).expect("removed");
         assert!(
-            output().ends_with(" 34 libreal is not there\n"),
+            output().ends_with(" 34 libreal could not be loaded\n"),
             "{}",
             output()
         );

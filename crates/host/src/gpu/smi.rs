@@ -1,7 +1,7 @@
-//! NVIDIA's driver and GPUs, as `nvidia-smi` lists them, which every driver contains.
+//! NVIDIA's driver and GPUs, as listed by `nvidia-smi`, which every driver contains.
 //!
-//! NVML, the library behind it, would need bindings that load it at run time and has the same answers, and
-//! a user can run `nvidia-smi` to see what Taper sees.
+//! NVML, the library behind `nvidia-smi`, returns the same answers, but would need bindings that load it at run
+//! time. Besides, users can run `nvidia-smi` themselves to see what Taper sees.
 
 use crate::error::Error;
 use crate::version::{self, Version};
@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 pub enum Answer {
     /// There is no `nvidia-smi`.
     NoDriver,
-    /// The driver is installed but does not work; what it prints.
+    /// The driver is installed but does not work, with what `nvidia-smi` prints.
     Broken(String),
     /// The driver works, and sees no GPU.
     NoCard,
@@ -49,12 +49,12 @@ pub struct Capability {
 }
 
 impl Capability {
-    /// Returns the capability with these two parts.
+    /// Creates the capability `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// Returns it as the compilers write it: `90`.
+    /// Returns the capability as the compilers write it: `90`.
     pub(crate) fn number(self) -> String {
         format!("{}{}", self.major, self.minor)
     }
@@ -78,7 +78,7 @@ impl std::str::FromStr for Capability {
 }
 
 impl Driver {
-    /// Returns the capability that all GPUs have.
+    /// Returns the lowest capability of the GPUs, which all of them support.
     pub fn capability(&self) -> Capability {
         let all = self.cards.iter().map(|card| card.capability);
         all.min().expect("a driver that works has cards")
@@ -131,7 +131,7 @@ fn read(succeeded: bool, cards: &str, table: &str) -> Answer {
     };
     let driver = driver.clone();
     let Some(cuda) = cuda_of_table(table).or_else(|| cuda_of_driver(&driver)) else {
-        return Answer::Broken(format!("it names no version of CUDA for driver {driver}"));
+        return Answer::Broken(format!("no CUDA version is known for driver {driver}"));
     };
     Answer::Works(Driver {
         version: driver,

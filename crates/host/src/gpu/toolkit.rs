@@ -22,10 +22,10 @@ const VERSION_OF_WHEELS: Version = (13, 0);
 const NEWEST: Version = (13, 4);
 /// The oldest version that compiles Candle's kernels.
 const OLDEST: Version = (12, 0);
-/// CUDA 13 does not support older GPUs.
+/// The lowest compute capability that CUDA 13 supports.
 const OLDEST_FOR_13: Capability = Capability::new(7, 5);
 
-/// A compiler with its headers and libraries.
+/// CUDA's compiler with its headers and libraries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolkit {
     pub(crate) version: Version,
@@ -72,7 +72,7 @@ impl Toolkit {
         })
     }
 
-    /// Returns its version and folder, as in `13.0 in /usr/local/cuda`.
+    /// Returns the version and the folder, as in `13.0 in /usr/local/cuda`.
     pub(crate) fn describe(&self) -> String {
         let (major, minor) = self.version;
         format!("{major}.{minor} in {}", self.root.display())
@@ -103,7 +103,7 @@ fn fits(toolkit: Version, driver: Option<Version>, gpu: Option<Capability>) -> b
     is_known && supports_gpu && driver.is_none_or(|driver| toolkit <= driver)
 }
 
-/// Returns the folders in which a toolkit may be installed, those named by variables first.
+/// Returns the folders in which a toolkit may be installed; those in environment variables come first.
 fn roots() -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"]
         .into_iter()
@@ -134,7 +134,7 @@ fn has_libraries(folder: &Path) -> bool {
         .all(|name| find_library(folder, name).is_some())
 }
 
-/// Returns the library whose name begins like this and ends with one number.
+/// Returns the library in `folder` whose file name is `begin` and one version number, as in `libcublas.so.13`.
 pub(super) fn find_library(folder: &Path, begin: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Written when the environment is complete.
+/// The file that is written when the environment is complete.
 const COMPLETE: &str = "taper-complete";
 
 /// Packages that are installed together.
@@ -70,12 +70,12 @@ impl Environment {
         Ok(Environment { folder })
     }
 
-    /// Returns the folder with its programs.
+    /// Returns the folder with the environment's programs.
     pub fn bin(&self) -> PathBuf {
         bin(&self.folder)
     }
 
-    /// Returns the folder with its packages.
+    /// Returns the folder with the environment's packages.
     pub(crate) fn site_packages(&self) -> Result<PathBuf> {
         let lib = self.folder.join("lib");
         let versions = std::fs::read_dir(&lib).on_file("read", &lib)?.flatten();
@@ -90,7 +90,7 @@ fn parent() -> Result<PathBuf> {
     Ok(cache::folder()?.join("python"))
 }
 
-/// Returns a folder of its own for each list of packages.
+/// Returns the folder of an environment; each list of packages has its own.
 fn folder_of(packages: &Packages) -> Result<PathBuf> {
     Ok(parent()?.join(digest::name_of(&[packages.requirements])))
 }
@@ -100,7 +100,7 @@ fn bin(environment: &Path) -> PathBuf {
 }
 
 fn install(packages: &Packages, python: &Python, folder: &Path) -> Result<()> {
-    // What an interrupted installation left may be incomplete in any way.
+    // An interrupted installation may have left an incomplete environment.
     cache::remove(folder)?;
     let mut venv = process::supervised(&python.program)?;
     run(

@@ -26,7 +26,7 @@ pub struct Python {
     pub version: String,
 }
 
-/// Returns the first Python on the PATH that is new enough; the variable `PYTHON` has precedence.
+/// Returns the first Python that is new enough: the program in the variable `PYTHON`, else on the PATH.
 pub fn find() -> Result<Python> {
     let named = std::env::var("PYTHON").ok();
     let names = named.iter().map(String::as_str).chain(NAMES);

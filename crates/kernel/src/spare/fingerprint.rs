@@ -1,4 +1,4 @@
-//! What a session depends on from its start.
+//! A digest of everything that a session depends on from its start.
 
 use crate::error::{Error, Result};
 use ring::digest::{Context as Digest, SHA256};
@@ -31,7 +31,7 @@ pub(super) fn fingerprint(key: &Key) -> Result<String> {
     }
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     variables.sort();
-    // The same folder counts as equal whether or not the variable is set.
+    // The folder itself, not the variable CARGO_HOME: the default folder is the same with and without it.
     add(taper_session::cargo_home()
         .unwrap_or_default()
         .as_os_str()
@@ -46,7 +46,7 @@ pub(super) fn fingerprint(key: &Key) -> Result<String> {
     Ok(hex(digest)[..16].to_owned())
 }
 
-/// Returns what distinguishes this build of the program from others.
+/// Returns the time and the length of this program, which distinguish the build from others.
 fn version() -> Result<String> {
     let program = process::program().map_err(Error::session)?;
     let modified = std::fs::metadata(&program).and_then(|file| Ok((file.modified()?, file.len())));
@@ -54,7 +54,7 @@ fn version() -> Result<String> {
     Ok(format!("{modified:?} {length}"))
 }
 
-/// Returns an empty path if there is none.
+/// Returns the path of a program on the PATH; an empty path if there is none.
 fn on_path(program: &str) -> PathBuf {
     let path = toolchain::path();
     let mut found = std::env::split_paths(&path).map(|folder| folder.join(program));

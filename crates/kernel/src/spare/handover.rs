@@ -1,4 +1,4 @@
-//! What the proxy and the spare send to each other.
+//! The messages between the proxy and the spare.
 //!
 //! The proxy sends a [`Launch`] together with its output streams, then [`INTERRUPT`] each time it is
 //! interrupted. The spare sends [`SERVING`], and in the end [`ENDED`] and its exit code.
@@ -26,10 +26,10 @@ pub(super) const INTERRUPT: u8 = b'i';
 /// Standard output and standard error.
 const STREAMS: usize = 2;
 
-/// No environment is as long.
+/// The longest message in bytes; no environment is as long.
 const LIMIT: u64 = 1 << 24;
 
-/// What a kernel is started with.
+/// The connection file, folder and environment with which a kernel is started.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Launch {
     // Not as paths and strings, which would have to be valid Unicode.
@@ -39,7 +39,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// Returns what this process was started with.
+    /// Returns the launch of this process, whose connection file is `connection_file`.
     pub(super) fn of_this_process(connection_file: &Path) -> io::Result<Launch> {
         Ok(Launch {
             connection_file: std::path::absolute(connection_file)?.into(),
@@ -48,7 +48,7 @@ impl Launch {
         })
     }
 
-    /// Returns the value of a variable.
+    /// Returns the value of an environment variable.
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         let mut variables = self.environment.iter();
         variables
@@ -56,7 +56,7 @@ impl Launch {
             .map(|(_, value)| value.clone())
     }
 
-    /// Sends it with the output streams of this process.
+    /// Sends the launch with the output streams of this process.
     pub(super) fn send(&self, spare: &mut UnixStream) -> io::Result<()> {
         let message = serde_json::to_vec(self)?;
         send(
@@ -66,7 +66,7 @@ impl Launch {
         )
     }
 
-    /// Receives what [`Launch::send`] sent.
+    /// Receives a launch and the output streams that [`Launch::send`] sent.
     pub(super) fn receive(proxy: &mut UnixStream) -> Result<(Launch, [OwnedFd; STREAMS])> {
         let (message, streams) = receive(proxy)?;
         let launch = serde_json::from_slice(&message).map_err(Error::ParseLaunch)?;
@@ -85,7 +85,7 @@ fn send(stream: &mut UnixStream, message: &[u8], files: [BorrowedFd; STREAMS]) -
     stream.write_all(message)
 }
 
-/// Receives what [`send`] sent; the files belong to this process now.
+/// Receives the message and the files that [`send`] sent; the files now belong to this process.
 fn receive(stream: &mut UnixStream) -> Result<(Vec<u8>, [OwnedFd; STREAMS])> {
     let failed = || Error::io("receive the request for the spare kernel");
     let mut length = [0; 8];

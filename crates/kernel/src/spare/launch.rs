@@ -13,10 +13,10 @@ pub const ARGUMENT: &str = "__standby";
 /// Follows [`ARGUMENT`] in the process that is the spare.
 pub(super) const DETACHED: &str = "detached";
 
-/// How long to wait after the start of a kernel, whose first cells have priority.
+/// How long to wait after the start of a kernel before a spare is started: the first cells have priority.
 const DELAY: Duration = Duration::from_secs(2);
 
-/// Starts a spare unless one is running. It outlives this process.
+/// Starts a spare unless a spare is running. The spare outlives this process.
 ///
 /// # Errors
 /// When the program cannot be started a second time.
@@ -26,7 +26,7 @@ pub fn start() -> Result<()> {
     }
     let mut command = command()?;
     workspace::leave(&mut command);
-    // It starts the spare and ends, so that the spare is not a child of this process.
+    // The command starts the spare and ends, so that the spare is not a child of this process.
     command
         .status()
         .map_err(Error::io("start a spare kernel"))?;

@@ -7,16 +7,16 @@
 //!                           └─ when one of the two processes ends, so does the other
 //! ```
 //!
-//! To start a session takes rust-analyzer several seconds, which the spare has already spent. The
-//! process that Jupyter started becomes a *proxy*: it sends the spare what it was started with
-//! (handover.rs) and waits. A spare serves one kernel in its life, so no state of an earlier kernel is
-//! in it.
+//! When a session starts, rust-analyzer needs several seconds, which the spare has already spent. The
+//! process that Jupyter started becomes a *proxy*: it sends its connection file, folder and environment
+//! to the spare (handover.rs) and waits. A spare serves only one kernel, so it contains no state of an
+//! earlier kernel.
 //!
 //! There is one spare at most, which holds a lock in a folder that only its user can open
-//! (registry.rs). `taper lab` starts it, and so does each kernel after its own start (launch.rs). It
-//! ends when it has not been needed for a while (settings.rs), and serves only kernels for which it
-//! was started: same image, program, tools and variables (fingerprint.rs). `TAPER_STANDBY=0` disables
-//! it.
+//! (registry.rs). `taper lab` starts the spare, and so does each kernel after its own start (launch.rs).
+//! The spare ends when it has not been needed for a while (settings.rs), and serves only kernels for
+//! which it was started: same image, program, tools and variables (fingerprint.rs). `TAPER_STANDBY=0`
+//! disables spares.
 
 mod fingerprint;
 mod handover;

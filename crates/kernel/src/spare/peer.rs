@@ -1,10 +1,10 @@
-//! Which user a folder or the other end of a socket belongs to.
+//! Checks that a folder or the other end of a socket belongs to the user of this process.
 
 use crate::error::{Error, Result};
 use rustix::process::geteuid;
 use std::os::unix::net::UnixStream;
 
-/// Refuses the owner of `what` unless it is the user of this process.
+/// Returns an error unless `found`, the owner of `what`, is the user of this process.
 pub(super) fn check(found: u32, what: impl FnOnce() -> String) -> Result<()> {
     let expected = geteuid().as_raw();
     if found == expected {
@@ -17,7 +17,7 @@ pub(super) fn check(found: u32, what: impl FnOnce() -> String) -> Result<()> {
     })
 }
 
-/// Refuses the process at the other end of a socket unless it belongs to the same user.
+/// Returns an error unless the process at the other end of a socket belongs to the same user.
 #[cfg(target_os = "linux")]
 pub(super) fn check_stream(stream: &UnixStream) -> Result<()> {
     let peer = rustix::net::sockopt::socket_peercred(stream)
@@ -25,7 +25,7 @@ pub(super) fn check_stream(stream: &UnixStream) -> Result<()> {
     check(peer.uid.as_raw(), || "socket".to_owned())
 }
 
-/// Accepts all: here the permissions of the folder are what keeps other users out.
+/// Accepts every process: here only the permissions of the folder keep other users out.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn check_stream(_stream: &UnixStream) -> Result<()> {
     Ok(())

@@ -23,10 +23,11 @@ use taper_session::workspace::Workspace;
 use taper_session::{Session, image_key, start_session};
 
 /// Runs the hidden command `taper __standby`, which starts the spare and ends. With the argument
-/// `detached` it is the spare. Call it before any thread is started: it sets the environment.
+/// `detached`, this process is the spare. Must be called before any thread is started, because it sets
+/// the environment.
 ///
 /// # Errors
-/// When the session cannot be started, or the process that asked for the spare sends no launch.
+/// When the session cannot be started, or the process that connects to the spare sends no launch.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let Some(timeout) = idle_timeout() else {
         return Ok(ExitCode::SUCCESS);
@@ -39,8 +40,8 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {
-    // Signals for the terminal or for Jupyter's kernel are not for the spare. It fails for the leader
-    // of a process group, which this process is not, unless it was started by hand.
+    // Signals to the terminal or to Jupyter's kernel must not reach the spare. The call fails for the
+    // leader of a process group, which this process is only if it was started by hand.
     let _ = rustix::process::setsid();
     let key = image_key().map_err(Error::session)?;
     let registry = Registry::open()?;
@@ -65,7 +66,7 @@ fn wait_and_serve(timeout: Duration) -> Result<ExitCode> {
     }
 }
 
-/// Becomes the kernel that the proxy was started as.
+/// Serves as the kernel that Jupyter requested from the proxy.
 fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<ExitCode> {
     let (launch, streams) = Launch::receive(&mut proxy)?;
     take_over(&launch, streams)?;
@@ -92,13 +93,13 @@ fn serve(mut proxy: UnixStream, mut session: Session, folder: &Path) -> Result<E
         }
     };
     let _ = proxy.write_all(&[ENDED, code]);
-    // After the answer: the next start need not wait for it.
+    // After the exit code was sent: the next start need not wait for the removal.
     Workspace::remove(folder);
     Ok(ExitCode::from(code))
 }
 
-/// Takes over the output streams and the folder of the proxy. Its environment is for the processes that the
-/// session starts: in this one, other threads read theirs.
+/// Takes over the output streams and the folder of the proxy. The proxy's environment is set only for the processes
+/// that the session starts: other threads of this process may be reading the environment.
 fn take_over(launch: &Launch, [output, error]: [OwnedFd; 2]) -> Result<()> {
     let failed = || Error::io("take over the output streams of the kernel");
     rustix::stdio::dup2_stdout(output).map_err(failed())?;

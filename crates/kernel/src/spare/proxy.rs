@@ -16,11 +16,11 @@ use tokio::sync::oneshot;
 /// How long to wait for a spare that is still starting, which is faster than a new start.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Lets the spare serve this connection and waits until the kernel has ended; `None` when there is
-/// no spare that fits, and no thread has been started.
+/// Lets the spare serve this connection and returns the kernel's exit code when it has ended. Returns
+/// `None` if no spare fits, or if it ends before it serves; no thread has been started then.
 ///
 /// # Errors
-/// When the image that a kernel needs cannot be named, or the spare ends without an exit code.
+/// When the fingerprint cannot be computed, or the spare ends without an exit code.
 pub fn adopt(connection_file: &Path) -> Result<Option<ExitCode>> {
     if idle_timeout().is_none() {
         return Ok(None);
@@ -43,7 +43,8 @@ pub fn adopt(connection_file: &Path) -> Result<Option<ExitCode>> {
     wait(kernel).map(Some)
 }
 
-/// Returns `None` if the spare ended before it served the connection.
+/// Sends the launch to the spare and returns the connection to it; `None` if the spare ended before it
+/// served, or did not answer in time.
 fn hand_over(mut spare: UnixStream, connection_file: &Path) -> Option<UnixStream> {
     let launch = Launch::of_this_process(connection_file).ok()?;
     launch.send(&mut spare).ok()?;
@@ -73,7 +74,7 @@ fn wait(kernel: UnixStream) -> Result<ExitCode> {
         loop {
             tokio::select! {
                 _ = interrupts.recv() => {
-                    // It fails when the kernel has just ended.
+                    // The write fails when the kernel has just ended.
                     let _ = (&kernel).write_all(&[INTERRUPT]);
                 }
                 message = &mut end => return Ok(message.unwrap_or_default()),
@@ -91,15 +92,11 @@ mod tests {
     use super::*;
     use rustix::process::{Signal, getpid, kill_process};
 
-    #[test]
-    fn interrupts_and_the_exit_code_are_passed_on() {
+    #[tokio::test]
+    async fn interrupts_and_the_exit_code_are_passed_on() {
         let (proxy, mut kernel) = UnixStream::pair().expect("two sockets");
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
         // From here on, SIGINT does not end this process.
-        let _handler = runtime.block_on(async { signal(SignalKind::interrupt()) });
+        let _handler = signal(SignalKind::interrupt()).expect("a handler");
         let waiting = std::thread::spawn(move || wait(proxy));
         let timeout = Some(Duration::from_millis(20));
         kernel.set_read_timeout(timeout).expect("it is a socket");

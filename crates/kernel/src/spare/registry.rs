@@ -1,8 +1,8 @@
 //! The folder in which the one spare is registered and found.
 //!
 //! Only its owner can open it, and both ends of a socket check that the other end belongs to the same
-//! user: a launch holds the whole environment, and a spare runs any code. Whether a spare is running
-//! is known by its lock, never by a process id, which may belong to another process by now or to
+//! user: a launch contains the whole environment, and a spare runs any code. A spare is running if its
+//! lock is held. A process id would not prove that: it may belong to another process by now, or to
 //! another container.
 
 use super::peer;
@@ -20,10 +20,10 @@ use taper_host::cache;
 /// How long to wait for a spare with another fingerprint to end.
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A folder with a lock file and a socket, which is named by the spare's fingerprint.
+/// A folder with a lock file and a socket, whose name is the spare's fingerprint.
 pub(super) struct Registry {
     folder: PathBuf,
-    /// Open as long as the registry: see [`Registry::socket`].
+    /// The same folder, kept open for [`Registry::socket`].
     opened: File,
 }
 
@@ -42,7 +42,7 @@ impl Registry {
         let opened = File::open(&folder).map_err(failed())?;
         let owner = opened.metadata().map_err(failed())?.uid();
         peer::check(owner, || format!("folder {}", folder.display()))?;
-        // Earlier versions created it with the permissions of other folders.
+        // Earlier versions created the folder with default permissions.
         let private = opened.set_permissions(Permissions::from_mode(0o700));
         private.map_err(failed())?;
         Ok(Registry { folder, opened })
@@ -55,9 +55,9 @@ impl Registry {
         Some(spare)
     }
 
-    /// Registers this process as the spare; `None` if there is one with this fingerprint. A spare
-    /// with another fingerprint was started for an image or a program that has been replaced: it is
-    /// asked to end.
+    /// Registers this process as the spare; returns `None` if there is a spare with this fingerprint. A
+    /// spare with another fingerprint was started for an image or a program that has been replaced: it
+    /// is asked to end. If it has not ended after [`REPLACE_TIMEOUT`], `None` is returned, too.
     pub(super) fn register(&self, fingerprint: &str) -> Result<Option<Registration<'_>>> {
         let path = self.folder.join("lock");
         let failed = || Error::io(format!("lock {}", path.display()));
@@ -77,7 +77,7 @@ impl Registry {
                     drop(self.connect(&other));
                     ended = Some(other);
                 }
-                // It is ending, or another process has just taken the lock.
+                // The other spare is ending, or another process has just taken the lock.
                 _ => {}
             }
             if Instant::now() > until {
@@ -90,7 +90,7 @@ impl Registry {
         let _ = std::fs::remove_file(&socket);
         let listening = UnixListener::bind(&socket);
         let listener = listening.map_err(Error::io("listen for a kernel that starts"))?;
-        // Whoever reads the fingerprint can connect: it is written last.
+        // Written last: a process that reads the fingerprint can connect.
         let text = format!("{} {fingerprint}", std::process::id());
         write(&mut file, &text).map_err(failed())?;
         Ok(Some(Registration {
@@ -101,8 +101,8 @@ impl Registry {
         }))
     }
 
-    /// Returns the address of a socket. An address has a hundred characters at most, and the path of
-    /// the cache may be longer.
+    /// Returns the address of a socket. An address has about a hundred bytes at most, and the path of the
+    /// cache may be longer: on Linux, the address goes through the open folder.
     fn socket(&self, fingerprint: &str) -> PathBuf {
         let folder = if cfg!(target_os = "linux") {
             PathBuf::from(format!("/proc/self/fd/{}", self.opened.as_raw_fd()))
@@ -121,14 +121,14 @@ fn registered(file: &mut File) -> io::Result<Option<String>> {
     Ok(text.split(' ').nth(1).map(str::to_owned))
 }
 
-/// Writes the text of the lock file. Its process id is only for people and for benches/kernel.
+/// Writes the text of the lock file. The process id in it is only for users and for benches/kernel.
 fn write(file: &mut File, text: &str) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     file.write_all(text.as_bytes())
 }
 
-/// Makes this process the spare, until it is dropped.
+/// The registration of this process as the spare, until it is dropped.
 pub(super) struct Registration<'a> {
     registry: &'a Registry,
     fingerprint: String,
@@ -137,7 +137,7 @@ pub(super) struct Registration<'a> {
 }
 
 impl Registration<'_> {
-    /// Notes in the lock file that the spare is warm. A proxy need not know: it waits.
+    /// Adds to the lock file that the spare is warm. Proxies do not read this: they wait for an answer.
     pub(super) fn mark_ready(&mut self) -> Result<()> {
         let written = self.file.write_all(b" ready");
         written.map_err(Error::io("mark the spare kernel as ready"))
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(mode(&path), 0o700);
     }
 
-    /// A process id in a file may be any process by now: here it is a bystander.
+    /// By now, the process id in the file may belong to another process: here to a bystander.
     #[test]
     fn a_spare_with_another_fingerprint_is_asked_over_its_socket() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
-//! How long a spare waits.
+//! The setting for how long a spare waits.
 
 use std::time::Duration;
 
-/// Holds minutes; `0` disables the spare.
+/// The environment variable with the minutes that a spare waits; `0` disables spares.
 const VARIABLE: &str = "TAPER_STANDBY";
 const DEFAULT_MINUTES: f64 = 10.0;
 

@@ -8,8 +8,8 @@ use crate::shared::Shared;
 use crate::sockets::Sockets;
 use crate::stop::Stop;
 use jupyter_protocol::{
-    ConnectionInfo, ExecuteRequest, ExecutionState, InputReply, JupyterMessage,
-    JupyterMessageContent, ReplyStatus, ShutdownRequest, Status, Transport,
+    ConnectionInfo, ExecuteRequest, InputReply, JupyterMessage, JupyterMessageContent, ReplyStatus,
+    ShutdownRequest, Status, Transport,
 };
 use jupyter_zmq_client::{
     ClientControlConnection, ClientIoPubConnection, ClientShellConnection, ClientStdinConnection,
@@ -49,7 +49,7 @@ impl FakeFrontEnd {
         Self::connect_over(free_ports().await, start).await
     }
 
-    /// The same with this connection.
+    /// Does the same as [`Self::connect`], over the connection `info`.
     pub(super) async fn connect_over(
         info: ConnectionInfo,
         start: impl FnOnce() -> StartResult + Send + 'static,
@@ -176,7 +176,7 @@ impl FakeFrontEnd {
         self.stdin.read().await.unwrap()
     }
 
-    /// Answers as JupyterLab does when it knows the question, else as jupyter_client does.
+    /// Sends an answer: with a question as its parent, as JupyterLab does, or without one, as jupyter_client does.
     pub(super) async fn answer(&mut self, question: Option<&JupyterMessage>, value: &str) {
         let mut reply = JupyterMessage::from(InputReply {
             value: value.to_owned(),
@@ -220,16 +220,12 @@ async fn free_ports() -> ConnectionInfo {
     let ip = Ipv4Addr::LOCALHOST;
     let (ports, _taken) = peek_ports_with_listeners(ip.into(), 5).await.unwrap();
     ConnectionInfo {
-        ip: ip.to_string(),
-        transport: Transport::TCP,
         shell_port: ports[0],
         iopub_port: ports[1],
         stdin_port: ports[2],
         control_port: ports[3],
         hb_port: ports[4],
-        key: "a key".to_owned(),
-        signature_scheme: "hmac-sha256".to_owned(),
-        kernel_name: None,
+        ..connection_file::tests::info()
     }
 }
 
@@ -278,11 +274,7 @@ fn describe(content: &JupyterMessageContent) -> String {
     use JupyterMessageContent as Content;
     let json = |data| to_string(data).unwrap();
     match content {
-        Content::Status(Status { execution_state }) => match execution_state {
-            ExecutionState::Busy => "busy".to_owned(),
-            ExecutionState::Idle => "idle".to_owned(),
-            other => other.as_str().to_owned(),
-        },
+        Content::Status(Status { execution_state }) => execution_state.as_str().to_owned(),
         Content::ExecuteInput(input) => format!("input {}", input.execution_count),
         Content::StreamContent(stream) => {
             format!("{:?} {}", stream.name, stream.text).to_lowercase()

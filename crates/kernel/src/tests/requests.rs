@@ -20,7 +20,7 @@ fn unknown(msg_type: &str, content: Value) -> UnknownMessage {
     UnknownMessage { msg_type, content }
 }
 
-/// Each gets one reply, an error, and one pair of `busy` and `idle`.
+/// Each request gets one reply, an error, and one pair of `busy` and `idle`.
 #[test]
 fn malformed_and_unknown_requests_are_answered() {
     limited(async {
@@ -162,7 +162,7 @@ fn completeness_is_unknown_while_a_cell_runs() {
     });
 }
 
-/// Neither is run, and the kernel continues.
+/// The messages are not run, and the kernel continues.
 #[test]
 fn unsigned_and_malformed_messages_are_dropped() {
     limited(async {

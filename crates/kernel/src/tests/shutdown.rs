@@ -48,7 +48,8 @@ fn sockets_in_a_folder_are_for_this_user_only_and_replace_those_of_a_killed_kern
     });
 }
 
-/// Whether another user of this machine can connect to a socket; `None` where only one user's rights are at hand.
+/// Returns whether another user of this machine can connect to a socket; `None` if this process cannot act as
+/// another user.
 fn stranger_connects(socket: &str) -> Option<bool> {
     const NOBODY: u32 = 65_534;
     let python = Path::new("/usr/bin/python3");

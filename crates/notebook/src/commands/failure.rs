@@ -16,9 +16,7 @@ fn place_of_line(
     ran: &Ran,
     location: Option<Location>,
 ) -> String {
-    let line = location.map_or(String::new(), |location| {
-        format!(", line {}", location.line)
-    });
+    let line = location.map_or(String::new(), |at| format!(", line {}", at.line));
     let (name, count, id) = (&notebook.name, ran.execution_count, &cell.id);
     format!("{name}: cell [{count}]{line} (id {id})")
 }

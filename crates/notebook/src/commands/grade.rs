@@ -1,7 +1,7 @@
-//! `taper test --grade`: the points of submissions, by the tests of an assignment that was made with nbgrader.
+//! `taper test --grade`: grades submissions with the tests of an assignment that was made with nbgrader.
 //!
-//! A test earns all its points if it ends without an error, none with one. If its value is a number, it earns that
-//! many.
+//! A test earns all its points if it ends without an error, and no points if it fails. If the value of the test's
+//! cell is a number, the test earns that number of points.
 
 use super::summary::{Summary, Verdict, exit_code};
 use super::task::Task;
@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Runs submissions, and those in folders, with the tests of `assignment`, and prints the points of each.
+/// Runs submissions, given as files or folders, with the tests of `assignment`, and prints the points of each.
 ///
-/// A cell is interrupted after `limit`. The exit code is 0, 1 if a submission could not be run, or 128 and the signal.
+/// A cell is interrupted after `limit`. The exit code is 0, 1 if a submission could not be run, or 128 plus the
+/// number of the signal that interrupted the command.
 ///
 /// # Errors
 ///
@@ -116,7 +117,7 @@ pub(super) fn grade_notebook(
     Ok(Verdict::Passed.into())
 }
 
-/// Prints the sum, and a line about each test that did not earn all its points.
+/// Prints the sum of the points, and a line about each test that did not earn all its points.
 fn report<'a>(
     name: &str,
     marks: &[Mark],
@@ -146,7 +147,7 @@ fn report<'a>(
     lines.iter().for_each(|line| console.say(line));
 }
 
-/// Returns the points of a test, and why they are not all.
+/// Returns the points that a test has earned, and the reason if the test failed or is missing.
 fn earned(ran: Option<&Ran>, most: f64) -> (f64, String) {
     let Some(ran) = ran else {
         return (0.0, ", the cell is missing".to_owned());

@@ -1,4 +1,4 @@
-//! `taper run` and `taper test`: one notebook in this process, several in a process each.
+//! `taper run` and `taper test`. A single notebook runs in this process; several run in one process each.
 
 mod failure;
 pub(crate) mod grade;

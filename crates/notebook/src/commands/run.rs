@@ -21,32 +21,32 @@ use std::process::ExitCode;
 /// The options of `taper run`.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Where the outputs go.
+    /// The place to which the outputs are written.
     pub destination: Destination,
-    /// Continues after a cell that fails, and keeps its error as its output.
+    /// Whether the run continues after a cell that fails and keeps its error as an output.
     pub allow_errors: bool,
-    /// The evaluator replays the log of an exported program: cells that are not exported keep their
-    /// outputs.
+    /// Whether the evaluator replays the log of an exported program: cells that are not exported then keep
+    /// their outputs.
     pub from_log: bool,
 }
 
-/// Where the outputs of a run go.
+/// The place to which the outputs of a run are written.
 #[derive(Debug, Clone, Default)]
 pub enum Destination {
-    /// Nowhere.
+    /// Nowhere: the outputs are dropped.
     #[default]
     None,
     /// Into the notebook.
     Inplace,
     /// Into a copy of the notebook with this path.
     File(PathBuf),
-    /// Into the file of another machine's outputs beside the notebook; the name of the machine.
+    /// Into a file beside the notebook that holds the outputs of the machine with this name.
     Machine(String),
 }
 
-/// Executes notebooks, several of them in a process each, `jobs` at a time.
+/// Executes notebooks. If there are several, runs each in its own process, `jobs` at a time.
 ///
-/// The exit code is 0, 1 after a failure, or 128 and the signal.
+/// The exit code is 0, 1 after a failure, or 128 plus the number of the signal that interrupted the run.
 ///
 /// # Errors
 ///

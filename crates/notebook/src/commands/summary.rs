@@ -1,4 +1,4 @@
-//! The result of a notebook, and the exit code of all.
+//! The result of each notebook, and the exit code for all of them.
 
 use crate::signals;
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,12 @@ pub(super) enum Verdict {
     Passed,
     Failed,
     Skipped,
-    /// By this signal.
+    /// The run was ended by this signal.
     Interrupted(i32),
 }
 
 impl Verdict {
-    /// Returns the verdict of a run that a signal has ended.
+    /// Returns the verdict for a run that a signal has ended.
     pub(super) fn interrupted() -> Verdict {
         Verdict::Interrupted(signals::received().unwrap_or(libc::SIGINT))
     }
@@ -37,7 +37,7 @@ impl From<Verdict> for Summary {
     }
 }
 
-/// Returns the exit code of all notebooks together: 0, 1 after a failure, or 128 and the signal.
+/// Returns the exit code for all notebooks: 0, 1 after a failure, or 128 plus the number of the signal.
 pub(super) fn exit_code(summaries: &[Summary]) -> ExitCode {
     let interrupted = summaries.iter().find_map(|summary| match summary.verdict {
         Verdict::Interrupted(signal) => Some(signal),

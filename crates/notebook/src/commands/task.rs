@@ -1,4 +1,4 @@
-//! What a worker process is to do, as its command line.
+//! The task of a worker process, and its command line.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The first argument of the program that makes it a worker process.
+/// The first argument that makes the program run as a worker process.
 pub const WORKER_ARGUMENT: &str = "__notebook";
 
 /// The command and its options.
@@ -17,7 +17,7 @@ pub(super) enum Task {
         allow_errors: bool,
     },
     Test,
-    /// With the tests of this notebook; a cell is interrupted after the limit.
+    /// Grades with the tests of the notebook `assignment`; a cell is interrupted after the limit.
     Grade {
         assignment: PathBuf,
         limit: Duration,
@@ -34,7 +34,7 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// Returns the arguments of the program, the first one included.
+    /// Returns the arguments of the program, including [`WORKER_ARGUMENT`].
     pub(super) fn to_arguments(&self) -> Vec<OsString> {
         let task = serde_json::to_string(&self.task).expect("a task has only string keys");
         vec![
@@ -45,7 +45,7 @@ impl Assignment {
         ]
     }
 
-    /// Parses what [`Self::to_arguments`] returned, without the first argument.
+    /// Parses the arguments that [`Self::to_arguments`] returned, without the first one.
     pub(super) fn from_arguments(arguments: &[OsString]) -> Result<Assignment> {
         let [task, notebook, summary] = arguments else {
             return Err(Error::WorkerArguments);

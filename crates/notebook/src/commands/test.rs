@@ -1,4 +1,4 @@
-//! `taper test`: executes notebooks and compares with the outputs in them.
+//! `taper test`: executes notebooks and compares the outputs with the stored ones.
 
 use super::failure;
 use super::summary::{Summary, Verdict, exit_code};
@@ -18,10 +18,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Tests notebooks, and those in folders; several of them in a process each, `jobs` at a time.
+/// Tests notebooks, given as files or folders. If there are several, tests each in its own process, `jobs` at
+/// a time.
 ///
 /// With `from_log` the evaluator replays the log of an exported program, and only exported cells are
-/// tested. The exit code is 0, 1 after a failure or if no notebook was run, or 128 and the signal.
+/// tested. The exit code is 0, 1 after a failure or if no notebook was run, or 128 plus the number of the
+/// signal that interrupted the test.
 ///
 /// # Errors
 ///
@@ -49,7 +51,7 @@ pub fn test(
     Ok(total(&summaries, &console))
 }
 
-/// Prints the totals.
+/// Prints the totals and returns the exit code.
 fn total(summaries: &[Summary], console: &Console) -> ExitCode {
     let of = |verdict| {
         summaries
@@ -75,8 +77,8 @@ fn total(summaries: &[Summary], console: &Console) -> ExitCode {
     code
 }
 
-/// Finds the notebooks to test. In a folder, those of other kernels are skipped; a file named on the
-/// command line is always tested.
+/// Finds the notebooks to test, and returns a summary for each skipped notebook. In a folder, notebooks
+/// for other kernels are skipped; a file named on the command line is always tested.
 pub(super) fn find(paths: &[PathBuf], console: &Console) -> Result<(Vec<PathBuf>, Vec<Summary>)> {
     let (mut notebooks, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {
@@ -179,7 +181,7 @@ fn judge(notebook: &Notebook, execution: &Execution, console: &Console) -> Summa
     };
     let rest = match verdict {
         Verdict::Skipped if notebook.cells.is_empty() => "no code cells".to_string(),
-        Verdict::Skipped => "no cell is to be run".to_string(),
+        Verdict::Skipped => "no cells to run".to_string(),
         _ => format!(
             "{} compared, {}",
             count(cells_compared, "cell"),

@@ -50,7 +50,7 @@ fn each_submission_earns_the_points_of_its_tests() {
     };
     let done = grade(&[
         ("ann", &[solution("print 1"), changed, skipped]),
-        // An error and an endless cell end neither the run nor the grading.
+        // Neither an error nor an endless cell ends the run or the grading.
         (
             "bob",
             &[

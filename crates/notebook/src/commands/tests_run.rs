@@ -51,7 +51,7 @@ fn inplace_and_output() {
 }
 
 #[test]
-fn another_machines_outputs_lie_beside_the_notebook() {
+fn another_machines_outputs_are_written_beside_the_notebook() {
     let folder = Folder::new();
     folder.write("x.ipynb", &good());
     let before = folder.read("x.ipynb");
@@ -114,7 +114,7 @@ fn a_failing_cell_is_shown_and_nothing_is_written() {
         );
         assert_eq!(done.out, "x.ipynb: 2 cells, 1 error, 0.0 s\n");
         assert_eq!(folder.read("x.ipynb"), before);
-        assert_eq!(folder.list(), ["x.ipynb"], "the cell behind it has not run");
+        assert_eq!(folder.list(), ["x.ipynb"], "the cell after it has not run");
     }
 }
 
@@ -126,7 +126,7 @@ fn allowed_errors_are_outputs() {
     assert_eq!(done.code, Some(0));
     assert!(
         done.err.contains("cell [2], line 2"),
-        "they are told all the same"
+        "errors are reported nevertheless"
     );
     assert_eq!(done.out, "x.ipynb: 3 cells, 1 error, 0.0 s\n");
     assert_eq!(
@@ -137,7 +137,7 @@ fn allowed_errors_are_outputs() {
 }
 
 #[test]
-fn an_expected_error_is_no_error() {
+fn an_expected_error_is_not_counted() {
     let folder = Folder::new();
     let cells = [
         tagged("raises-exception", "fail Error x", json!([])),

@@ -1,5 +1,5 @@
-//! Runs several notebooks, each in a process of its own, because an evaluator is a whole compiler. The
-//! output of each process is printed when it has ended.
+//! Runs several notebooks, each in its own process, because an evaluator contains a whole compiler. The
+//! output of each process is printed when the process has ended.
 
 use super::summary::{Summary, Verdict};
 use super::task::{Assignment, Task};
@@ -91,7 +91,7 @@ fn print_progress(
 }
 
 fn run_one(task: &Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {
-    // Files, not pipes: a process that the worker leaves behind would keep a pipe open indefinitely.
+    // Files, not pipes: a process that the worker leaves running would keep a pipe open indefinitely.
     let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let summary = tempfile::NamedTempFile::new()?;
     let assignment = Assignment {
@@ -152,7 +152,7 @@ fn describe(status: ExitStatus) -> String {
     status.to_string()
 }
 
-/// The ids of the running processes.
+/// The process ids of the running workers.
 #[derive(Default)]
 struct Workers(Mutex<HashSet<Pid>>);
 

@@ -7,9 +7,9 @@ use super::numbers::same_line;
 use super::text::{differing, lines};
 use crate::document::tolerance::Tolerance;
 
-/// How many lines of each side are printed.
+/// The maximum number of lines that are printed of each side.
 const SHOWN: usize = 8;
-/// How many characters of a long line are printed.
+/// The number of characters that are printed of a long line.
 const WIDTH: usize = 160;
 
 /// Returns a unified diff with one hunk, from the first to the last line that differs by more than

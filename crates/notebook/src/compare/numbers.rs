@@ -10,12 +10,7 @@ pub(super) fn same_line(stored: &str, now: &str, tolerance: Tolerance) -> bool {
         return true;
     }
     let (stored, now) = (Pieces::of(stored), Pieces::of(now));
-    stored.text.len() == now.text.len()
-        && stored
-            .text
-            .iter()
-            .zip(&now.text)
-            .all(|(stored, now)| stored == now)
+    stored.text == now.text
         && stored
             .numbers
             .iter()
@@ -61,7 +56,7 @@ impl<'a> Pieces<'a> {
         pieces
     }
 
-    /// Removes only the spaces beside a number, not those that indent a text.
+    /// Adds a text, without the spaces after a number; spaces that indent the line are kept.
     fn push_text(&mut self, text: &'a str) {
         self.text.push(if self.numbers.is_empty() {
             text
@@ -124,8 +119,8 @@ fn number_at(line: &str, at: usize) -> usize {
     if continues { 0 } else { length }
 }
 
-/// Returns the length of what is skipped as a whole: a word with the dots inside it, or else one
-/// character. Words consist of ASCII characters: in `损失0.5` the number is a number.
+/// Returns the length of the text to skip as a whole: a word with the dots inside it, or else one
+/// character. Words consist of ASCII characters, so the number in `损失0.5` is not a part of a word.
 fn word_at(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let is_word_at = |at: usize| bytes.get(at).is_some_and(|byte| is_word(*byte));

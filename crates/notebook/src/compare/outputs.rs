@@ -1,9 +1,9 @@
 //! Compares the outputs of a run with those in the file.
 //!
-//! Compared are the number and kind of outputs, text (stream, `text/*`, JavaScript) line by line with
-//! each number within the tolerance, JSON value by value, and an error's name and message. Of an image, as
-//! of all other binary data, only its presence counts: another version of a font or a compressor
-//! changes the bytes of the same image. SVG counts as an image.
+//! Two runs must agree in the number and kind of outputs, in text (streams, `text/*`, JavaScript: line by
+//! line, each number within the tolerance), in JSON (value by value), and in the name and message of an error.
+//! Of images (SVG included) and other binary data, only the presence is compared: another version of a font or
+//! a compressor changes the bytes of the same image.
 
 use super::diff::unified;
 use super::text::{differing, is_blank, same_text};
@@ -19,7 +19,7 @@ pub(crate) struct Mismatch {
     pub(crate) number: usize,
     /// The kind of the output and how it differs: `stdout differs`.
     pub(crate) what: String,
-    /// The lines of a diff of both values.
+    /// The lines of a unified diff of the stored and the new value.
     pub(crate) diff: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ enum Comparable {
     },
 }
 
-/// Converts the outputs of a cell; adjacent texts of one stream become one.
+/// Converts the outputs of a cell, joins adjacent texts of one stream, and removes blank ones.
 fn comparable(outputs: &[Output]) -> Vec<Comparable> {
     let mut all: Vec<Comparable> = Vec::new();
     for output in outputs {
@@ -117,7 +117,7 @@ fn comparable(outputs: &[Output]) -> Vec<Comparable> {
     all
 }
 
-/// Returns the bundle by MIME type, each text as one string.
+/// Converts a bundle to a map by MIME type, with each text as one string.
 fn bundle(media: &Media) -> Map<String, Value> {
     match serde_json::to_value(media) {
         Ok(Value::Object(map)) => map,

@@ -1,4 +1,4 @@
-//! Texts as they are compared: line by line, without colours.
+//! Compares texts line by line, without colours.
 
 use super::numbers::same_line;
 use crate::document::tolerance::Tolerance;
@@ -24,7 +24,8 @@ fn clean(line: &str) -> Cow<'_, str> {
     line.trim_end().into()
 }
 
-/// Splits off the common head and tail of two lists; returns the length of the head and the rests.
+/// Removes the common head and the common tail of two lists. Returns the length of the head, and the parts
+/// of both lists between head and tail.
 pub(super) fn differing<'a, T>(
     stored: &'a [T],
     now: &'a [T],

@@ -1,4 +1,4 @@
-//! Why a file cannot be run as a notebook, and what to do about it.
+//! The errors of files that cannot be run as a notebook, with the next step for the user.
 
 use std::io;
 
@@ -8,21 +8,21 @@ use std::io;
 pub struct NotebookError {
     /// The file as it was named on the command line.
     pub name: String,
-    /// What is wrong with the file.
+    /// The problem with the file.
     pub problem: Problem,
 }
 
-/// What is wrong with a notebook file.
+/// A problem with a notebook file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// No file has this name.
+    /// There is no file at this path.
     #[error("there is no such file")]
     Missing,
-    /// The name is that of a folder.
+    /// The path is that of a folder.
     #[error("is a folder, not a notebook")]
     Folder,
-    /// The name is that of a pipe or a device, which may have no end.
+    /// The path is that of a pipe or a device, whose content may have no end.
     #[error("is a pipe or a device, not a notebook")]
     SpecialFile,
     /// The file exists but reading it fails.
@@ -37,7 +37,7 @@ pub enum Problem {
     /// The text is not JSON.
     #[error("is not JSON: {error}")]
     NotJson {
-        /// What the parser expected, with line and column.
+        /// The error of the parser, with line and column.
         error: serde_json::Error,
         /// Whether the text holds the markers of a merge conflict.
         merge_conflict: bool,
@@ -45,7 +45,7 @@ pub enum Problem {
     /// The JSON is not that of a notebook.
     #[error("is JSON but not a notebook: it has no `{lacks}`")]
     NotANotebook {
-        /// The key that every notebook has.
+        /// The missing key, which every notebook has.
         lacks: &'static str,
     },
     /// The format is older than 4.
@@ -73,7 +73,7 @@ pub enum Problem {
         /// The language of the cells.
         language: String,
     },
-    /// The metadata `taper` holds no usable tolerance.
+    /// The metadata `taper` does not hold a valid tolerance.
     #[error("its metadata `taper` cannot be read: `{key}` is {value}")]
     BadTolerance {
         /// `taper`, `rtol` or `atol`.
@@ -83,7 +83,7 @@ pub enum Problem {
     },
 }
 
-/// How a document violates the notebook format.
+/// A violation of the notebook format.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidDocument {

@@ -1,9 +1,11 @@
-//! Integers that no `u64` holds: Python writes them as they are, whereas `serde_json` would round them.
+//! Keeps integers that fit in neither `u64` nor `i64`: Python writes them unchanged, whereas `serde_json`
+//! would round them.
 
-/// Begins the string that represents an integer while a document is in memory; a private character of Unicode.
+/// The first character of a string that represents a large integer while a document is in memory: a
+/// private-use character of Unicode.
 const MARK: char = '\u{f8ff}';
 
-/// Replaces each such integer in the text of a JSON document by a string that [`restore`] knows.
+/// Replaces each large integer in the text of a JSON document with a string that [`restore`] recognises.
 pub(super) fn keep(json: &str) -> String {
     let mut kept = String::with_capacity(json.len());
     let mut rest = json;
@@ -23,7 +25,7 @@ pub(super) fn keep(json: &str) -> String {
     kept + rest
 }
 
-/// Writes the integers that [`keep`] has replaced.
+/// Replaces the strings that [`keep`] has inserted with their integers.
 pub(super) fn restore(json: String) -> String {
     let begin = format!("\"{MARK}");
     let mut parts = json.split(&begin);

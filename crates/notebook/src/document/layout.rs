@@ -43,7 +43,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// Removes what JupyterLab and nbformat keep only in memory.
+/// Removes metadata that JupyterLab and nbformat keep only in memory.
 fn strip_transient(document: &mut Value) {
     let remove = |value: Option<&mut Value>, keys: &[&str]| {
         if let Some(Value::Object(map)) = value {
@@ -99,7 +99,7 @@ fn split(value: Option<&mut Value>) {
     *value = python_lines(&text).into();
 }
 
-/// Splits like Python's `splitlines(True)`, which knows more line endings than Rust's `lines`.
+/// Splits like Python's `splitlines(True)`, which recognises more line endings than Rust's `lines`.
 fn python_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut from = 0;
@@ -124,7 +124,8 @@ fn items(list: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
     list.and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-/// Sets the language as the kernel describes it, and the kernel where none is set, as JupyterLab would.
+/// Sets the metadata that JupyterLab would set: `language_info` as the kernel describes it, and
+/// `kernelspec` if it is missing.
 pub(crate) fn name_kernel(document: &mut Value) {
     if !document["metadata"].is_object() {
         document["metadata"] = Value::Object(Map::new());

@@ -1,4 +1,4 @@
-//! A notebook file: reading it, what its metadata asks for, and writing it as Python's nbformat would.
+//! Reads notebook files and the settings in their metadata, and writes them as Python's nbformat would.
 
 pub(crate) mod error;
 mod integers;

@@ -1,4 +1,4 @@
-//! The cells that nbgrader's *Create Assignment* has marked, in their metadata `nbgrader`.
+//! The cells that nbgrader's *Create Assignment* has marked in their metadata `nbgrader`.
 
 use super::notebook::Notebook;
 use serde::Deserialize;
@@ -6,18 +6,19 @@ use serde::Deserialize;
 /// A marked cell.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Mark {
-    /// The same in the assignment and in all submissions.
+    /// The id of the cell, which is the same in the assignment and in all submissions.
     #[serde(rename = "grade_id")]
     pub(crate) name: String,
-    /// It earns points.
+    /// Whether the cell earns points.
     #[serde(default)]
     grade: bool,
-    /// The student writes into it.
+    /// Whether the student writes into the cell.
     #[serde(default)]
     solution: bool,
+    /// Whether the student must not change the cell.
     #[serde(default)]
     locked: bool,
-    /// The most that it earns.
+    /// The maximum number of points.
     #[serde(default)]
     pub(crate) points: f64,
     /// The index among all cells of the document.
@@ -37,12 +38,12 @@ impl Mark {
         cells.iter().enumerate().filter_map(mark).collect()
     }
 
-    /// Its points follow from how it ends.
+    /// Returns whether the cell is a test, whose points follow from its result.
     pub(crate) fn is_test(&self) -> bool {
         self.grade && !self.solution
     }
 
-    /// The student's own work, whose points do not follow from a test.
+    /// Returns whether the cell holds the student's own work, whose points do not follow from a test.
     pub(crate) fn is_graded_by_hand(&self) -> bool {
         self.grade && self.solution
     }
@@ -52,8 +53,8 @@ impl Mark {
     }
 }
 
-/// Puts the tests and the locked cells of the assignment in place of those of a submission, which a student can have
-/// changed.
+/// Replaces the tests and the locked cells of a submission, which a student may have changed, with those of the
+/// assignment.
 pub(crate) fn restore(submission: &mut Notebook, assignment: &Notebook) {
     let submitted = Mark::all(submission);
     let code = |notebook: &Notebook, position| {

@@ -1,6 +1,6 @@
 //! Reads a notebook file: its code cells, and the document around them, which must not change.
 //!
-//! `nbformat` parses and validates it. The document is kept beside the parsed cells as plain JSON,
+//! `nbformat` parses and validates the file. The document is kept beside the parsed cells as plain JSON,
 //! because `nbformat`'s types cannot hold everything that Jupyter allows (attachments of a raw cell,
 //! outputs of an unknown kind, foreign fields), and all of that must survive a run.
 
@@ -22,7 +22,7 @@ pub struct Notebook {
     pub(crate) name: String,
     /// The code cells, in order.
     pub(crate) cells: Vec<CodeCell>,
-    /// What was converted to format 4.5 while reading, if anything.
+    /// The changes that converted the notebook to format 4.5 while reading, if there were any.
     pub(crate) upgraded: Option<String>,
     /// The whole file in format 4.5, as JSON.
     pub document: Value,
@@ -43,7 +43,7 @@ pub(crate) struct CodeCell {
     pub(crate) stored: Result<Vec<v4::Output>, InvalidOutputs>,
 }
 
-/// Why the outputs in the file cannot be compared.
+/// The reason why the outputs in the file cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InvalidOutputs {
     #[error("`outputs` is not a list")]
@@ -69,7 +69,7 @@ impl Notebook {
         }
     }
 
-    /// Reads a notebook from the bytes of its file; `name` is what errors call it.
+    /// Reads a notebook from the bytes of its file. Errors contain `name` as the name of the file.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ fn check_kernel(metadata: &Value) -> Result<(), Problem> {
     })
 }
 
-/// Converts the document to format 4.5; returns what was changed, if anything.
+/// Converts the document to format 4.5. Returns a description of the changes, if there were any.
 fn upgrade(document: &mut Value) -> Option<String> {
     let minor = document["nbformat_minor"].as_i64().unwrap_or(0);
     let fresh = name_cells(document["cells"].as_array_mut()?);
@@ -178,8 +178,8 @@ fn upgrade(document: &mut Value) -> Option<String> {
     }
 }
 
-/// Adds an id to each cell without one. The id is derived from the cell's position, so that two
-/// people who upgrade the same file get the same ids and no merge conflict.
+/// Adds an id to each cell without one, and returns the number of new ids. An id is derived from the cell's
+/// position, so that two users who upgrade the same file get the same ids and no merge conflict.
 fn name_cells(cells: &mut [Value]) -> usize {
     let id = |cell: &Value| Some(cell.get("id")?.as_str()?.to_string()).filter(|id| !id.is_empty());
     let mut taken: HashSet<String> = cells.iter().filter_map(id).collect();
@@ -264,8 +264,8 @@ fn read_outputs(outputs: Value) -> Result<Vec<v4::Output>, InvalidOutputs> {
         .collect()
 }
 
-/// Parses one output. Its data stays plain JSON, because typed media would lose fields of some
-/// kinds. Tools that clean notebooks leave a count of `null`, which `nbformat` refuses.
+/// Parses one output. Its data stays plain JSON, because the types of `nbformat` would lose some fields. Tools
+/// that clean notebooks leave an execution count of `null`, which `nbformat` refuses.
 fn read_output(mut output: Value) -> Result<v4::Output, serde_json::Error> {
     let mut data = Map::new();
     if let Value::Object(fields) = &mut output {

@@ -1,6 +1,6 @@
 //! A cell's tags and comments that control its execution, as nbclient and nbval define them.
 
-/// How a cell is executed and compared.
+/// The settings by which a cell is executed and compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tags {
     /// `skip-execution` (nbclient): is never run.
@@ -15,8 +15,8 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
-    /// Reads a cell's tags, then nbval's comments, each alone on its line: `// NBVAL_SKIP` and so on.
-    /// A later one overrides an earlier one.
+    /// Reads a cell's tags, then nbval's comments such as `// NBVAL_SKIP`, each alone on its line. A later
+    /// tag or comment overrides an earlier one.
     pub(crate) fn read(tags: &[String], source: &str) -> Tags {
         let comments = source
             .lines()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-/// The message for a file with this content.
+/// Returns the error message for a file with this content.
 fn refusal(content: impl AsRef<[u8]>) -> String {
     let folder = Folder::new();
     let path = folder.write_text("x.ipynb", content.as_ref());
@@ -32,7 +32,7 @@ fn refused(notebook: &Value) -> String {
 }
 
 #[test]
-fn what_cannot_be_read() {
+fn unreadable_files() {
     let folder = Folder::new();
     let message = |name| Notebook::load(&folder.path(name)).unwrap_err().to_string();
     assert!(message("none.ipynb").contains("none.ipynb: there is no such file"));
@@ -41,7 +41,7 @@ fn what_cannot_be_read() {
 }
 
 #[test]
-fn what_is_not_json() {
+fn files_that_are_not_json() {
     assert!(refusal("").contains("is not JSON: EOF while parsing a value at line 1 column 0"));
     let text = refusal("{\n \"cells\": [,]\n}");
     assert!(
@@ -53,7 +53,7 @@ fn what_is_not_json() {
 }
 
 #[test]
-fn what_is_not_a_notebook() {
+fn json_that_is_not_a_notebook() {
     assert!(refusal("[1]").contains("it has no `nbformat`"));
     assert!(refused(&json!({"nbformat": 4, "nbformat_minor": 5})).contains("it has no `cells`"));
     let version = |major, minor| {
@@ -151,7 +151,7 @@ fn old_formats_are_upgraded_with_ids_that_stay() {
     assert_eq!(read.upgraded.unwrap(), "1 cell got an id");
     assert_eq!(
         read.cells[0].id, "cell-2x",
-        "an id that is there is not taken twice"
+        "an existing id is not used twice"
     );
 }
 
@@ -188,7 +188,7 @@ fn the_layout_is_that_of_python() {
     assert_eq!(layout(&Notebook::load(&path).unwrap()), PYTHON);
 }
 
-/// Where `nbformat`'s own writer loses nothing, the two agree.
+/// For a notebook of which `nbformat`'s own writer loses nothing, both writers agree.
 #[test]
 fn the_layout_is_that_of_nbformat() {
     let mut cell = code("a", "", json!([stdout("a\nb\n")]));
@@ -258,7 +258,7 @@ fn a_write_that_fails_leaves_the_old_file() {
     let folder = Folder::new();
     let path = folder.write_text("sub/x.ipynb", "old");
     let target = Target::new(&path).unwrap();
-    // Something stands where the file was, so the rename fails after everything was written.
+    // A folder has taken the place of the file, so the rename fails after everything was written.
     fs::rename(folder.path("sub/x.ipynb"), folder.path("sub/kept")).unwrap();
     folder.write_text("sub/x.ipynb/full", "");
     assert!(target.write("new").is_err());

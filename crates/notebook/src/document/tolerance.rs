@@ -25,7 +25,7 @@ impl Tolerance {
         atol: 0.0,
     };
 
-    /// Reads the metadata key `taper`; a value that is missing there is taken from `outer`.
+    /// Reads the value of the metadata key `taper`; a tolerance that is missing there is taken from `outer`.
     pub(crate) fn read(taper: Option<&Value>, outer: Tolerance) -> Result<Tolerance, Problem> {
         let read = |key, outer: f64| match taper.and_then(|taper| taper.get(key)) {
             None => Ok(outer),

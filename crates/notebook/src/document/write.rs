@@ -1,4 +1,4 @@
-//! Replaces a file as a whole, so that a run that is interrupted leaves the old one.
+//! Replaces a file as a whole, so that an interrupted run leaves the old file intact.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,8 +12,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Resolves the path before the current directory changes, and checks that the folder is
-    /// writable: better to fail before an hour of training than after it.
+    /// Resolves the path before the current directory changes, and checks that the file can be written: better
+    /// to fail before an hour of training than after it.
     pub(crate) fn new(path: &Path) -> io::Result<Target> {
         let path = match fs::canonicalize(path) {
             // The file behind a symbolic link is replaced, not the link.
@@ -34,8 +34,8 @@ impl Target {
         &self.path
     }
 
-    /// Writes a temporary file and renames it over the old one, so that a reader sees the old or the
-    /// new content, never half of it.
+    /// Writes a temporary file and renames it over the old one, so that a reader sees either the old or the
+    /// new content, never a part of it.
     pub(crate) fn write(&self, text: &str) -> io::Result<()> {
         if fs::read(&self.path).is_ok_and(|old| old == text.as_bytes()) {
             return Ok(());
@@ -75,7 +75,8 @@ fn refuse_to_replace(old: &fs::Metadata) -> io::Result<()> {
     Err(io::Error::new(kind, why))
 }
 
-/// A temporary file with the permissions of any new file (tempfile's own are for secrets).
+/// Creates a temporary file with the permissions of an ordinary new file: by default, tempfile makes its files
+/// private to the user.
 fn new_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     use std::os::unix::fs::PermissionsExt;
     tempfile::Builder::new()

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::{Evaluator, Front, Interrupt};
 use taper_evaluator::event::{CellError, Event};
 
-/// What a run is for.
+/// The command for which the cells run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// `taper run`: the outputs are kept.
     Run { allow_errors: bool },
     /// `taper test`: the outputs are compared with the stored ones.
     Test,
-    /// `taper test --grade`: all cells run, each for this time at most.
+    /// `taper test --grade`: all cells run, each for at most this time.
     Grade { limit: Duration },
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Execution {
 pub(crate) enum End {
     /// After the last cell.
     Finished,
-    /// After the first cell that failed: its index among the code cells.
+    /// After a cell that failed: its index among the code cells.
     Failed(usize),
     /// Because of a signal.
     Interrupted,
@@ -47,7 +47,7 @@ pub(crate) enum End {
 pub(crate) enum CellRun {
     /// Not run, because of its tags or because the run ended before it.
     Untouched,
-    /// Only white space.
+    /// Not run, because it contains only white space.
     Empty,
     Ran(Ran),
 }
@@ -151,7 +151,7 @@ pub(crate) fn execute(
     }
 }
 
-/// Interrupts a cell that runs too long, until it is dropped.
+/// Interrupts the cell when its time limit has passed, unless the deadline is dropped before.
 struct Deadline(#[expect(dead_code, reason = "dropping it ends the thread")] mpsc::Sender<()>);
 
 impl Deadline {
@@ -166,7 +166,8 @@ impl Deadline {
     }
 }
 
-/// Joins errors and outputs: outputs are final only after the last cell.
+/// Joins the errors and the outputs of the cells. Called after the last cell, since outputs are not final
+/// before.
 fn gather(
     notebook: &Notebook,
     purpose: Purpose,
@@ -199,7 +200,7 @@ fn gather(
     cells
 }
 
-/// Keeps the outputs; a request for input fails, because the run is not interactive.
+/// A front that keeps the outputs. A request for input fails, because the run is not interactive.
 struct Recorder<'a>(&'a mut Outputs);
 
 impl Front for Recorder<'_> {

@@ -15,7 +15,7 @@ pub struct Outputs {
 struct CellOutputs {
     execution_count: usize,
     shown: Vec<Shown>,
-    /// A clear that waits for the next output, so that a figure is replaced without flicker.
+    /// Whether a clear waits for the next output, so that a figure is replaced without flicker.
     clear_waits: bool,
 }
 
@@ -26,7 +26,7 @@ struct Shown {
 }
 
 impl Outputs {
-    /// Begins the next cell, to which the following events belong.
+    /// Begins the next cell; the events that follow belong to it.
     pub fn begin_cell(&mut self, execution_count: usize) {
         self.cells.push(CellOutputs {
             execution_count,
@@ -54,7 +54,7 @@ impl Outputs {
         }
     }
 
-    /// Returns the outputs of the current cell as they are in a notebook, while it runs.
+    /// Returns the outputs that the current cell has made so far, in the format of a notebook file.
     pub fn current(&self) -> Vec<Value> {
         let shown = self.cells.last().into_iter().flat_map(|cell| &cell.shown);
         shown
@@ -95,7 +95,7 @@ impl CellOutputs {
                 }
                 return;
             }
-            // A run does not change the cells, and the controls in a file do not move.
+            // A run does not change the source of cells, and controls in a file do not work.
             Event::UpdateDisplay { .. } | Event::NextInput { .. } | Event::Widget { .. } => return,
             Event::Text { stream, text } => (
                 Output::Stream {
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// The outputs after cells with these events, as the JSON of a notebook.
+    /// Returns the outputs of cells with these events, as the JSON of a notebook.
     fn after(cells: Vec<Vec<Event>>) -> Vec<Value> {
         let mut outputs = Outputs::default();
         for (index, events) in cells.into_iter().enumerate() {

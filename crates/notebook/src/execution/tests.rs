@@ -1,4 +1,4 @@
-//! Running cells with the fake language, without the commands around.
+//! Running cells with the fake language, without the commands.
 
 use super::execute::{CellRun, End, Execution, Purpose, execute, store};
 use crate::document::layout::layout;
@@ -22,7 +22,7 @@ fn run(notebook: &Notebook, purpose: Purpose) -> Execution {
     )
 }
 
-/// The document after a run of these cells.
+/// Runs these cells, and returns the result and the document after the run.
 fn after(cells: &[Value], purpose: Purpose) -> (Execution, Value) {
     let mut notebook = load(&Folder::new(), &notebook(cells));
     let execution = run(&notebook, purpose);
@@ -169,7 +169,7 @@ fn displays_are_stored_in_their_final_state() {
 }
 
 #[test]
-fn nobody_is_asked_for_input() {
+fn a_request_for_input_fails() {
     let (_, document) = after(&[code("a", "input Name?", json!([]))], RUN);
     assert_eq!(
         document["cells"][0]["outputs"][0]["text"],

@@ -1,6 +1,6 @@
-//! The files that start a program by several processes: for Slurm, SkyPilot, and Kubernetes.
+//! The job files that start a program as several processes: for Slurm, SkyPilot and Kubernetes.
 
-/// Each file's name and its text, in which NAME is the program's.
+/// The name and the text of each file. In the text, NAME is replaced with the name of the program.
 const FILES: [(&str, &str); 3] = [
     ("slurm.sh", include_str!("jobs/slurm.sh")),
     ("skypilot.yaml", include_str!("jobs/skypilot.yaml")),
@@ -25,7 +25,7 @@ mod tests {
             assert!(name.starts_with("my-net."), "{name}");
             assert!(text.contains("target/release/my-net"), "{name}:\n{text}");
             assert!(!text.contains("NAME"), "{name}:\n{text}");
-            // Users choose these by themselves.
+            // Whether to use these options is the user's choice.
             for option in ["oversubscribe", "allow-run-as-root", "ALLOW_RUN_AS_ROOT"] {
                 assert!(!text.contains(option), "{name}: {option}");
             }

@@ -14,17 +14,17 @@ use taper_evaluator::record::{Record, events_of};
 /// The secret in the records of a log, as `taper` writes it.
 const SECRET: &str = "log";
 
-/// Returns the error that a record reports, for a cell with this source.
+/// A function that returns the error that a record reports, for a cell with the given source.
 pub type ErrorOf = fn(&Record, &str) -> Option<CellError>;
 
-/// An evaluator whose cells show what the log holds.
+/// An evaluator that replays the outputs in a log.
 struct Log {
     name: String,
     error_of: ErrorOf,
     cells: VecDeque<CellLog>,
 }
 
-/// What one cell printed.
+/// The output of one cell in the log.
 struct CellLog {
     digest: String,
     items: Vec<Item>,
@@ -57,7 +57,8 @@ impl Log {
         })
     }
 
-    /// Returns the next cell with this digest; skips cells that only a run executes, not a test.
+    /// Returns the next cell with this digest, and removes the cells before it: a test does not execute all
+    /// cells that the program ran.
     fn find(&mut self, digest: &str) -> Option<CellLog> {
         let at = self.cells.iter().position(|cell| cell.digest == digest)?;
         self.cells.drain(..at);

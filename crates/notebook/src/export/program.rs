@@ -11,9 +11,9 @@ use taper_evaluator::event::COMPILE_ERROR;
 /// The source of a program, and its dependencies besides `taper`.
 pub struct Program {
     pub(crate) source: String,
-    /// The cells' `:dep` lines: names, and values as in a Cargo.toml.
+    /// The cells' `:dep` lines: the name of each package, and its value as in a Cargo.toml.
     pub(crate) dependencies: BTreeMap<String, String>,
-    /// Where the program differs from the notebook, or may not compile: one line each.
+    /// One line for each place where the program differs from the notebook or may not compile.
     pub warnings: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl Program {
 }
 
 /// Marks the cells that are not exported as skipped, so that they keep their outputs: the log of a
-/// program has none of them.
+/// program does not contain these cells.
 pub(crate) fn skip_unexported(notebook: &mut Notebook) {
     for cell in &mut notebook.cells {
         cell.tags.skip |= code_of(cell).is_none();
@@ -87,15 +87,15 @@ pub(crate) fn skip_unexported(notebook: &mut Notebook) {
 /// The Rust code of an exported cell.
 enum Code {
     Parsed(RustCell),
-    /// Exported all the same: the compiler may know syntax that our parser does not.
+    /// Exported nevertheless: the compiler may accept syntax that our parser does not.
     Unparsed {
         source: String,
         error: syn::Error,
     },
 }
 
-/// Returns the code of a cell if it becomes part of the program. Cells that are tagged to be skipped
-/// do not, nor cells without Rust, nor those that show an error of the compiler.
+/// Returns the code of a cell, or `None` if the cell is not exported: if it is tagged to be skipped,
+/// contains no Rust code, or has a compile error among its outputs.
 fn code_of(cell: &CodeCell) -> Option<Code> {
     let is_compile_error =
         |output: &Output| matches!(output, Output::Error(error) if error.ename == COMPILE_ERROR);
@@ -105,7 +105,7 @@ fn code_of(cell: &CodeCell) -> Option<Code> {
     }
     match RustCell::parse(&cell.source) {
         Ok(parsed) => (!parsed.is_empty()).then_some(Code::Parsed(parsed)),
-        // Meant to fail, and this is the error: its outputs were cleared.
+        // The tag announces an error, and this is the error, even if the outputs were cleared.
         Err(_) if cell.tags.raises => None,
         Err((source, error)) => Some(Code::Unparsed { source, error }),
     }
@@ -134,7 +134,7 @@ fn main() -> std::process::ExitCode {{
     )
 }
 
-/// The scope that cells share until one defines an item again, which takes an inner block.
+/// The scope that cells share. A cell that defines an item again begins an inner block.
 #[derive(Default)]
 struct Scope {
     names: BTreeSet<String>,
@@ -183,7 +183,7 @@ mod tests {
         Program::new("n", &Notebook::read("n.ipynb", bytes).expect("a notebook"))
     }
 
-    /// The lines of the program after its head, without blanks.
+    /// Returns the lines of the program after its header, without blank lines.
     fn body(cells: &[Value]) -> Vec<String> {
         let source = program(cells).source;
         let (_, body) = source.split_once("export::run(|| {").expect("a head");

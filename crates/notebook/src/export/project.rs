@@ -1,4 +1,4 @@
-//! Writes the exported folder: a cargo project with its own copy of the crate `taper`.
+//! Writes the exported folder: a cargo project with its own copy of the `taper` crate.
 
 use super::jobs::jobs;
 use super::program::Program;
@@ -103,7 +103,8 @@ nccl = [\"taper/nccl\"]
     ))
 }
 
-/// Returns the profile of a notebook's session, so that what computes is optimised.
+/// Returns Cargo's configuration for cells as a part of the manifest, so that the project is optimised like
+/// a notebook's session.
 fn profile(config: &str) -> Result<Table> {
     let mut config = parse(config, "Cargo's configuration for cells")?;
     let dev = config
@@ -130,7 +131,7 @@ fn parse(text: &str, name: &str) -> Result<Table> {
     })
 }
 
-/// Copies the crate without the command and without what only its tests need.
+/// Copies the crate `taper` and its macros, without the command and without the dependencies of tests.
 fn copy_taper(home: &Path, to: &Path) -> Result<()> {
     let root = read_manifest(home)?;
     let workspace = root.get("workspace").and_then(|w| w.get("package"));
@@ -190,7 +191,7 @@ fn inherit(manifest: &mut Table, workspace: Option<&Value>) {
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    // Files that were renamed since the last export must not stay.
+    // Old copies of files that were renamed or removed since the last export must not stay.
     let _ = fs::remove_dir_all(to);
     create_folder(to)?;
     for entry in from.read_dir().map_err(Error::file("read", from))? {

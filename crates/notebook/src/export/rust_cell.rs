@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, Ident, Item, ItemFn, Stmt, UseTree};
 use taper_evaluator::commands::{Cell as Commands, blank_out, without_percent};
 
-/// The text before the cell in what is parsed: a line of its own.
+/// The line that is put before the source of the cell for the parser.
 const OPEN: &str = "fn cell() {\n";
 
 /// A parsed cell.
@@ -21,7 +21,7 @@ pub(super) struct RustCell {
 }
 
 impl RustCell {
-    /// Parses the source of a cell; an error comes with the source without its commands.
+    /// Parses the source of a cell. An error also contains the source with its commands blanked out.
     pub(super) fn parse(cell: &str) -> Result<RustCell, (String, syn::Error)> {
         let source = without_commands(cell);
         let function = match syn::parse_str::<ItemFn>(&format!("{OPEN}{source}\n}}")) {
@@ -71,7 +71,8 @@ fn without_commands(cell: &str) -> String {
     blank_out(&commands.rest, is_command).into_owned()
 }
 
-/// Returns whether a last statement may have a value to show: a loop and an `if` without `else` do not.
+/// Returns whether a last statement may have a value to show: `for`, `while`, and `if` without `else` have
+/// no value.
 fn has_value(last: &Stmt) -> bool {
     match last {
         Stmt::Expr(Expr::ForLoop(_) | Expr::While(_), _) => false,
@@ -107,7 +108,8 @@ fn names(statement: &Stmt) -> Vec<String> {
     name.map(ToString::to_string).into_iter().collect()
 }
 
-/// Collects the names that a `use` introduces. Those of a `*` are unknown here; they hide nothing.
+/// Collects the names that a `use` introduces. Names imported by a `*` are unknown here, but they do not
+/// conflict with other items.
 fn collect_imported(tree: &UseTree, parent: Option<&Ident>, names: &mut Vec<String>) {
     match tree {
         UseTree::Path(path) => collect_imported(&path.tree, Some(&path.ident), names),

@@ -1,9 +1,9 @@
-//! The environment of the kernel that a spare has become.
+//! The environment of a spare kernel that was adopted.
 //!
-//! A spare kernel is started with another environment than the kernel whose place it takes, and other threads
-//! read its environment by then, so it cannot be changed. Instead the differences are written into the
-//! session's folder, and each process that runs for the user is started with them: the cells' process by the
-//! relay, cargo, shell commands.
+//! A spare kernel was started with another environment than the kernel whose place it takes. It cannot
+//! change its environment, because other threads read it by then. Instead the differences are written
+//! into the session's folder, and each process that runs for the user is started with them: the cells
+//! process, cargo and shell commands.
 
 use super::variables::{self, PATH_VARIABLE, VARIABLES};
 use crate::error::{Error, Result};
@@ -16,9 +16,9 @@ use taper_host::cache;
 
 const FILE: &str = "environment.json";
 
-/// New values of variables; `None` removes one.
+/// New values of variables; `None` removes the variable.
 ///
-/// As JSON it is a list of pairs: the name of a variable need not be text, as the key of an object must be.
+/// In JSON, a list of pairs: the key of an object must be text, but the name of a variable need not be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Pairs", into = "Pairs")]
 pub(crate) struct Changes(BTreeMap<OsString, Option<OsString>>);
@@ -38,7 +38,7 @@ impl From<Changes> for Pairs {
 }
 
 impl Changes {
-    /// Compares an environment with that of this process, as its child processes would see it.
+    /// Returns the changes that turn the environment of this process's children into `environment`.
     pub(crate) fn to(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Changes {
         let mut before: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         if let Some(path) = before.remove(OsStr::new(PATH_VARIABLE)) {
@@ -62,13 +62,14 @@ impl Changes {
         Changes(changes)
     }
 
-    /// Applies them to what the session in `folder` starts from now on.
+    /// Writes the changes into the session's `folder`, for the processes that it starts from now on.
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         let changes = serde_json::to_vec(self).map_err(Error::json("an environment"))?;
         Ok(cache::write_atomically(&folder.join(FILE), &changes)?)
     }
 
-    /// Those of the session to which this process belongs; none if it is not an adopted spare.
+    /// Returns the changes of the session to which this process belongs; there are none if no spare was
+    /// adopted.
     pub(crate) fn of_session() -> Changes {
         let read = || {
             let text = std::fs::read(variables::session()?.join(FILE)).ok()?;
@@ -77,7 +78,7 @@ impl Changes {
         read().unwrap_or_default()
     }
 
-    /// Applies them to a command.
+    /// Applies the changes to a command's environment.
     pub(crate) fn apply(&self, command: &mut Command) {
         for (name, value) in &self.0 {
             match value {
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_survive_the_file() {
+    fn changes_are_read_as_they_were_written() {
         let changes = Changes::from(vec![
             ("TEA".into(), Some("green".into())),
             ("MILK".into(), None),

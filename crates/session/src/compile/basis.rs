@@ -6,17 +6,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use taper_host::digest::hex;
 
-/// The digest for a question about the toolchain or its settings, whatever the packages are.
+/// Returns the digest for a question about the toolchain or its settings. It does not depend on the
+/// packages.
 pub(crate) fn of_question(arguments: &[OsString], session: &Path) -> String {
     let mut digest = Digest::new(&SHA256);
     add_call(&mut digest, arguments, session);
     hex(digest)
 }
 
-/// The digest for a call of cargo about the crate in the work directory. `None` where cargo may find
-/// something new every time: a package whose source the student may be changing.
+/// Returns the digest for a call of cargo about the crate in the work directory. Returns `None` if cargo
+/// may find something new every time: a package whose source the student may be changing.
 ///
-/// It is the same in an image and in the sessions that are made from it.
+/// The digest is the same in an image and in the sessions that are made from it.
 pub(crate) fn of(arguments: &[OsString], session: &Path) -> Option<String> {
     let manifest = std::fs::read_to_string(session.join("work/Cargo.toml")).ok()?;
     if has_other_source(&manifest) {
@@ -35,7 +36,7 @@ pub(crate) fn of(arguments: &[OsString], session: &Path) -> Option<String> {
     Some(hex(digest))
 }
 
-/// The digest of a cell's source under a digest of all else.
+/// Returns the digest of a cell's source and of `basis`, the digest of everything else.
 pub(crate) fn of_cell(basis: &str, source: &str) -> String {
     let mut digest = Digest::new(&SHA256);
     add(&mut digest, basis.as_bytes());
@@ -43,7 +44,7 @@ pub(crate) fn of_cell(basis: &str, source: &str) -> String {
     hex(digest)
 }
 
-/// What every call of cargo reads: arguments, configuration, environment.
+/// Adds what every call of cargo reads: arguments, configuration, environment.
 fn add_call(digest: &mut Digest, arguments: &[OsString], session: &Path) {
     for argument in arguments {
         add(

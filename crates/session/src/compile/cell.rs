@@ -1,9 +1,9 @@
 //! Compiles a cell without cargo, where nothing but the cell is new.
 //!
-//! For each cell evcxr asks cargo, which looks whether one of 150 packages has changed, finds that
-//! none has, and calls rustc; that takes longer than rustc itself. So the call that cargo makes is
-//! recorded, and made again as long as everything that cargo reads is as it was: arguments, manifest,
-//! lock file, configuration. Where there is no record, or a replay goes wrong, cargo is called.
+//! For each cell evcxr asks cargo, which looks whether one of 150 packages has changed, finds that none
+//! has, and calls rustc; that takes longer than rustc itself. So the call that cargo makes is recorded,
+//! and repeated as long as everything that cargo reads is unchanged: arguments, manifest, lock file,
+//! configuration. Where there is no record, or a replay goes wrong, cargo is called.
 
 use super::kept::{self, Kept};
 use super::linker::Linker;
@@ -19,23 +19,23 @@ use std::process::{Command, ExitCode, Stdio};
 use taper_host::cache;
 use taper_host::error::Context as _;
 
-/// Beside the crate's manifest: the last call, as the recorder writes it.
+/// The file beside the crate's manifest with the last call of rustc, as the recorder writes it.
 const RECORD: &str = "rustc-call.json";
-/// All messages of the last compilation, in cargo's form: evcxr reads the errors alone, and some of their notes
-/// in place of the error.
+/// The file with all messages of the last compilation, in cargo's format. evcxr returns only errors, and
+/// in place of some errors one of their notes.
 pub(crate) const MESSAGES: &str = "rustc-messages.json";
-/// The source that evcxr writes.
+/// The source file that evcxr writes.
 const SOURCE: &str = "src/lib.rs";
 
-/// Copies the files that cargo reads into a work directory.
+/// A function that copies the files that cargo reads into a work directory.
 pub(crate) type Complete<'a> = &'a dyn Fn(&Path) -> Result<()>;
 
 /// `cargo build` or `cargo check`, as evcxr calls it, in the folder of the cell's crate.
 pub(crate) struct Build<'a> {
-    /// Those of `cargo build` in either case: a check that reads what builds have compiled spares
-    /// every student to have all packages checked too.
+    /// The arguments of `cargo build`, also for a check: so a check uses the compiled packages, and they
+    /// need not be checked as well.
     arguments: Vec<OsString>,
-    /// Only what is wrong with the cell is asked for.
+    /// Whether the cell is only checked for errors.
     is_check: bool,
     target: &'a str,
     /// The session's folder.
@@ -43,7 +43,7 @@ pub(crate) struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    /// The build that these arguments of cargo ask for.
+    /// Returns the build for these arguments of cargo, or `None` if they are for something else.
     pub(crate) fn asked(arguments: &'a [OsString], session: &'a Path) -> Option<Build<'a>> {
         // evcxr sets `RUSTC`; a user who calls cargo does not.
         std::env::var_os("RUSTC")?;
@@ -65,7 +65,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// Compiles, and writes what cargo would write.
+    /// Compiles the cell, and writes what cargo would write.
     pub(crate) fn run(&self, complete: Complete) -> Result<ExitCode> {
         source::improve(Path::new("."));
         let Some(basis) = basis::of(&self.arguments, self.session) else {
@@ -86,7 +86,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Compiles a first cell of an image as sessions will, once cargo has shown how.
+    /// Compiles a first cell of an image again by its new recipe, as sessions will, to keep the result
+    /// for them.
     fn keep(&self, basis: &str) {
         if let Some(recipe) = self.recipe(basis).filter(|_| kept::is_asked_for()) {
             // What is not kept is compiled in each session.
@@ -94,9 +95,9 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Compiles the cell without what it does not need; `None` if something other than the cell is wrong. Where
-    /// a name was not found, rustc is asked again with all variables, since it suggests those with a similar
-    /// name.
+    /// Compiles the cell by a recipe, without the variables that it does not need. Returns `None` if
+    /// something other than the cell is wrong. If a name was not found, rustc is called again with all
+    /// variables, because it suggests similar names.
     fn replay(&self, recipe: &Recipe, basis: &str) -> Result<Option<Kept>> {
         if self.is_check {
             return Ok(recipe.make(Task::Check, self.session)?.made());
@@ -133,8 +134,8 @@ impl<'a> Build<'a> {
         serde_json::from_slice(&memory::read(name, self.session)?).ok()
     }
 
-    /// Lets cargo do it, and keeps how it called rustc. `directly`: the next cells may be linked
-    /// without `cc`.
+    /// Lets cargo compile the cell, and keeps its call of rustc as the recipe `name`. With `directly`,
+    /// the next cells may be linked without `cc`.
     fn run_cargo(
         &self,
         name: Option<String>,
@@ -178,7 +179,7 @@ fn recorded(file: &Path) -> Option<Call> {
     serde_json::from_slice(&std::fs::read(file).ok()?).ok()
 }
 
-/// The environment that a command will have.
+/// Returns the environment that a command will have.
 fn variables_of(command: &Command) -> BTreeMap<OsString, OsString> {
     let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     for (name, value) in command.get_envs() {

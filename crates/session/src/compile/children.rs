@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use taper_host::toolchain::{self, RUSTC_VARIABLE};
 
-/// Begin the names of the variables by which cargo compiles in another way. They have no effect: a kernel
-/// that a desktop starts has others than one from a terminal, and each change would compile all packages
-/// again. What is to have an effect belongs in cargo's configuration file, which the image's key contains.
+/// The beginnings of the names of variables that change how cargo compiles. They are removed: a kernel
+/// that a desktop starts has other variables than a kernel from a terminal, and each change would
+/// compile all packages again. Settings that must have an effect belong in cargo's configuration file,
+/// which is part of the image's key.
 const OF_BUILDS: [&str; 9] = [
     "CARGO_BUILD_",
     "CARGO_ENCODED_RUSTFLAGS",
@@ -21,16 +22,17 @@ const OF_BUILDS: [&str; 9] = [
     "CARGO_UNSTABLE_",
     "RUSTC_",
 ];
-/// With it, cargo 1.99 and newer compile nothing incrementally.
+/// The variable with which cargo 1.99 and newer compile nothing incrementally.
 const CONTINUOUS_INTEGRATION: &str = "CI";
-/// Those of them that evcxr sets for each call, and the number of compilers at the same time, which changes no result.
+/// Variables with such names that stay: those that evcxr sets for each call, and the number of parallel
+/// compilers, which changes no result.
 const LEFT: [&str; 3] = [
     "CARGO_BUILD_BUILD_DIR",
     "CARGO_BUILD_JOBS",
     "CARGO_TARGET_DIR",
 ];
 
-/// Removes the variables by which cargo would compile in another way.
+/// Removes the variables that change how cargo compiles.
 pub(crate) fn leave_builds(command: &mut Command) {
     let is_text = |(name, _): (OsString, OsString)| name.into_string().ok();
     for name in std::env::vars_os().filter_map(is_text) {
@@ -63,7 +65,8 @@ pub(crate) fn leave(command: &mut Command) {
     Changes::of_session().apply(command);
 }
 
-/// [`leave`], for a command of the user's: it finds the session's toolchain first.
+/// Does the same as [`leave`] for a command of the user, and puts the session's toolchain first on its
+/// PATH.
 pub(crate) fn leave_with_toolchain(command: &mut Command) {
     leave(command);
     let path = Changes::of_session().get("PATH");

@@ -1,9 +1,10 @@
 //! A compiler that is started before its source is known.
 //!
-//! rustc needs a sixth of its time for a small cell before it looks at the cell. So the session starts it when it
-//! receives a cell, and while the cell is analysed, rustc waits for the source on its standard input. The program in
-//! cargo's place asks the session for the result over a socket in the session's folder, and names the recipe that it
-//! would have used; if that is another one, it compiles by itself.
+//! For a small cell, rustc spends a sixth of its time before it reads the source. So the session starts
+//! it when it receives a cell, and while the cell is analysed, rustc waits for the source on its
+//! standard input. The program in cargo's place asks the session for the result over a socket in the
+//! session's folder, and names the recipe that it needs. If the waiting compiler has another recipe,
+//! that program compiles the cell itself.
 
 use super::memory;
 use super::replay::Recipe;
@@ -29,14 +30,14 @@ pub(crate) struct Early {
 }
 
 impl Early {
-    /// Starts the compiler of a cell in a work directory. `None`: the cell is a command of evcxr, or it is not known
-    /// how rustc will be called.
+    /// Starts the compiler of a cell in a work directory. Returns `None` if the cell is a command of
+    /// evcxr, or if it is not known how rustc will be called.
     pub(crate) fn start(code: &str, work: &Path) -> Option<Early> {
         let session = work.parent()?;
         (!code.trim_start().starts_with(':')).then_some(())?;
         let name = String::from_utf8(memory::read(NEXT, session)?).ok()?;
         let recipe: Recipe = serde_json::from_slice(&memory::read(&name, session)?).ok()?;
-        // Elsewhere it was not tried, and a wrapper may read the file.
+        // Other systems are not tested, and a wrapper of rustc may read the source file.
         (cfg!(target_os = "linux") && recipe.calls_rustc()).then_some(())?;
         let socket = session.join(SOCKET);
         // Left by a session that was killed.
@@ -74,7 +75,7 @@ fn start(recipe: &Recipe, session: &Path) -> Result<Child> {
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        // With its linker, it is one group.
+        // rustc and its linker are one group.
         .process_group(0);
     Ok(rustc.spawn().starting(rustc.get_program())?)
 }
@@ -86,7 +87,7 @@ fn end(rustc: &mut Child) {
     }
 }
 
-/// Answers the first who asks.
+/// Answers the first request.
 fn serve(listener: &UnixListener, rustc: &Mutex<Child>, name: &str) -> std::io::Result<()> {
     let (asked, _) = listener.accept()?;
     let mut request = Vec::new();
@@ -122,7 +123,7 @@ mod tests {
 
     const RECIPE: &str = "a.recipe";
 
-    /// A session whose compiler is a script, which it starts in the folder of a crate.
+    /// Returns the folder of a session whose compiler is a script.
     fn session(script: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let rustc = folder.path().join("rustc");

@@ -1,4 +1,5 @@
-//! Leads evcxr and rust-analyzer to what a session shows them.
+//! Leads evcxr and rust-analyzer to a session's replacements of the Rust tools and of the standard
+//! library's source.
 
 use super::library::{self, link};
 use super::recorder;
@@ -11,7 +12,7 @@ use std::path::Path;
 use taper_host::cache;
 use taper_host::toolchain::{self, RUSTC_VARIABLE};
 
-/// Makes what [`enter`] leads to, in the folder in which the work directory lies.
+/// Creates the links to which [`enter`] leads, in the folder that contains the work directory.
 pub(crate) fn prepare(folder: &Path) -> Result<()> {
     library::prepare(folder)?;
     let bin = programs(folder);
@@ -23,7 +24,8 @@ pub(crate) fn prepare(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Leads evcxr and rust-analyzer to what [`prepare`] made, and names the toolchain.
+/// Sets the variables that lead evcxr and rust-analyzer to the links of [`prepare`], and those that name
+/// the toolchain.
 ///
 /// # Safety
 /// No other thread may read or write the environment.

@@ -1,9 +1,9 @@
 //! The processes that compile a cell, as a group that can be stopped.
 //!
-//! evcxr waits for cargo, and nothing can ask it to stop waiting. So the program in cargo's place leads a
-//! process group, and keeps a file with the group's number locked as long as it runs. An interrupt ends that
-//! group: evcxr sees a compilation that failed, the cell never begins, and the variables live on. Until the
-//! next cell nothing else is compiled, for evcxr may try more than once.
+//! evcxr waits for cargo, and nothing can ask it to stop waiting. So the program in cargo's place leads
+//! a process group, and keeps a file with the group's id locked as long as it runs. An interrupt ends
+//! that group: evcxr sees a compilation that failed, the cell never begins, and the variables live on.
+//! Until the next cell nothing else is compiled, because evcxr may try more than once.
 
 use rustix::process::{Pid, Signal, getpid, kill_process_group, setpgid};
 use std::fs::File;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use taper_host::process::when_parent_ends;
 
-/// Locked while a cell is compiled; holds the number of the process group.
+/// The file that is locked while a cell is compiled. It contains the id of the process group.
 const RUNNING: &str = "compiling";
-/// Is there from an interrupt until the next cell.
+/// The file that exists from an interrupt until the next cell.
 const STOPPED: &str = "compilation-stopped";
-/// How long a group may take to write its number after it has locked the file.
+/// How long a group may take to write its id after it has locked the file.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The compilation in a session's folder, as the session sees it.
@@ -38,7 +38,8 @@ impl Compilation {
         let _ = std::fs::remove_file(self.folder.join(STOPPED));
     }
 
-    /// Compiles nothing more until [`Self::allow`]. Returns whether a compilation was ended.
+    /// Ends the compilation, and prevents others until [`Self::allow`]. Returns whether there was a
+    /// compilation to end.
     pub(crate) fn stop(&self) -> bool {
         let _ = std::fs::write(self.folder.join(STOPPED), "");
         let asked = Instant::now();
@@ -56,7 +57,7 @@ impl Compilation {
         false
     }
 
-    /// The file, if a process holds its lock.
+    /// Returns the file with the group's id, if a process holds its lock.
     fn locked(&self) -> Option<File> {
         let file = File::open(self.folder.join(RUNNING)).ok()?;
         match file.try_lock_shared() {
@@ -66,10 +67,10 @@ impl Compilation {
     }
 }
 
-/// This process as the leader of a compilation, until it is dropped.
+/// The lock that makes this process the leader of a compilation until it is dropped.
 pub(crate) struct Leader(#[expect(dead_code, reason = "it holds the lock")] File);
 
-/// A process group that ends with this process's parent, or 0.
+/// The id of a process group that is ended when this process's parent ends, or 0.
 static INCLUDED: AtomicI32 = AtomicI32::new(0);
 
 /// Ends another process group too once the parent of this process has ended.
@@ -77,8 +78,8 @@ pub(crate) fn include(group: i32) {
     INCLUDED.store(group, Ordering::Relaxed);
 }
 
-/// Makes this process and those that it starts the compilation of the session in `folder`. `None`: it was
-/// stopped.
+/// Makes this process and those that it starts the compilation of the session in `folder`. Returns
+/// `None` if compilation was stopped.
 pub(crate) fn lead(folder: &Path) -> Result<Option<Leader>> {
     let is_stopped = || folder.join(STOPPED).exists();
     if is_stopped() {
@@ -97,7 +98,7 @@ pub(crate) fn lead(folder: &Path) -> Result<Option<Leader>> {
         .write(true)
         .open(folder.join(RUNNING))?;
     file.lock()?;
-    // As in `cache::overwrite`.
+    // Not truncated first, as in `cache::overwrite`.
     let number = std::process::id().to_string();
     file.write_all(number.as_bytes())?;
     file.set_len(number.len() as u64)?;

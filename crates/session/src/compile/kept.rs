@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use taper_host::error::Context as _;
 
-/// Set in the process that keeps the cells that it compiles.
+/// The variable that is set in the process that keeps the cells that it compiles.
 pub(crate) const KEEP_VARIABLE: &str = "TAPER_KEEP_CELLS";
 
-/// What came of a cell.
+/// The result of compiling a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Kept {
     /// Whether it was compiled; otherwise the messages say why not.
@@ -22,7 +22,8 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Finds what came of the cell with this digest, and puts its library where the messages say.
+    /// Returns the kept result for the cell with this digest, and puts the cell's library where the
+    /// messages say.
     pub(crate) fn find(cell: &str, session: &Path) -> Option<Kept> {
         let kept: Kept =
             serde_json::from_slice(&memory::read(&of_messages(cell), session)?).ok()?;
@@ -30,7 +31,7 @@ impl Kept {
             let library = library(session);
             std::fs::create_dir_all(library.parent()?).ok()?;
             let _ = std::fs::remove_file(&library);
-            // In a session from a store, a link leads there.
+            // In a session from a store, this is a symbolic link.
             let kept = of_library(cell, session).canonicalize().ok()?;
             let linked = std::fs::hard_link(&kept, &library);
             linked
@@ -40,7 +41,7 @@ impl Kept {
         Some(kept)
     }
 
-    /// Keeps this for the cell with this digest, in the process that is meant to.
+    /// Keeps the result for the cell with this digest, if this process keeps cells.
     pub(crate) fn keep(&self, cell: &str, session: &Path) -> Result<()> {
         if !is_asked_for() {
             return Ok(());
@@ -60,7 +61,7 @@ pub(crate) fn is_asked_for() -> bool {
     std::env::var_os(KEEP_VARIABLE).is_some()
 }
 
-/// Where a session's compiled cell is put. No folder of cargo's is named.
+/// Returns the path of a session's compiled cell. It does not depend on the layout of cargo's folders.
 pub(crate) fn library(session: &Path) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     let name = format!("{DLL_PREFIX}{CRATE}{DLL_SUFFIX}");

@@ -4,16 +4,17 @@ use std::path::Path;
 use taper_host::cache;
 use taper_host::error::{Context as _, Result};
 
-/// Where rust-analyzer looks; leads to one of the two folders below.
+/// The link that rust-analyzer follows, to one of the two folders below.
 pub(crate) const LINK: &str = "library";
-/// evcxr has the library loaded twice: for a first evaluation of its own, which needs no library, and
-/// when `taper` is added, because then everything is loaded again.
+/// The folder with an empty library. rust-analyzer loads the library twice: for evcxr's own first
+/// evaluation, which does not need it, and again when `taper` is added.
 const EMPTY: &str = "empty-library";
-/// Without the manifest of the whole, so that rust-analyzer puts these crates together by itself.
+/// The folder with the library's crates. It has no workspace manifest, so that rust-analyzer stitches
+/// the crates together itself.
 const SEEN: &str = "seen-library";
 const CRATES: [&str; 3] = ["core", "alloc", "std"];
 
-/// Makes both folders; the link leads to the empty one.
+/// Creates both folders, and the link to the empty one.
 pub(crate) fn prepare(folder: &Path) -> Result<()> {
     cache::make(&folder.join(EMPTY).join("core/src"))?;
     cache::write_atomically(&folder.join(EMPTY).join("core/src/lib.rs"), b"")?;
@@ -31,7 +32,7 @@ pub(crate) fn show(work: &Path) -> Result<()> {
     link(work.parent().unwrap_or(work), LINK, Path::new(SEEN))
 }
 
-/// Makes the link `name` or leads it elsewhere, in one step.
+/// Creates or replaces the symbolic link `name` in `folder`, in one step.
 pub(crate) fn link(folder: &Path, name: &str, target: &Path) -> Result<()> {
     let new = folder.join(format!("new-{name}"));
     let _ = std::fs::remove_file(&new);

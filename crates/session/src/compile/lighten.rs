@@ -15,7 +15,8 @@ const CHECK: &str = "vars_ok &= evcxr_variable_store.check_variable::<";
 const TAKE: &str = " = evcxr_variable_store.take_variable::<";
 const PUT: &str = "evcxr_variable_store.put_variable::<";
 
-/// Overwrites what the cell does not need; `None` if there is nothing.
+/// Returns the source in which what the cell does not need is overwritten, or `None` if there is nothing
+/// to overwrite.
 pub(crate) fn lighten(source: &str) -> Option<String> {
     let start = source.find(FUNCTION)?;
     let (above, function) = source.split_at(start);
@@ -31,7 +32,7 @@ pub(crate) fn lighten(source: &str) -> Option<String> {
     String::from_utf8(light).ok().filter(|_| is_lighter)
 }
 
-/// The place of evcxr's store, if it is known and `taper` can take its place.
+/// Returns the range of evcxr's store, if its code is known and the store of `taper` can replace it.
 fn known_store(above: &str) -> Option<Range<usize>> {
     let start = above.rfind(STORE)? + STORE.len();
     let end = start + above[start..].find("\n}\n#[unsafe(no_mangle)]")?;
@@ -53,7 +54,7 @@ fn import(store: &mut [u8]) -> bool {
     true
 }
 
-/// The places of the lines that load, check and store variables that no other line names.
+/// Returns the ranges of the lines that load, check and store variables that no other line names.
 fn lines_of_unused_variables(function: &str) -> Vec<Range<usize>> {
     let mut used: HashSet<&str> = HashSet::new();
     let mut lines: HashMap<&str, Vec<(Step, Range<usize>)>> = HashMap::new();
@@ -87,7 +88,7 @@ enum Step {
     Put,
 }
 
-/// What a line of evcxr's does with which variable.
+/// Returns what a line of evcxr's code does, and with which variable.
 fn step(line: &str) -> Option<(Step, &str)> {
     let step = if line.starts_with(CHECK) {
         Step::Check
@@ -107,7 +108,7 @@ fn step(line: &str) -> Option<(Step, &str)> {
     is_whole.then_some((step, name))
 }
 
-/// All that could be names, also in strings: `"{loss}"` names a variable.
+/// Returns everything that could be a name, also in strings: `"{loss}"` names a variable.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_defined_anew_is_stored() {
+    fn a_variable_that_is_defined_again_is_stored() {
         let again = "let x = 2;\nevcxr_variable_store.put_variable::<i32>(stringify!(x), x);";
         let after = lighten(&source(again)).expect("there is something to leave out");
         assert_eq!(after.matches("stringify!(x)").count(), 4);

@@ -1,8 +1,8 @@
-//! The linker of the toolchain, named directly.
+//! Lets rustc call the toolchain's linker directly.
 //!
-//! rustc links through `cc`, which starts `collect2`, which starts a wrapper, which starts the linker: for a
-//! cell, more work than rustc's own. On Linux the linker comes with Rust, so it is called at once, with the
-//! folders of the system's libraries that `cc` would have named.
+//! rustc links through `cc`, which starts `collect2`, which starts a wrapper, which starts the linker:
+//! for a cell, more work than rustc's own. On Linux the linker comes with Rust, so rustc calls it
+//! directly, with the folders of the system's libraries that `cc` would have passed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,13 @@ pub(crate) struct Linker {
     folders: Vec<PathBuf>,
 }
 
-/// In which folders of `cc` a shared library needs to look.
+/// The libraries that a shared library may need. Only folders with such a library are passed to the
+/// linker.
 const LIBRARIES: [&str; 3] = ["libc.so", "libgcc_s.so", "libgcc_s.so.1"];
 
 impl Linker {
-    /// The linker beside the compiler of this call; `None` where the user has chosen another, or where there
-    /// is none that needs no `cc`.
+    /// Returns the linker beside the compiler of this call; `None` where the user has chosen another, or
+    /// where linking needs `cc`.
     pub(crate) fn of(call: &[OsString], target: &str) -> Option<Linker> {
         let rustc = Path::new(call.first()?);
         let is_chosen = |argument: &OsString| {
@@ -42,7 +43,7 @@ impl Linker {
         program.is_file().then_some(Linker { program, folders })
     }
 
-    /// The arguments by which rustc calls it.
+    /// Returns the arguments with which rustc calls this linker.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = OsString> {
         let folder = |prefix: &str, path: &Path| {
             let mut argument = OsString::from(prefix);
@@ -71,7 +72,7 @@ fn folders_of_cc() -> Option<Vec<PathBuf>> {
     (!folders.is_empty()).then_some(folders)
 }
 
-/// The folders of the line `libraries: =…` that `has_library`, each once.
+/// Returns the folders of the line `libraries: =…` for which `has_library` holds, each once.
 fn search_folders(printed: &str, has_library: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let line = printed
         .lines()

@@ -1,4 +1,4 @@
-//! What cargo answered before, kept for the session and for the sessions that are made from an image.
+//! Keeps the answers of cargo for the session, and for the sessions that are made from an image.
 //!
 //! The files are in the work directory, so a session gets those of its image with the rest of it. The
 //! session's folder is replaced by a placeholder in them, as its path differs from session to session, and so are
@@ -10,14 +10,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use taper_host::{cache, checkout};
 
-/// In place of cargo's home.
+/// The placeholder for cargo's home.
 pub(crate) const CARGO_HOME: &[u8] = b"\x01cargo\x01";
-/// The folder in the work directory.
+/// The folder of the answers in the work directory.
 pub(crate) const FOLDER: &str = "answers";
-/// Folders with short paths, such as `/usr`, are parts of the paths of much else.
+/// How many components a path may have that is not replaced: many other paths begin with a short one,
+/// such as `/usr`.
 const SHORTEST: usize = 2;
 
-/// The folder of a session.
+/// Returns the folder of a session's answers.
 pub(crate) fn folder(session: &Path) -> PathBuf {
     session.join("work").join(FOLDER)
 }
@@ -32,7 +33,8 @@ pub(crate) fn read(name: &str, session: &Path) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Keeps an answer. Where the disk is full there is none the next time, and cargo is called.
+/// Keeps an answer. If it cannot be written, for example because the disk is full, cargo is called again
+/// the next time.
 pub(crate) fn keep(name: &str, answer: &[u8], session: &Path) {
     if !is_plain(session) {
         return;
@@ -42,7 +44,7 @@ pub(crate) fn keep(name: &str, answer: &[u8], session: &Path) {
     let _ = cache::make(&folder).and_then(|()| cache::write_atomically(&folder.join(name), &kept));
 }
 
-/// The text with placeholders.
+/// Returns the text with placeholders in place of the folders.
 pub(crate) fn without_folders(text: &[u8], session: &Path) -> Vec<u8> {
     let mut text = text.to_owned();
     for (placeholder, path) in replaced(session) {
@@ -51,7 +53,7 @@ pub(crate) fn without_folders(text: &[u8], session: &Path) -> Vec<u8> {
     text
 }
 
-/// The folders, each with a placeholder that no path contains.
+/// Returns the folders to replace, each with a placeholder that no path contains.
 fn replaced(session: &Path) -> Vec<(&'static [u8], PathBuf)> {
     let sysroot = || Some(tools::session_rustc()?.parent()?.parent()?.to_owned());
     let of_machine: [(&[u8], _); 3] = [
@@ -68,7 +70,7 @@ fn replaced(session: &Path) -> Vec<(&'static [u8], PathBuf)> {
     folders
 }
 
-/// Whether JSON contains the path as it is.
+/// Returns whether JSON contains the path without escapes.
 fn is_plain(path: &Path) -> bool {
     let is_escaped = |character: char| character.is_control() || ['"', '\\'].contains(&character);
     path.to_str().is_some_and(|path| !path.contains(is_escaped))

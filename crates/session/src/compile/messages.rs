@@ -1,4 +1,4 @@
-//! What rustc says, as cargo would pass it on.
+//! Reads rustc's messages, and writes them as cargo would.
 
 use super::recorder::CRATE;
 use serde_json::{Value, json};
@@ -26,20 +26,21 @@ pub(crate) fn read(line: &str) -> Line {
     }
 }
 
-/// Whether an error is about the cell. One without a place in a source comes from rustc's own work: the
-/// linker, the disk.
+/// Returns whether an error points into a source. Other errors are not about the cell, but come from the
+/// linker or the disk.
 pub(crate) fn points_into_a_source(diagnostic: &Value) -> bool {
     let has_span = |message: &Value| message["spans"].as_array().is_some_and(|s| !s.is_empty());
     let below = diagnostic["children"].as_array().into_iter().flatten();
     has_span(diagnostic) || below.into_iter().any(has_span)
 }
 
-/// Whether it is an error that rustc found, and not the count of them at the end.
+/// Returns whether a message is an error that rustc found, and not the count of errors at the end.
 pub(crate) fn is_error(diagnostic: &Value) -> bool {
     diagnostic["level"] == "error" && !is_count(diagnostic)
 }
 
-/// Whether it says that a name is not known: a variable, or, where another crate has the name `taper`, a path.
+/// Returns whether a message says that a name is not known: a variable, or, where another crate has the
+/// name `taper`, a path.
 pub(crate) fn lacks_a_name(diagnostic: &Value) -> bool {
     let unknown = ["E0425", "E0432", "E0433"];
     unknown
@@ -47,13 +48,14 @@ pub(crate) fn lacks_a_name(diagnostic: &Value) -> bool {
         .any(|code| diagnostic["code"]["code"] == *code)
 }
 
-/// "aborting due to 2 previous errors": it has neither a place nor a code, and follows an error that has.
+/// Returns whether a message is the count, "aborting due to 2 previous errors". It has neither a place
+/// nor a code, and follows the errors.
 fn is_count(diagnostic: &Value) -> bool {
     let text = diagnostic["message"].as_str().unwrap_or_default();
     text.starts_with("aborting due to ")
 }
 
-/// Cargo's message for a diagnostic.
+/// Returns cargo's message for a diagnostic.
 pub(crate) fn diagnostic(message: &Value) -> String {
     format!(
         "{}\n",
@@ -61,7 +63,7 @@ pub(crate) fn diagnostic(message: &Value) -> String {
     )
 }
 
-/// Cargo's message for the compiled cell.
+/// Returns cargo's message for the compiled cell.
 pub(crate) fn artifact(library: &Path) -> String {
     let artifact = json!({
         "reason": "compiler-artifact",

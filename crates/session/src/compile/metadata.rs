@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
-/// Of the packages below `taper`, those whose types a cell can have in a variable. What a student
-/// adds with `:dep` is seen whole.
+/// The dependencies of `taper` whose types a variable of a cell can have. Of packages that a student
+/// adds with `:dep`, all dependencies are kept.
 const SEEN_BELOW_TAPER: [&str; 4] = ["candle-core", "candle-nn", "half", "taper-macros"];
 
-/// What is left of the output of `cargo metadata`; `None` if it is something else.
+/// Returns the output of `cargo metadata` without the packages that no cell sees, or `None` if `output`
+/// is something else.
 pub(crate) fn seen(output: &[u8]) -> Option<Vec<u8>> {
     let mut metadata: Value = serde_json::from_slice(output).ok()?;
     let kept = reached(&metadata)?;
@@ -31,8 +32,8 @@ fn list(value: &mut Value) -> Option<&mut Vec<Value>> {
     value.as_array_mut()
 }
 
-/// rust-analyzer reads all sources below the manifest's folder; in a clone those are the command,
-/// the tests and whatever `target` holds.
+/// Moves the path of a package's manifest into `src`. rust-analyzer reads all sources below the
+/// manifest's folder: in a clone, also the command, the tests and `target`.
 fn narrow(package: &mut Value) {
     let manifest = package["manifest_path"].as_str();
     if let Some(folder) = manifest.and_then(|path| path.strip_suffix("/Cargo.toml")) {
@@ -40,7 +41,8 @@ fn narrow(package: &mut Value) {
     }
 }
 
-/// The packages to which a way leads from the cells' crate.
+/// Returns the ids of the packages that the cells' crate reaches through its dependencies. Of the
+/// dependencies of `taper`, only [`SEEN_BELOW_TAPER`] count.
 fn reached(metadata: &Value) -> Option<HashSet<String>> {
     let packages = metadata["packages"].as_array()?.iter();
     let names: HashMap<&str, &str> = packages

@@ -18,7 +18,7 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// Writes the outline of a library for the session, if the library is one of Linux.
+    /// Writes the outline of a library for the session, if the library is a 64-bit ELF file.
     pub(crate) fn of(library: &Path, session: &Path) -> Option<Outline> {
         let name = library.file_name()?;
         let outline = outline(&std::fs::read(library).ok()?, name.to_str()?)?;
@@ -30,14 +30,15 @@ impl Outline {
         Some(Outline { library, file })
     }
 
-    /// The file, unless the library has been compiled again.
+    /// Returns the outline's file, unless the library has been compiled again.
     pub(crate) fn current(&self) -> Option<&Path> {
         let modified = |file: &Path| std::fs::metadata(file).ok()?.modified().ok();
         (modified(&self.file)? >= modified(&self.library)?).then_some(&self.file)
     }
 }
 
-/// The dependencies that rustc is given as shared libraries, which it is told to prefer: names and files.
+/// Returns the names and files of the dependencies that rustc gets as shared libraries, if it is told to
+/// prefer these.
 pub(crate) fn shared_libraries<'a>(
     arguments: impl Iterator<Item = &'a str> + Clone,
 ) -> Vec<(&'a str, &'a str)> {
@@ -53,8 +54,8 @@ pub(crate) fn shared_libraries<'a>(
         .collect()
 }
 
-/// Whether this names the static form of a dependency that is there as a shared library too. rustc would read
-/// the metadata of both.
+/// Returns whether this is the static form of a dependency that rustc also gets as a shared library.
+/// rustc would read the metadata of both.
 pub(crate) fn is_static_form(dependency: &str, shared: &[(&str, &str)]) -> bool {
     let is_of = |name: &str| shared.iter().any(|(shared, _)| *shared == name);
     dependency
@@ -62,7 +63,7 @@ pub(crate) fn is_static_form(dependency: &str, shared: &[(&str, &str)]) -> bool 
         .is_some_and(|(name, file)| file.ends_with(".rlib") && is_of(name))
 }
 
-/// Sizes in ELF files of 64 bits.
+/// Sizes in 64-bit ELF files.
 const HEADER: usize = 64;
 const SECTION: usize = 64;
 const SYMBOL: usize = 24;
@@ -78,7 +79,7 @@ const METADATA: &str = ".rustc";
 /// The sections of an outline, after the empty first one.
 const NAMES: &[u8] = b"\0.dynstr\0.dynsym\0.dynamic\0.rustc\0.shstrtab\0";
 
-/// Where a section of a library is in its file.
+/// A section of a library: the offset of its name, and where it is in the file.
 struct Section {
     name: usize,
     start: usize,
@@ -87,7 +88,7 @@ struct Section {
 
 fn outline(library: &[u8], name: &str) -> Option<Vec<u8>> {
     let header = library.get(..HEADER)?;
-    // 64 bits, little end first.
+    // 64 bits, little-endian.
     header.starts_with(b"\x7fELF\x02\x01").then_some(())?;
     let sections = number(header, 40, 8)?;
     let section = |index: usize| {
@@ -117,7 +118,8 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(number)).ok()
 }
 
-/// Writes a shared library of this name with nothing but metadata, for the machine of another one.
+/// Returns a shared library of this name that contains only metadata, for the machine of the library
+/// with this header.
 fn written(header: &[u8], metadata: &[u8], name: &str) -> Vec<u8> {
     let mut file = vec![0; HEADER];
     let mut put = |bytes: &[u8]| {
@@ -155,7 +157,7 @@ fn written(header: &[u8], metadata: &[u8], name: &str) -> Vec<u8> {
     for (section, kind, flags, start, size, link, entry) in sections {
         let at = memchr::memmem::find(NAMES, section.as_bytes()).unwrap_or_default();
         table.extend([at as u32, kind].map(u32::to_le_bytes).concat());
-        // As the address in memory, that in the file.
+        // The address in memory is the offset in the file.
         table.extend(
             [flags, start, start, size as u64]
                 .map(u64::to_le_bytes)
@@ -213,7 +215,6 @@ mod tests {
         assert_eq!(outline.current(), None);
     }
 
-    /// The compiler of this test, wherever it is.
     #[cfg(target_os = "linux")]
     #[test]
     fn what_is_compiled_with_an_outline_runs_with_the_library() {

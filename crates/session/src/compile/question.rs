@@ -10,17 +10,18 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use taper_host::error::Context as _;
 
-/// A question, and how its answer is found the first time.
+/// A question, and the command that answers it the first time.
 pub(crate) struct Question {
     command: Command,
-    /// Under which the answer is kept; `None` where it may change.
+    /// The name under which the answer is kept; `None` if the answer may change.
     name: Option<String>,
-    /// The answer lists packages.
+    /// Whether the answer lists packages.
     is_metadata: bool,
 }
 
 impl Question {
-    /// What these arguments ask of cargo, if they ask and do not build.
+    /// Returns the question that these arguments ask cargo, or `None` if they are for something else,
+    /// such as a build.
     pub(crate) fn of_cargo(arguments: &[OsString], session: &Path) -> Option<Question> {
         let has = |text: &str| arguments.iter().any(|argument| argument == text);
         let is_metadata = has("metadata");
@@ -47,7 +48,7 @@ impl Question {
         })
     }
 
-    /// What these arguments ask of rustc, if they ask and do not compile.
+    /// Returns the question that these arguments ask rustc, or `None` if they compile something.
     pub(crate) fn of_rustc(arguments: &[OsString], session: &Path) -> Option<Question> {
         let asks = ["--print", "-vV", "-Vv", "--version"];
         let is_question = arguments.iter().any(|a| asks.iter().any(|ask| a == *ask));
@@ -58,7 +59,7 @@ impl Question {
         })
     }
 
-    /// Writes the answer, the kept one if there is one.
+    /// Writes the answer to standard output: the kept answer, if there is one.
     pub(crate) fn answer(mut self, session: &Path) -> Result<ExitCode> {
         let name = self.name.map(|name| format!("{name}.answer"));
         let kept = name.as_ref().and_then(|name| memory::read(name, session));

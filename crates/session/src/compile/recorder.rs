@@ -13,11 +13,11 @@ use std::process::{Command, ExitCode};
 use taper_host::cache;
 use taper_host::error::Context as _;
 
-/// The name under which cargo calls us.
+/// The name under which cargo calls this program.
 pub(crate) const NAME: &str = "taper-recorder";
-/// Says where the call is recorded.
+/// The variable that names the file in which the call is recorded.
 pub(crate) const FILE_VARIABLE: &str = "TAPER_RECORD";
-/// The user's own wrapper, which is called in turn.
+/// The variable that names the user's own wrapper, which the recorder calls in turn.
 const NEXT_VARIABLE: &str = "TAPER_NEXT_WRAPPER";
 /// The variable by which cargo finds a wrapper.
 const WRAPPER_VARIABLE: &str = "RUSTC_WORKSPACE_WRAPPER";
@@ -35,7 +35,7 @@ pub(crate) struct Call {
     pub(crate) folder: PathBuf,
 }
 
-/// Has `cargo` call the recorder at `program`, which writes to `file`.
+/// Makes `cargo` call the recorder at `program`, which writes to `file`.
 pub(crate) fn attach(cargo: &mut Command, program: &Path, file: &Path) {
     if let Some(next) = own_wrapper() {
         cargo.env(NEXT_VARIABLE, next);
@@ -45,7 +45,7 @@ pub(crate) fn attach(cargo: &mut Command, program: &Path, file: &Path) {
         .env(FILE_VARIABLE, file);
 }
 
-/// The wrapper that the user has set in the configuration of cargo's home.
+/// Returns the wrapper that the user has set in the configuration of cargo's home.
 fn own_wrapper() -> Option<OsString> {
     let config = std::fs::read_to_string(super::variables::cargo_home()?.join("config.toml"));
     let config: toml::Table = config.ok()?.parse().ok()?;
@@ -53,7 +53,7 @@ fn own_wrapper() -> Option<OsString> {
     Some(wrapper.as_str()?.into())
 }
 
-/// `taper-recorder RUSTC ARGUMENTS…`
+/// Runs `taper-recorder RUSTC ARGUMENTS…`: records the call of rustc, and makes it.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let next = std::env::var_os(NEXT_VARIABLE);
     let call: Vec<OsString> = next.into_iter().chain(arguments.iter().cloned()).collect();

@@ -15,41 +15,41 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use taper_host::error::Context as _;
 
-/// What a replay is made of.
+/// A recorded call of rustc, with what is changed when it is made again.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Recipe {
     arguments: Vec<String>,
     folder: PathBuf,
     /// The variables that cargo sets for this crate.
     variables: Vec<(String, String)>,
-    /// `None`: as cargo called it.
+    /// The linker that rustc calls directly; `None` if it links as in cargo's call.
     linker: Option<Linker>,
-    /// `None`: the linker reads the whole library.
+    /// The outline that the linker reads in place of the library; `None` if it reads the whole library.
     #[serde(default)]
     outline: Option<Outline>,
 }
 
-/// What is asked of a replay.
+/// What a replay does with the cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Task<'a> {
-    /// To look for what is wrong with the cell.
+    /// Checks the cell for errors.
     Check,
-    /// To compile the cell with this source, by the recipe of this name.
+    /// Compiles the cell with this source, by the recipe of this name.
     Build { source: &'a str, recipe: &'a str },
 }
 
 /// How a replay ended.
 pub(crate) enum Ended {
-    /// As cargo would have.
+    /// With the result that cargo would have had.
     Done(Kept),
-    /// A name was not found in the cell.
+    /// With the error that the cell names something unknown.
     LacksName(Kept),
-    /// Something other than the cell is wrong: cargo must be asked.
+    /// Something other than the cell is wrong: cargo must be called.
     Unclear,
 }
 
 impl Ended {
-    /// What came of the cell, if nothing else was wrong.
+    /// Returns the result of the cell, if nothing else was wrong.
     pub(crate) fn made(self) -> Option<Kept> {
         match self {
             Ended::Done(made) | Ended::LacksName(made) => Some(made),
@@ -59,7 +59,8 @@ impl Ended {
 }
 
 impl Recipe {
-    /// From what cargo was given and what it then called; `None` if that is not UTF-8.
+    /// Creates the recipe for a call that cargo made in the environment `given`. Returns `None` if the
+    /// call is not UTF-8.
     pub(crate) fn new(
         call: Call,
         given: &BTreeMap<OsString, OsString>,
@@ -90,18 +91,18 @@ impl Recipe {
         })
     }
 
-    /// Whether the linker is called without `cc`.
+    /// Returns whether the linker is called without `cc`.
     pub(crate) fn links_directly(&self) -> bool {
         self.linker.is_some()
     }
 
-    /// Whether rustc is called, and not a wrapper of the user's, such as a cache.
+    /// Returns whether rustc itself is called, and not a wrapper of the user, such as a cache.
     pub(crate) fn calls_rustc(&self) -> bool {
         let program = self.arguments.first().map(Path::new);
         program.is_some_and(|program| program.ends_with("rustc"))
     }
 
-    /// Compiles the cell, or only looks for what is wrong with it.
+    /// Compiles the cell, or only checks it for errors.
     pub(crate) fn make(&self, task: Task, session: &Path) -> Result<Ended> {
         // Another folder contains the source of another cell.
         if std::env::current_dir().ok().as_ref() != Some(&self.folder) {
@@ -134,7 +135,7 @@ impl Recipe {
         })
     }
 
-    /// Runs rustc, or lets the one run that waits; returns its diagnostics and its exit code.
+    /// Runs rustc, or uses the waiting compiler. Returns its diagnostics and its exit code.
     fn run(&self, task: Task, session: &Path) -> Result<(Vec<Value>, Option<i32>)> {
         let mut rustc = match task {
             Task::Check => self.command(true, session)?,
@@ -152,7 +153,7 @@ impl Recipe {
         Ok((diagnostics, status.code()))
     }
 
-    /// The call of rustc; its standard input is empty.
+    /// Returns the call of rustc, with an empty standard input.
     pub(crate) fn command(&self, is_check: bool, session: &Path) -> Result<Command> {
         let library = library(session);
         let output = library.parent().unwrap_or(session);
@@ -163,7 +164,7 @@ impl Recipe {
         let mut rustc = Command::new(program);
         children::leave(&mut rustc);
         for (name, _) in std::env::vars_os() {
-            // Left by a cargo that started us.
+            // Set by a cargo that started this process.
             if is_of_make(&name) || (is_cargos(&name) && name != "CARGO_HOME") {
                 rustc.env_remove(name);
             }
@@ -191,7 +192,7 @@ impl Recipe {
             if argument == "--out-dir"
                 || (argument == "--extern" && is_static_form(value, &shared))
                 || (argument == "-C" && value.starts_with("incremental="))
-                // The path in which the loader would look leads to the outline.
+                // With it, the loader would find the outline in place of the library.
                 || (argument == "-C" && value == "rpath" && outline.is_some())
             {
                 rest.next();
@@ -219,12 +220,12 @@ impl Recipe {
             }
         }
         changed.extend(["--out-dir".into(), output.into()]);
-        // So small a crate is compiled in less time than the state of the last one is read and written, and its
-        // parts than they take to be optimised together.
+        // For so small a crate, it takes longer to read and write incremental state than to compile, and
+        // longer to optimise the codegen units together than separately.
         changed.extend(["-Ccodegen-units=2".into(), "-Clto=off".into()]);
         changed.extend(self.linker.iter().flat_map(Linker::arguments));
         if let Some(outline) = outline {
-            // It has no name that the cell would need it for.
+            // The outline has no symbols, so the linker would not list the library as needed.
             let mut argument = OsString::from("-Clink-arg=");
             argument.push(outline);
             changed.extend(["-Clink-arg=--no-as-needed".into(), argument]);
@@ -235,7 +236,7 @@ impl Recipe {
     fn is_left_out(&self, argument: &str) -> bool {
         // Cargo does not pass these warnings on.
         argument == "--force-warn=unused_crate_dependencies"
-            // It is for `cc`.
+            // This argument is for `cc`.
             || (self.links_directly() && argument.contains("link-arg=-fuse-ld="))
     }
 }
@@ -254,7 +255,7 @@ fn read(said: impl Read) -> Result<Vec<Value>> {
     Ok(diagnostics)
 }
 
-/// Whether every error points into a source, and there is one.
+/// Returns whether there are errors, and all of them point into a source.
 fn are_about_the_cell(diagnostics: &[Value]) -> bool {
     let mut errors = diagnostics
         .iter()
@@ -268,7 +269,8 @@ fn is_cargos(name: &OsStr) -> bool {
     name == "CARGO" || name.as_encoded_bytes().starts_with(b"CARGO_")
 }
 
-/// They name descriptors of a cargo that has ended.
+/// Returns whether this is a variable of make's jobserver. It names descriptors of a cargo that has
+/// ended.
 fn is_of_make(name: &OsStr) -> bool {
     ["MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS"]
         .iter()
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_output_goes_where_we_say() {
+    fn the_output_is_written_into_the_given_folder() {
         let recipe = recipe(&[
             "/bin/rustc",
             "--crate-name",

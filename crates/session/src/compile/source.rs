@@ -1,5 +1,5 @@
-//! What is changed in the source that evcxr writes for a cell. No line moves, since evcxr knows which of them
-//! are the user's.
+//! Changes the source that evcxr writes for a cell. No line moves, because evcxr knows by their position
+//! which lines are the user's.
 
 use std::path::Path;
 use taper_host::cache;
@@ -7,8 +7,8 @@ use taper_host::cache;
 /// Where evcxr's code for a failed `?` begins.
 const BEGIN: &str = "struct EvcxrUserCodeError {}";
 
-/// Parts of that code, and what takes their place: a report with the type of the error and the line of the `?`,
-/// where evcxr prints the error's text alone. The report ends with what evcxr reads.
+/// Parts of that code and their replacements. These report the type of the error and the line of the
+/// `?`; evcxr prints only the error's text. The report ends with the mark that evcxr reads.
 const CHANGES: [(&str, &str); 3] = [
     ("fn from(error: T)", "#[track_caller] fn from(error: T)"),
     (
@@ -37,7 +37,7 @@ pub(crate) fn improve(folder: &Path) {
 }
 
 fn improved(source: &str) -> Option<String> {
-    // The cell itself comes later, and a cell of an earlier one may contain the same text.
+    // The last occurrence: items of earlier cells come before it, and may contain the same text.
     let at = source.rfind(BEGIN)?;
     let (before, rest) = source.split_at(at);
     let changed = CHANGES.iter().fold(rest.to_owned(), |text, (old, new)| {

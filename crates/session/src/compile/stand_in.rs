@@ -1,4 +1,4 @@
-//! This program under the names of cargo, rustup and the wrapper of rustc.
+//! This program under the names of cargo, rustc, rustup and the wrapper of rustc.
 
 use super::cell::Complete;
 use super::question::Question;
@@ -23,11 +23,11 @@ pub(crate) enum StandIn {
     Recorder,
 }
 
-/// How a shell reports a program that was interrupted.
+/// The exit code that a shell reports for an interrupted program.
 const STOPPED: u8 = 130;
 
 impl StandIn {
-    /// The program under whose name this process was started.
+    /// Returns the program under whose name this process was started, if it has such a name.
     pub(crate) fn of_this_process(program: &OsStr) -> Option<StandIn> {
         let is_set = |name: &str| std::env::var_os(name).is_some();
         match Path::new(program).file_name()?.to_str()? {

@@ -1,4 +1,4 @@
-//! The real cargo and rustc of a session, called without what leads evcxr to us.
+//! Calls the real cargo and rustc of a session, without the variables that lead evcxr to this program.
 
 use super::children;
 use super::variables::CARGO_VARIABLE;
@@ -9,13 +9,13 @@ use taper_host::toolchain::RUSTC_VARIABLE;
 
 /// The flags with which evcxr compiles.
 const FLAGS: &str = "-Cprefer-dynamic";
-/// Only small functions are copied from one of a crate's compilation units to another, to be inlined there: those
-/// of 40 instructions, not 100. Candle and `taper` compile in 0.87 of the time. Of 55 operations, Taper's functions
-/// and Candle's methods are as fast as before. The steps of Candle's optimisers, which Taper does not use, take
-/// twice as long.
+/// Lets LLVM import functions from another codegen unit of a crate, to inline them, only if they have at
+/// most 40 instructions, not 100. Candle and `taper` compile in 0.87 of the time. In a measurement of 55
+/// operations, Taper's functions and Candle's methods are as fast as before. The steps of Candle's
+/// optimisers, which Taper does not use, take twice as long.
 const SMALL_IMPORTS: &str = " -Cllvm-args=-import-instr-limit=40";
 
-/// The session's cargo.
+/// Returns a call of the session's cargo.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
     let mut command = command(
         std::env::var_os(CARGO_VARIABLE).unwrap_or_else(|| "cargo".into()),
@@ -30,8 +30,8 @@ pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Co
     command
 }
 
-/// Those of evcxr, without the linker that it has found on the PATH; its usual ones if it has not set any,
-/// because cargo asks rustc about the platform with the user's.
+/// Returns evcxr's flags without the linker that evcxr has found on the PATH. If evcxr has not set any,
+/// returns its usual flags, because cargo would ask rustc about the platform with the user's flags.
 fn of_evcxr() -> String {
     let set = std::env::var("RUSTFLAGS").unwrap_or_default();
     match set.starts_with(FLAGS) {
@@ -40,7 +40,7 @@ fn of_evcxr() -> String {
     }
 }
 
-/// [`cargo`] for packages and cells.
+/// Returns a call of the session's cargo that compiles packages and cells.
 pub(crate) fn build<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
     let mut command = cargo(arguments);
     let rustc = session_rustc().unwrap_or_else(|| "rustc".into());
@@ -48,13 +48,13 @@ pub(crate) fn build<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Co
     command
 }
 
-/// The flags with which this compiler compiles packages.
+/// Returns the flags with which this compiler compiles packages.
 pub(crate) fn flags(rustc: &Path) -> String {
     FLAGS.to_owned() + more_flags(rustc)
 }
 
-/// The flags of builds beside those of evcxr. What is not promised to stay, like all of LLVM's, is asked for only
-/// where the compiler knows it.
+/// Returns the flags for builds in addition to evcxr's. LLVM's options are not stable, so they are used
+/// only if the compiler accepts them.
 fn more_flags(rustc: &Path) -> &'static str {
     let mut asked = Command::new(rustc);
     asked.args(["--print", "cfg", SMALL_IMPORTS.trim()]);
@@ -63,18 +63,18 @@ fn more_flags(rustc: &Path) -> &'static str {
     if is_known { SMALL_IMPORTS } else { "" }
 }
 
-/// The session's compiler.
+/// Returns a call of the session's compiler.
 pub(crate) fn rustc<'a>(arguments: impl IntoIterator<Item = &'a OsString>) -> Command {
     let rustc = session_rustc().unwrap_or_else(|| "rustc".into());
     command(rustc, arguments)
 }
 
-/// Where the session's compiler is.
+/// Returns the path of the session's compiler.
 pub(crate) fn session_rustc() -> Option<PathBuf> {
     std::env::var_os(RUSTC_VARIABLE).map(PathBuf::from)
 }
 
-/// A program that finds the user's own environment.
+/// Returns a call of a program with the user's own environment.
 pub(crate) fn command<'a>(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = &'a OsString>,
@@ -85,7 +85,7 @@ pub(crate) fn command<'a>(
     command
 }
 
-/// The exit code of a program, as our own.
+/// Returns the exit code of a program, as that of this process.
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().map_or(1, |code| code as u8))
 }

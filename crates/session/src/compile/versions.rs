@@ -1,4 +1,4 @@
-//! The versions that the image was built with, kept.
+//! Keeps the versions of the packages with which the image was built.
 //!
 //! While evcxr looks for a package it writes manifests of another crate, or without `taper`, for which cargo changes
 //! or empties the lock file. What cargo would resolve afterwards may be newer by now: then `taper` is compiled
@@ -11,8 +11,8 @@ use taper_host::cache;
 /// The lock file that is kept next to the work directory.
 const KEPT: &str = "Cargo.lock";
 
-/// Called before each call of cargo: takes note of a whole lock file, or puts the last one back.
-/// Cargo drops what a manifest does not need, and adds what is new.
+/// Keeps a copy of a whole lock file, or replaces another one by the last copy. Must be called before
+/// each call of cargo, which removes what the manifest does not need, and adds what is new.
 pub(crate) fn keep(session: &Path) {
     let (lock, kept) = (session.join("work/Cargo.lock"), session.join(KEPT));
     let read = |file: &Path| std::fs::read(file).unwrap_or_default();

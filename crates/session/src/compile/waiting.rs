@@ -6,20 +6,20 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Among the answers: the name of the recipe that the next cell will probably use.
+/// The answer with the name of the recipe that the next cell will probably use.
 pub(crate) const NEXT: &str = "next-recipe";
-/// In the session's folder.
+/// The socket in the session's folder.
 pub(crate) const SOCKET: &str = "early";
 
-/// Notes how a cell was compiled, for the next one.
+/// Records the recipe by which a cell was compiled, for the next cell.
 pub(crate) fn expect(name: &str, session: &Path) {
     if memory::read(NEXT, session).as_deref() != Some(name.as_bytes()) {
         memory::keep(NEXT, name.as_bytes(), session);
     }
 }
 
-/// Lets the waiting compiler compile a source: its exit code, and what it says. `None`: none is waiting, or for
-/// something else.
+/// Lets the waiting compiler compile a source, and returns its exit code and its messages. Returns
+/// `None` if no compiler is waiting, or only with another recipe.
 pub(crate) fn compile(name: &str, source: &str, session: &Path) -> Option<(i32, Vec<u8>)> {
     let mut stream = UnixStream::connect(session.join(SOCKET)).ok()?;
     stream

@@ -22,8 +22,8 @@ use taper_host::progress::{Progress, duration};
 /// The first argument with which this program runs the first cell of a new image.
 pub(crate) const WARM_ARGUMENT: &str = "__warm";
 
-/// What evcxr writes before the dependencies, and as cargo's configuration, to the byte: a session then finds the
-/// answers of cargo about this crate.
+/// The manifest that evcxr writes, up to the dependencies. It must be equal to the byte, as must
+/// [`CONFIGURATION`]: then a session finds the image's answers of cargo about this crate.
 const MANIFEST: &str = r#"
 [package]
 name = "ctx"
@@ -49,6 +49,7 @@ overflow-checks = true
 [dependencies]
 "#;
 
+/// Cargo's configuration, as evcxr writes it.
 const CONFIGURATION: &str = "\n[net]\noffline = false\n";
 
 /// Builds the image in `folder`, and continues where an earlier build stopped.
@@ -80,7 +81,7 @@ pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Ok(cache::remove(&folder.join(WORK))?)
 }
 
-/// Writes the crate that evcxr writes when a session loads `taper`.
+/// Writes the same crate as evcxr does when a session loads `taper`.
 fn prepare(key: &Key, folder: &Path) -> Result<()> {
     let work = folder.join(WORK);
     for folder in ["src", ".cargo"] {
@@ -97,13 +98,14 @@ fn prepare(key: &Key, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes cells that were compiled with a library `taper` that is replaced now.
+/// Removes the kept answers, among them cells that were compiled with the library `taper` that is now
+/// replaced.
 fn forget_answers(work: &Path) -> Result<()> {
     Ok(cache::remove(&work.join(compile::ANSWERS))?)
 }
 
-/// Runs a cell by evcxr in the work directory, which compiles what is still missing and keeps what every session
-/// needs. This needs other environment variables, and so another process.
+/// Runs a cell with evcxr in the work directory. This compiles what is still missing, and keeps what
+/// every session needs. evcxr needs other environment variables, so the cell runs in another process.
 fn warm(key: &Key, work: &Path, progress: &dyn Progress) -> Result<()> {
     let log = work.with_file_name("first-cell.log");
     let mut child = process::supervised(process::program()?)?

@@ -45,7 +45,8 @@ pub(crate) fn resolves_offline(work: &Path) -> bool {
     metadata(work, "--offline").is_ok()
 }
 
-/// Returns the command that evcxr uses too, so that cargo finds the image's packages fresh in a session.
+/// Returns a call of cargo with the folders and flags that evcxr uses, so that cargo finds the image's
+/// packages fresh in a session.
 fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     let Toolchain { cargo, rustc, .. } = toolchain::get()?;
     let mut command = process::supervised(cargo)?;

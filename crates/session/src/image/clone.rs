@@ -15,7 +15,8 @@ pub(crate) fn file(from: &Path, to: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).on_file("create", folder)?;
     }
     if is_linked(from) {
-        // In a store: the system may refuse hard links to files of others, and they never change.
+        // In a store: the system may refuse hard links to files of other users. The files never change,
+        // so symbolic links are safe.
         let may_write = || rustix::fs::access(from, Access::WRITE_OK).is_ok();
         if std::fs::hard_link(from, to).is_ok() || (!may_write() && symlink(from, to).is_ok()) {
             return Ok(());

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use taper_host::cache;
 
-/// Tables that change nothing: about downloads, the terminal and other commands.
+/// Tables that do not change what is compiled: they are about downloads, the terminal and other
+/// commands.
 const IRRELEVANT: [&str; 13] = [
     "alias",
     "cache",
@@ -23,7 +24,8 @@ const IRRELEVANT: [&str; 13] = [
     "term",
 ];
 
-/// Entries of `[build]`, `[host]` and `[target.*]` that we override, or that say how fast to build.
+/// Entries of `[build]`, `[host]` and `[target.*]` that Taper overrides, or that only change the speed
+/// of a build.
 const OVERRIDDEN: [&str; 10] = [
     "build-dir",
     "dep-info-basedir",
@@ -56,10 +58,11 @@ fn of_folder(folder: &Path) -> String {
     text.map(|text| relevant(&text)).unwrap_or_default()
 }
 
-/// Leaves out what changes nothing, and the formatting.
+/// Returns the configuration without its formatting and without the entries that do not change what is
+/// compiled.
 fn relevant(text: &str) -> String {
     let Ok(mut config) = text.parse::<toml::Table>() else {
-        return text.to_owned(); // cargo says what is wrong
+        return text.to_owned(); // cargo reports the error
     };
     config.retain(|name, _| !IRRELEVANT.contains(&name));
     for name in ["build", "host", "target"] {

@@ -1,15 +1,15 @@
 //! Estimates how long a build will take.
 //!
-//! A few packages take most of the time, and the last ones wait for each other. So the time that is left depends
-//! on two: that of all packages, which the processors share, and that of the longest chain of packages of which
-//! each needs the one before, which they cannot share. Both come from measured times; how much faster or slower
-//! this machine is shows in the time that the finished packages took.
+//! A few packages take most of the time, and the last ones wait for each other. So the remaining time
+//! depends on two sums: the time of all packages, which the processors share, and the time of the
+//! longest chain of dependencies, whose packages are compiled one after the other. Both sums are of
+//! measured times, scaled by how long the finished packages took on this machine.
 
 use cargo_metadata::{Artifact, Metadata, PackageId, TargetKind};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Seconds that a package takes on a machine with two processors, where it takes long.
+/// The seconds that slow packages take on a machine with two processors.
 const MEASURED: [(&str, f64); 12] = [
     ("candle-core", 50.0),
     ("candle-nn", 10.0),
@@ -24,9 +24,9 @@ const MEASURED: [(&str, f64); 12] = [
     ("taper", 50.0),
     ("tokenizers", 7.0),
 ];
-/// Any other.
+/// The seconds that any other package takes.
 const OTHER: f64 = 0.7;
-/// What follows the last package: the first cell, and the list of the files.
+/// The seconds after the last package: for the first cell, and the list of the files.
 const FIRST_CELL: f64 = 5.0;
 
 /// The packages of a build, and which of them are finished.
@@ -40,7 +40,7 @@ pub(super) struct Estimate {
 
 struct Package {
     seconds: f64,
-    /// The packages that it needs.
+    /// The indices of its dependencies.
     needs: Vec<usize>,
     state: State,
 }
@@ -48,14 +48,14 @@ struct Package {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Left,
-    /// It was compiled by this build.
+    /// Compiled by this build.
     Compiled,
-    /// It was there before.
+    /// Compiled by an earlier build.
     Fresh,
 }
 
 impl Estimate {
-    /// Takes the packages of a build from what cargo says about them.
+    /// Creates an estimate for the packages that cargo lists.
     pub(super) fn new(metadata: &Metadata) -> Estimate {
         let names = metadata.packages.iter();
         let names: HashMap<&PackageId, &str> = names
@@ -92,7 +92,7 @@ impl Estimate {
         }
     }
 
-    /// Takes one of cargo's messages about an artifact.
+    /// Records that cargo has finished an artifact.
     pub(super) fn finished(&mut self, artifact: &Artifact, elapsed: Duration) {
         // The library of a package with a build script follows.
         if !artifact.target.kind.contains(&TargetKind::CustomBuild) {
@@ -120,12 +120,13 @@ impl Estimate {
         }
         let slowness = (self.last.as_secs_f64() / done).clamp(0.1, 20.0);
         let since = elapsed.saturating_sub(self.last).as_secs_f64();
-        // What is being compiled may be nearly done, but is not done.
+        // The current packages may be nearly done, but they are not done.
         let left = (left * slowness - since).max(left * slowness / 10.0);
         Some(Duration::from_secs_f64(left))
     }
 
-    /// Predicts how long the packages in this state take here, on a machine like the measured one.
+    /// Predicts how long the packages in the counted states take on this machine's processors, at the
+    /// measured speed.
     fn seconds(&self, is_counted: impl Fn(State) -> bool) -> f64 {
         let of = |package: &Package| match is_counted(package.state) {
             true => package.seconds,
@@ -140,7 +141,7 @@ impl Estimate {
         longest + (work - longest) / self.processors + FIRST_CELL
     }
 
-    /// Returns the time of the longest chain that ends with a package.
+    /// Returns the time of the longest chain of dependencies that ends with a package.
     fn chain(&self, at: usize, of: &dyn Fn(&Package) -> f64, chains: &mut [Option<f64>]) -> f64 {
         if let Some(known) = chains[at] {
             return known;
@@ -168,7 +169,8 @@ mod tests {
         }
     }
 
-    /// Thirty packages, of which no one needs another, then two that wait for all, the last one long.
+    /// Returns the estimate of thirty packages without dependencies and two that need all of them, of
+    /// which the last takes long.
     fn estimate() -> Estimate {
         let leaves: Vec<PackageId> = (0..30).map(|n| id(&format!("leaf{n}"))).collect();
         let last = [id("middle"), id("taper")];

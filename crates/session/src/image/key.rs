@@ -20,7 +20,7 @@ pub struct Key {
     /// The folder's name: a digest of compiler, locked dependencies, features, profile, toolkit and the user's
     /// configuration of cargo.
     pub id: String,
-    /// The same without the paths on this machine.
+    /// A digest of the same without the paths on this machine.
     pub(crate) portable: String,
     /// A digest of the sources of `taper`. When only they change, the image is updated in place.
     pub sources: String,
@@ -48,7 +48,8 @@ impl Key {
             source,
         })?;
         cache::unicode("the folder of Taper", &taper, "Move it to another one.")?;
-        // Recorded calls name it. The same release may be installed twice, and one of them updated.
+        // Recorded calls contain the path of rustc. The same release may be installed twice, and one
+        // installation updated.
         let rustc = &toolchain::get()?.rustc;
         let on_machine = [rustc, &taper].map(|path| path.to_string_lossy().into_owned());
         let mut compiled = vec![

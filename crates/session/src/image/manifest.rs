@@ -33,7 +33,7 @@ struct Entry {
 }
 
 impl Manifest {
-    /// Lists the files that the build wrote in `folder`.
+    /// Writes the list of the files that the build wrote into `folder`.
     pub(crate) fn write(folder: &Path, key: &Key) -> Result<Manifest> {
         let work = folder.join(WORK);
         let mut entries = Vec::new();
@@ -48,7 +48,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Returns `None` if the file is missing or has another format.
+    /// Reads the manifest. Returns `None` if the file is missing or has another format.
     pub(crate) fn read(folder: &Path) -> Option<Manifest> {
         serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
     }

@@ -35,7 +35,7 @@ use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 use taper_host::store;
 
-/// In a work directory: leads to the image from which files are still to be copied.
+/// The link in a work directory to the image from which files are still to be copied.
 const LATER: &str = "image";
 
 /// A complete image.
@@ -90,7 +90,7 @@ impl Image {
         Ok(Image { folder, manifest })
     }
 
-    /// Removes the images that this one replaces, as far as no session uses them.
+    /// Removes the images that this one replaces, except those that a session uses.
     pub(crate) fn remove_replaced(&self) {
         origin::remove_replaced(&self.folder);
     }
@@ -120,7 +120,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// When the folder of images cannot be created.
+    /// When the cache folder cannot be created.
     pub fn find(key: &Key) -> Result<(Condition, Option<Image>)> {
         let manifest = store::find(&format!("images/{}/{}", key.id, manifest::FILE))?;
         let folder = manifest.with_file_name("");
@@ -143,8 +143,9 @@ impl Image {
     ///
     /// When a file cannot be read or deleted.
     pub fn verify(key: &Key, progress: &mut dyn Progress) -> Result<Condition> {
-        let (Condition::Ready, Some(image)) = Self::find(key)? else {
-            return Ok(Self::find(key)?.0);
+        let image = match Self::find(key)? {
+            (Condition::Ready, Some(image)) => image,
+            (condition, _) => return Ok(condition),
         };
         let Some(file) = image.manifest.first_changed(&image.folder)? else {
             return Ok(Condition::Ready);
@@ -154,8 +155,9 @@ impl Image {
         Ok(Condition::Damaged(file))
     }
 
-    /// Puts into an empty work directory what rustc reads: links to the compiled packages. What only cargo
-    /// reads, three quarters of the files, is left to [`complete`].
+    /// Adds to an empty work directory the files that a cell needs: links to the compiled packages, and
+    /// copies of the lock file and of cargo's answers. The files that only cargo reads, three quarters
+    /// of all, are left to [`complete`].
     pub(crate) fn clone_into(&self, work: &Path) -> Result<()> {
         let _lock = Lock::shared(&self.folder)?;
         let later = work.join(LATER);

@@ -1,8 +1,8 @@
 //! What an image was built for, and the images that nothing can use any more.
 //!
-//! After `rustup update`, or with a new `Cargo.lock`, the same compiler and the same crate need another image,
-//! and the old one is out of reach. So an image replaces those of the same origin. Images of other toolchains
-//! and of other clones stay as long as these exist.
+//! After `rustup update`, or with a new `Cargo.lock`, the same compiler and the same crate need another
+//! image, and no key leads to the old one. So an image replaces those of the same origin. Images of
+//! other toolchains and of other clones stay as long as these exist.
 
 use super::key::Key;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ impl Origin {
     }
 }
 
-/// Notes what the image in this folder is built for.
+/// Records what the image in this folder is built for.
 pub(super) fn write(key: &Key, image: &Path) -> Result<()> {
     let origin =
         serde_json::to_vec(&Origin::of(key)?).map_err(Error::json("the origin of an image"))?;
@@ -68,7 +68,7 @@ pub(super) fn remove_replaced(image: &Path) -> usize {
     old.filter(|old| remove(old).is_some()).count()
 }
 
-/// Returns `None` if the image is used or being built.
+/// Removes an image. Returns `None` if it is used or being built, or cannot be removed.
 fn remove(image: &Path) -> Option<()> {
     cache::make(&image.join(USERS)).ok()?;
     let _users = Lock::if_free(&image.join(USERS))?;

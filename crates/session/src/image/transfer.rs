@@ -20,11 +20,11 @@ use taper_host::lock::Lock;
 use taper_host::progress::Progress;
 use taper_host::{cache, checks, digest, toolchain};
 
-/// In the file: what the image was compiled from.
+/// The file in the archive that says what the image was compiled from.
 const BUILT: &str = "built.json";
-/// In the file: sources of packages, as in cargo's home.
+/// The folder in the archive with sources of packages, laid out as in cargo's home.
 const PACKAGES: &str = "cargo";
-/// In an image's folder: what an import has unpacked so far.
+/// The folder in an image's folder into which an import unpacks the archive.
 const UNFINISHED: &str = "imported";
 
 impl Built {
@@ -38,7 +38,7 @@ impl Built {
 }
 
 impl Image {
-    /// Writes the image for this key into a file, which is complete or not there. Returns its SHA-256.
+    /// Writes the image for this key into a file, completely or not at all. Returns its SHA-256.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Image {
         Ok(())
     }
 
-    /// Returns the folders in cargo's home of which the answers name files.
+    /// Returns the folders of the packages whose files the answers name, relative to cargo's home.
     fn packages_that_are_read(&self) -> Result<BTreeSet<PathBuf>> {
         let answers = self.work().join(ANSWERS);
         let mut found = BTreeSet::new();
@@ -112,12 +112,13 @@ impl Image {
         Ok(found)
     }
 
-    /// Makes the image that a file contains the one for this key, unless that is ready. An import that was killed
-    /// works at the second try.
+    /// Imports the image in a file as the image for this key, unless that is ready. An import that was
+    /// killed can be repeated.
     ///
     /// # Errors
     ///
-    /// When the file does not have this SHA-256, is damaged, or contains an image for something else.
+    /// When the file does not have this SHA-256, is damaged, or contains an image that was compiled from
+    /// other versions or inputs.
     pub fn import(
         key: &Key,
         file: &Path,
@@ -160,7 +161,7 @@ fn unpack(key: &Key, file: &Path, new: &Path) -> Result<()> {
     manifest.restore(new)
 }
 
-/// Moves what was unpacked to its places; the manifest, which makes the image complete, last.
+/// Moves the unpacked files to their places, and last the manifest, which makes the image complete.
 fn accept(key: &Key, new: &Path, folder: &Path) -> Result<()> {
     build::wipe(folder)?;
     if let Some(home) = cargo_home() {
@@ -178,7 +179,7 @@ fn accept(key: &Key, new: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Adds packages to those that cargo has unpacked, unless it has them.
+/// Adds packages to those that cargo has unpacked, except those that are there already.
 fn add_packages(from: &Path, to: &Path) -> Result<()> {
     for index in fs::read_dir(from).into_iter().flatten().flatten() {
         let to = to.join(index.file_name());

@@ -10,16 +10,17 @@ use taper_evaluator::record::{MARK, Record};
 /// Writes records to the session.
 pub(super) struct Announcer {
     output: OwnedFd,
-    /// Distinguishes the output pipe from a file that got its number after a cell had closed it.
+    /// Identifies the output pipe: a cell may have closed it, and another file may have its descriptor
+    /// now.
     identity: (u64, u64),
     secret: String,
 }
 
 impl Announcer {
-    /// Writes to `output`; each record begins with `secret`.
+    /// Creates an announcer that writes to `output`. Each record begins with `secret`.
     pub(super) fn new(output: OwnedFd, secret: String) -> Result<Announcer> {
         Ok(Announcer {
-            identity: identity(&output).map_err(Error::system("look at a pipe"))?,
+            identity: identity(&output).map_err(Error::system("inspect a pipe"))?,
             output,
             secret,
         })
@@ -50,7 +51,7 @@ impl Announcer {
     }
 }
 
-/// Returns what distinguishes an open file from others.
+/// Returns the device and the inode of an open file.
 pub(super) fn identity(file: impl AsFd) -> rustix::io::Result<(u64, u64)> {
     let stat = rustix::fs::fstat(file)?;
     Ok((stat.st_dev, stat.st_ino))

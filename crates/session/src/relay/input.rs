@@ -1,10 +1,11 @@
 //! Standard input of the cells: each line that a cell reads is requested from the user.
 //!
-//! A cell that read the pipe of the instructions would wait endlessly, and take the next instruction for its
-//! line. So descriptor 0 is the null device, and this program defines the symbol `read`, exported as `write` is
-//! ([`order`](super::order)). A read of descriptor 0 announces a request, which the relay passes on to evcxr, and
-//! waits for the [`Answer`], which arrives where the instructions do. Programs that a cell starts, readers
-//! that do not call `read`, and systems where the symbol cannot be defined, find the end of the file.
+//! A cell that reads the pipe of the instructions would wait endlessly, or take the next instruction for
+//! its line. So descriptor 0 is the null device, and this program defines and exports the symbol `read`,
+//! as it does `write` ([`order`](super::order)). A read of descriptor 0 announces a request, which the
+//! relay passes on to evcxr, and waits for the [`Answer`], which arrives where the instructions do.
+//! Programs that a cell starts and readers that do not call `read` reach the end of the file at once, as
+//! does every reader on systems where the symbol cannot be defined.
 
 use super::announcer::{Announcer, identity};
 use super::library;
@@ -44,13 +45,14 @@ pub(super) fn attach(answers: OwnedFd, announcer: Arc<Announcer>) -> Result<()> 
     let _ = INPUT.set(Input {
         answers,
         announcer,
-        null: identity(&null).map_err(Error::system("look at the null device"))?,
+        null: identity(&null).map_err(Error::system("inspect the null device"))?,
         state: Mutex::default(),
     });
     Ok(())
 }
 
-/// Says whether a cell runs. At its end, waits until a thread that has requested a line has received it.
+/// Sets whether a cell runs. At the end of a cell, waits until a thread that has requested a line has
+/// received it.
 pub(super) fn set_cell_runs(cell_runs: bool) {
     if let Some(input) = INPUT.get() {
         let mut state = input.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,9 +64,9 @@ pub(super) fn set_cell_runs(cell_runs: bool) {
 }
 
 impl Input {
-    /// Returns whether nothing has taken the place of the null device.
+    /// Returns whether descriptor 0 is still the null device.
     fn is_in_place(&self) -> bool {
-        // SAFETY: the number is only asked about; it may belong to no open file.
+        // SAFETY: the descriptor is only inspected, which fails if it is not open.
         let stdin = unsafe { BorrowedFd::borrow_raw(0) };
         identity(stdin) == Ok(self.null)
     }

@@ -1,9 +1,9 @@
-//! The limit of the memory that cells can use.
+//! The limit on the memory that cells can use.
 
 use crate::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Contains the limit: a number with `M` or `G`.
+/// The variable with the limit: a positive integer with the unit `M` or `G`.
 pub(super) const VARIABLE: &str = "TAPER_MEMORY";
 
 /// Limits this process and those that it starts, if the variable is set.
@@ -12,7 +12,7 @@ pub(super) fn apply() -> Result<()> {
         return Ok(());
     };
     let bytes = bytes(&value).ok_or(Error::Memory(value))?;
-    // It cannot be raised again. A lower one of the system stays.
+    // A limit cannot be raised again. A lower limit of the system stays.
     let lowest = |limit: Option<u64>| Some(limit.map_or(bytes, |limit| limit.min(bytes)));
     let Rlimit { current, maximum } = getrlimit(Resource::Data);
     let limit = Rlimit {

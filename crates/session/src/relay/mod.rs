@@ -1,9 +1,9 @@
 //! The processes between evcxr and the cells.
 //!
 //! evcxr starts one child and reads its standard output line by line. That child is the *relay*: it
-//! starts the *cells process*, reads all that this writes and passes it on as records, one per line. So
-//! evcxr copes with anything that a cell prints (text without a newline, invalid UTF-8, megabytes),
-//! and what a cell printed before it crashed still arrives.
+//! starts the *cells process*, reads everything that this process writes and passes it on as records,
+//! one per line. So evcxr copes with anything that a cell prints (text without a newline, invalid UTF-8,
+//! megabytes), and what a cell printed before it crashed still arrives.
 //!
 //! ```text
 //! Session ── evcxr ──stdin──────────────────────────▶ cells process (loads and calls each cell)

@@ -69,9 +69,9 @@ pub(crate) fn keep_order(output: RawFd) {
     let _ = output;
 }
 
-/// Writes in order, and returns the number of bytes.
+/// Writes through the symbol that keeps the order, and returns the number of bytes written.
 pub(crate) fn write(output: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
-    // rustix calls the kernel itself, past the symbol that keeps the order.
+    // rustix would call the kernel itself, past the symbol that keeps the order.
     // SAFETY: the descriptor is open and the bytes are readable.
     let count = unsafe { libc::write(output.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
     usize::try_from(count).map_err(|_| {

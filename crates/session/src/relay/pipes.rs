@@ -1,8 +1,8 @@
 //! The pipes of the cells process, also for cells that close or replace their standard streams.
 //!
-//! Instructions arrive on descriptor 0 and the end of a cell is announced on descriptor 1, and a cell may
-//! close both or lead them elsewhere. So this process uses duplicates of its own, and opens again what a
-//! cell has closed, for the next cell. Descriptor 0 becomes what [`input`] makes of it.
+//! Instructions arrive on descriptor 0 and the end of a cell is announced on descriptor 1, and a cell
+//! may close or redirect both. So this process uses duplicates of its own, and reopens for the next cell
+//! what a cell has closed. Descriptor 0 becomes the null device ([`input`]).
 
 use super::announcer::Announcer;
 use super::{input, order};
@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use taper_evaluator::record::{Record, Times};
 
-/// Where the duplicates are numbered from: above what a cell closes by a wrong number.
+/// The lowest descriptor of the duplicates, so high that a cell hardly closes one by mistake.
 const FIRST: i32 = 200;
 
 /// The pipes with which this process was started.
@@ -45,7 +45,7 @@ impl Pipes {
         })
     }
 
-    /// Waits for the next instruction; `None` when the session has ended.
+    /// Waits for the next instruction. Returns `None` when the session has ended.
     pub(super) fn instruction(&mut self) -> Option<std::io::Result<String>> {
         self.instructions.next()
     }
@@ -65,15 +65,15 @@ impl Pipes {
         self.announcer.announce(&Record::Complete)
     }
 
-    /// Opens the standard streams again that a cell has closed.
+    /// Reopens the standard streams that a cell has closed.
     fn restore(&self) {
         let closed = |fd| {
-            // SAFETY: the number is only asked about; it may belong to no open file.
+            // SAFETY: the descriptor is only inspected, which fails if it is not open.
             let fd = unsafe { BorrowedFd::borrow_raw(fd) };
             rustix::io::fcntl_getfd(fd) == Err(Errno::BADF)
         };
         let [input, output, errors] = &self.streams;
-        // What fails here, fails in the cell that uses it.
+        // An error here shows in the next cell that uses the stream.
         if closed(0) {
             let _ = stdio::dup2_stdin(input);
         }
@@ -88,7 +88,7 @@ impl Pipes {
 
 fn duplicate(stream: BorrowedFd) -> Result<OwnedFd> {
     let high = rustix::io::fcntl_dupfd_cloexec(stream, FIRST);
-    // Where a process may open fewer files.
+    // The system may allow fewer open files.
     let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(stream, 3));
     duplicate.map_err(Error::system("duplicate a stream"))
 }

@@ -61,13 +61,13 @@ struct Cells {
     stderr: PipeReader,
     /// Reaches its end when the cells process ends.
     ended: PipeReader,
-    /// A file that does not exist yet, or not when it was last looked for.
+    /// The file that exists once evcxr is ready; `None` after it was found.
     ready: Option<PathBuf>,
     translator: Translator,
 }
 
-/// Controls the backtraces of errors, where `RUST_BACKTRACE` controls those of panics too. Candle's
-/// errors print theirs, twenty lines after the one that the user needs, and some machines set
+/// The variable for the backtraces of errors alone; `RUST_BACKTRACE` is also for those of panics.
+/// Candle's errors print theirs, twenty lines after the one that the user needs, and some machines set
 /// `RUST_BACKTRACE=1` for every user.
 const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 
@@ -76,7 +76,8 @@ const ERRORS_BACKTRACE: &str = "RUST_LIB_BACKTRACE";
 /// spinning threads of one would take time from the other, and both would run five times slower.
 const SPIN_LIMIT: (&str, &str) = ("CANDLE_BARRIER_POOL_SPIN_LIMIT", "1000");
 
-/// The memory that the allocator reserves in advance, a gigabyte, would count against a limit (`limit.rs`).
+/// Stops the allocator from reserving a gigabyte in advance, which would count against a memory limit
+/// (`limit.rs`).
 const NOT_IN_ADVANCE: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
 fn start_cells() -> Result<Cells> {
@@ -125,8 +126,8 @@ fn pipe() -> Result<(PipeReader, PipeWriter)> {
     std::io::pipe().map_err(Error::system("create a pipe"))
 }
 
-/// Returns a pipe that reaches its end when the process ends, though other processes may still hold
-/// its output streams.
+/// Returns a pipe that reaches its end when the process ends, even if other processes still hold its
+/// output streams.
 fn watch(pid: Pid) -> Result<PipeReader> {
     let (reader, writer) = pipe()?;
     std::thread::spawn(move || {
@@ -167,10 +168,10 @@ impl Cells {
             }
             // Both hold bytes only where `order` cannot work; then this is the likely order.
             if err {
-                stderr_open = self.read_stderr()?;
+                stderr_open = read(&mut self.stderr, |bytes| self.translator.stderr(bytes))?;
             }
             if out {
-                stdout_open = self.read_stdout()?;
+                stdout_open = read(&mut self.stdout, |bytes| self.translator.stdout(bytes))?;
             }
             self.pass_on()?;
             if ended && !out && !err {
@@ -178,25 +179,6 @@ impl Cells {
                 return self.pass_on();
             }
         }
-    }
-
-    /// Reads once, and returns whether the pipe is still open.
-    fn read_stdout(&mut self) -> Result<bool> {
-        let mut buffer = [0; 1 << 16];
-        let Some(count) = read_some(&mut self.stdout, &mut buffer)? else {
-            return Ok(true);
-        };
-        self.translator.stdout(&buffer[..count]);
-        Ok(count > 0)
-    }
-
-    fn read_stderr(&mut self) -> Result<bool> {
-        let mut buffer = [0; 1 << 16];
-        let Some(count) = read_some(&mut self.stderr, &mut buffer)? else {
-            return Ok(true);
-        };
-        self.translator.stderr(&buffer[..count]);
-        Ok(count > 0)
     }
 
     fn pass_on(&mut self) -> Result<()> {
@@ -211,12 +193,16 @@ impl Cells {
     }
 }
 
-/// Returns the number of bytes, 0 at the end of the pipe, and `None` if there was nothing to read.
-fn read_some(pipe: &mut PipeReader, buffer: &mut [u8]) -> Result<Option<usize>> {
+/// Reads once, and passes the bytes to `take`. Returns whether the pipe is still open.
+fn read(pipe: &mut PipeReader, take: impl FnOnce(&[u8])) -> Result<bool> {
     use std::io::ErrorKind::{Interrupted, WouldBlock};
-    match pipe.read(buffer) {
-        Ok(count) => Ok(Some(count)),
-        Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => Ok(None),
+    let mut buffer = [0; 1 << 16];
+    match pipe.read(&mut buffer) {
+        Ok(count) => {
+            take(&buffer[..count]);
+            Ok(count > 0)
+        }
+        Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => Ok(true),
         Err(error) => Err(Error::system("read the output of the cells")(error)),
     }
 }

@@ -1,5 +1,5 @@
-//! Arguments and environment variables that a session passes to the relay and the cells process, and what it
-//! answers to a request for input.
+//! Arguments and environment variables that a session passes to the relay and the cells process, and the
+//! session's answer to a request for input.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,8 @@ pub(crate) enum Answer {
     Interrupted,
 }
 
-/// Returns the line with which evcxr requests input; it keeps what stands between two colons.
+/// Returns the line that requests input from evcxr. evcxr takes the text between two colons for the
+/// prompt, so colons in the prompt are escaped.
 pub(crate) fn input_request(prompt: &str, password: bool) -> String {
     let kind = if password { "_PASSWORD" } else { "" };
     let prompt = serde_json::Value::from(prompt).to_string();
@@ -38,7 +39,7 @@ pub(crate) fn input_request(prompt: &str, password: bool) -> String {
     )
 }
 
-/// Returns the prompt of [`input_request`] from what evcxr kept of it.
+/// Returns the prompt from the part of an [`input_request`] that evcxr keeps.
 pub(crate) fn prompt_of(kept: &str) -> String {
     serde_json::from_str(kept).unwrap_or_else(|_| kept.to_owned())
 }

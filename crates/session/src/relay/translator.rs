@@ -11,7 +11,7 @@ const TEXT_LIMIT: usize = 8 << 20;
 /// How many bytes of figures and other displays one cell may show.
 const DISPLAY_LIMIT: usize = 64 << 20;
 
-/// How many characters of a value are shown that has no representation but `{:?}`.
+/// How many characters are shown of a value whose only representation is `{:?}`.
 const VALUE_LIMIT: usize = 2000;
 
 /// The line for which evcxr waits at the end of a cell.
@@ -26,8 +26,8 @@ pub(crate) struct Translator {
     held: Vec<u8>,
     /// The last text of standard error, for an error whose message was released too early.
     last_stderr: String,
-    /// How many bytes the allocation had that the system refused. Rust's library says so as text only, before a
-    /// backtrace.
+    /// The size in bytes of the allocation that the system refused. Rust's library reports it as text
+    /// only, before a backtrace.
     refused: Option<u64>,
     /// Representations of one value, printed one after the other in evcxr's format.
     bundle: MimeBundle,
@@ -35,7 +35,7 @@ pub(crate) struct Translator {
     panic: Option<Record>,
     /// The error of a `?`, as the crate `taper` reports it.
     failure: Option<Record>,
-    /// What the cell said about the line that it reads next.
+    /// The prompt for the line that the cell reads next.
     prompt: Prompt,
     amount: Amount,
     output: String,
@@ -71,7 +71,7 @@ impl Translator {
         }
     }
 
-    /// Lets evcxr pass records on from now on.
+    /// Starts to write records: evcxr is ready for them.
     pub(crate) fn set_ready(&mut self) {
         self.ready = true;
     }
@@ -206,8 +206,8 @@ impl Translator {
         }
     }
 
-    /// Reports a failed `?`. Where `taper` has not reported its error, it is what was printed to standard error
-    /// just before.
+    /// Reports a failed `?`. If `taper` has not reported the error, its message is the text that was
+    /// printed to standard error just before.
     fn failed(&mut self, line: &str) {
         let failure = self.failure.take().unwrap_or_else(|| {
             let mut message = String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned();
@@ -234,8 +234,9 @@ impl Translator {
         self.line(line);
     }
 
-    /// Passes evcxr's mark on, upon which evcxr runs the cell again. evcxr's code reports the loss on standard
-    /// error too; a cell that only printed the mark would run again endlessly.
+    /// Passes on evcxr's mark of a lost variable, after which evcxr runs the cell again. evcxr's code
+    /// also reports the loss on standard error. Without that report the cell itself has printed the
+    /// mark, and would run again endlessly.
     fn variable_lost(&mut self, line: &str) {
         if self.last_stderr.contains("was redefined, so was lost") {
             self.line(line);

@@ -29,7 +29,7 @@ const KEYWORDS: [&str; 21] = [
     "while",
 ];
 
-/// Looks at the tokens only, not at what they mean.
+/// Returns whether the code is complete, judged by its tokens alone.
 pub(crate) fn of(code: &str) -> Completeness {
     if code.starts_with("%%") {
         // The text of a script or a file ends with an empty line.

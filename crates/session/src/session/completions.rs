@@ -5,9 +5,9 @@ use super::receiver::dot_access;
 use std::time::{Duration, Instant};
 use taper_evaluator::evaluator::{Completion, Completions};
 
-/// How many completions always get a signature: each needs a request to rust-analyzer.
+/// The longest list in which every function gets its signature: each needs a request to rust-analyzer.
 const SIGNATURES: usize = 8;
-/// How long the others may take for theirs, the best first.
+/// How long the signatures in a longer list may take; the best completions get theirs first.
 const FOR_SIGNATURES: Duration = Duration::from_millis(100);
 
 /// The name of the cells' crate, which evcxr sets.
@@ -42,9 +42,9 @@ const OF_MODELS: &[&str] = &[
 
 /// Returns the completions of `complete` at the cursor.
 ///
-/// evcxr returns nothing where a field can be called, as the completion of such a field changes the code in two
-/// places: a type with a private field of this kind would have no completions. Where a function is expected,
-/// the code changes in one place, so then the receiver is put there.
+/// For a value with a field that can be called, even a private one, evcxr returns nothing, because the
+/// completion of such a field changes the code in two places. Where a function is expected, it changes
+/// the code in one place. So if there are no completions, the receiver is completed in such a place.
 pub(crate) fn ask(
     code: &str,
     cursor: usize,
@@ -131,7 +131,8 @@ fn describe(item: &mut Completion, name: &str, documentation: &str) {
     }
 }
 
-/// Returns where a completion belongs: fields and methods that are used often, others, those of nearly every type.
+/// Returns the sort key of a completion: first fields, then methods that are used often, then others,
+/// then those of nearly every type.
 fn rank(item: &Completion) -> (u8, usize) {
     let name = name(item);
     let place = FREQUENT.iter().position(|frequent| *frequent == name);
@@ -149,7 +150,7 @@ fn inserted(item: &Completion) -> String {
     let open = text.find(['(', '[', '{']);
     match open {
         _ if item.kind == "keyword" => name_of_keyword(text).to_owned(),
-        // A field of a tuple, an array type: nothing to type.
+        // A field of a tuple or an array type, without arguments.
         None | Some(0) => text.to_owned(),
         Some(open) if text[..open].ends_with('!') => text[..=open].to_owned(),
         Some(open) if text[open..].starts_with('(') && !text.ends_with("()") => {

@@ -18,7 +18,8 @@ pub(crate) enum Network {
     Needed,
 }
 
-/// With the value `0`, cells cannot load packages: where the work of others is graded, they bring code of strangers.
+/// The variable that with the value `0` forbids cells to load packages: where submitted work is graded,
+/// a package is unknown code.
 pub(crate) const VARIABLE: &str = "TAPER_DEP";
 
 /// Returns why packages cannot be loaded, if this value of the variable forbids it.
@@ -77,7 +78,8 @@ fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
     Some(before)
 }
 
-/// A path in a cell starts in the notebook's folder, one in the manifest in the manifest's.
+/// Makes a dependency's path absolute. In a cell it is relative to the notebook's folder, in a manifest
+/// to the manifest's folder.
 fn make_path_absolute(dependency: &mut toml::Value) {
     let path = dependency.get_mut("path");
     if let Some(toml::Value::String(path)) = path
@@ -88,14 +90,14 @@ fn make_path_absolute(dependency: &mut toml::Value) {
     }
 }
 
-/// A line of output below the cell that is updated.
+/// A line of output below the cell, which is updated in place.
 pub(crate) struct LiveLine<'a> {
     emit: &'a mut dyn FnMut(Event),
     id: String,
     started_at: Instant,
 }
 
-/// Shorter compilations show no progress.
+/// How long a compilation takes before its progress is shown.
 const DELAY: Duration = Duration::from_secs(1);
 
 impl<'a> LiveLine<'a> {

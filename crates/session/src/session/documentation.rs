@@ -1,14 +1,9 @@
 //! Adapts rust-analyzer's documentation to a notebook: lines of examples that rustdoc hides are left out,
 //! and headings have the size of the text.
 
-/// Adapts documentation as text.
-pub(crate) fn text(documentation: &str) -> String {
-    without_hidden_lines(documentation)
-}
-
-/// Adapts documentation as HTML.
+/// Removes hidden lines from documentation in HTML, and makes headings bold text.
 pub(crate) fn page(documentation: &str) -> String {
-    let mut page = without_hidden_lines(documentation);
+    let mut page = text(documentation);
     for level in 1..=6 {
         page = page
             .replace(&format!("<h{level}>"), "<p><strong>")
@@ -17,8 +12,9 @@ pub(crate) fn page(documentation: &str) -> String {
     page
 }
 
-/// Removes lines that begin with `# `. The first line of an example may follow its tag.
-fn without_hidden_lines(documentation: &str) -> String {
+/// Removes hidden lines, which begin with `# `, from documentation. In HTML, the first line of an
+/// example follows its tag.
+pub(crate) fn text(documentation: &str) -> String {
     let mut shown = String::with_capacity(documentation.len());
     for line in documentation.split_inclusive('\n') {
         let (tag, code) = match line.starts_with("<pre>") {

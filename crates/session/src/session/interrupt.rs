@@ -1,5 +1,5 @@
-//! Stops a cell. Its analysis is given up and its compilation is ended, after which it does not begin. A cell
-//! that runs is stopped politely first, then by ending its process if it does not listen.
+//! Stops a cell. While a cell is analysed or compiled, that is given up or ended, and the cell does not
+//! begin. A cell that runs is interrupted first; if it does not stop, its process is killed.
 
 use crate::compile::Compilation;
 use std::process::Child;
@@ -10,7 +10,8 @@ use taper_evaluator::evaluator::Interrupt;
 
 /// How long a cell may take to notice that it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A cell that has just been compiled forgets what it was asked before it began: it is asked again.
+/// How often a cell is interrupted again: a cell that has just been compiled forgets an interrupt from
+/// before it began.
 const REMINDER: Duration = Duration::from_millis(100);
 /// How long a cell that is not being compiled may take to begin. A cell that takes longer is being analysed.
 const TO_BEGIN: Duration = Duration::from_millis(300);
@@ -18,9 +19,9 @@ const TO_BEGIN: Duration = Duration::from_millis(300);
 /// How a cell was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// It noticed the interrupt; every variable lives.
+    /// It noticed the interrupt; all variables are kept.
     Politely,
-    /// Its process was ended.
+    /// Its process was killed.
     Killed,
 }
 
@@ -59,7 +60,7 @@ impl Interrupter {
         }
     }
 
-    /// Until the result is dropped, this process group receives interrupts instead of the cells.
+    /// Sends interrupts to this process group, instead of to the cells, until the result is dropped.
     pub(crate) fn instead(&self, group: u32) -> Instead {
         self.set_begun(true);
         *self.target.instead.lock().expect("no panic while locked") = Some(group);
@@ -76,7 +77,7 @@ impl Interrupter {
         self.given_up.store(false, Ordering::Relaxed);
     }
 
-    /// Says whether the cell's own code runs, and no longer the analysis or the compiler.
+    /// Sets whether the cell's own code runs, rather than its analysis or compilation.
     pub(crate) fn set_begun(&self, begun: bool) {
         self.cell.lock().expect("no panic while locked").begun = begun;
     }
@@ -92,7 +93,7 @@ impl Interrupter {
         self.compilation.allow();
     }
 
-    /// Says whether, and how, the cell was stopped.
+    /// Records that the cell has ended. Returns how it was stopped, if it was.
     pub(crate) fn end_cell(&self) -> Option<Stopped> {
         let mut cell = self.cell.lock().expect("no panic while locked");
         cell.running = false;
@@ -110,7 +111,7 @@ impl Interrupt for Interrupter {
         self.compilation.stop();
         match (cell.stopped, cell.begun) {
             (None, _) => {}
-            // It is being followed already.
+            // Another thread follows the cell already.
             (Some(_), false) => return,
             (Some(_), true) => {
                 cell.stopped = Some(Stopped::Killed);
@@ -170,7 +171,7 @@ impl Watch {
     }
 }
 
-/// Whom an interrupt reaches.
+/// The processes that an interrupt reaches.
 struct Target {
     /// Its process group holds the cells process and what that started.
     relay: Arc<Mutex<Child>>,
@@ -192,7 +193,7 @@ impl Target {
     }
 }
 
-/// See [`Interrupter::instead`].
+/// Keeps interrupts from the cells until it is dropped: see [`Interrupter::instead`].
 pub(crate) struct Instead(Arc<Target>);
 
 impl Drop for Instead {

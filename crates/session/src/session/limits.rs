@@ -8,7 +8,7 @@ use super::diagnostics;
 use super::tokens::{depth_after, texts};
 use taper_evaluator::CellError;
 
-/// The variables that a cell may define: these take about a second.
+/// How many variables a cell may define: their analysis takes about a second.
 const VARIABLES: usize = 500;
 /// How deeply brackets may be nested.
 const DEPTH: usize = 256;
@@ -25,12 +25,12 @@ pub(super) fn refusal(code: &str) -> Option<CellError> {
     }
     let message = if variables > VARIABLES {
         format!(
-            "The cell defines {variables} variables, and {VARIABLES} are possible: \
+            "The cell defines {variables} variables, but {VARIABLES} are the limit: \
              put the values into a `Vec`, or the code into a function."
         )
     } else if deepest > DEPTH {
         format!(
-            "The cell nests brackets {deepest} levels deep, and {DEPTH} are possible: \
+            "The cell nests brackets {deepest} levels deep, but {DEPTH} are the limit: \
              put inner parts into variables or functions."
         )
     } else {

@@ -63,7 +63,7 @@ use taper_host::lock::Lock;
 
 /// Where a session works and what it starts with.
 pub(crate) struct Start<'a> {
-    /// evcxr's work directory, a clone of the warm image (or empty).
+    /// evcxr's work directory, with the files of the image, or empty.
     pub(crate) work: &'a Path,
     /// The folder of the crate `taper`, loaded before the first cell.
     pub(crate) taper: PathBuf,
@@ -86,7 +86,7 @@ pub struct Session {
     library: Option<PathBuf>,
     /// How long the last cell took.
     times: Option<Times>,
-    /// Dropped, and with it removed, after the engine has ended.
+    /// The session's folder. It is removed when this is dropped, after the engine.
     work: Option<Workspace>,
     /// Keeps the image from being removed.
     image: Option<Lock>,
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Runs a cell of Rust, commands of the shell and of evcxr.
+    /// Runs a cell of Rust, shell commands and commands of evcxr.
     fn run_cell(&mut self, code: &str, front: &mut dyn Front) -> Result<(), CellError> {
         let code = doc_comments::keep_documentation(self.preloaded.without_reloading(code));
         if let Some(refused) = limits::refusal(&code) {
@@ -252,7 +252,7 @@ impl Session {
         result
     }
 
-    /// Ends the cells process and informs the user, after the reason `why`.
+    /// Ends the cells process, and shows the user the reason `why` and that all variables are lost.
     fn replace_cells_process(&mut self, why: &str, front: &mut dyn Front) {
         self.end_cells_process();
         let left = self.variables();
@@ -374,7 +374,7 @@ impl Evaluator for Session {
 }
 
 /// A front that ignores events and answers no questions.
-struct Silent;
+pub(crate) struct Silent;
 
 impl Front for Silent {
     fn event(&mut self, _event: Event) {}

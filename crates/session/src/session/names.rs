@@ -19,7 +19,7 @@ pub(crate) enum Outcome {
 /// Why a name is missing.
 #[derive(Debug)]
 enum Reason {
-    /// By this line.
+    /// Moved by this line.
     Moved(String),
     TypeRedefined,
     Cleared,
@@ -81,7 +81,8 @@ impl Names {
         self.present = present;
     }
 
-    /// Returns whether the text after a `!` at the begin of a line is Rust: `flag`, `flag && other`, `v.is_empty()`.
+    /// Returns whether the text after a `!` at the beginning of a line is Rust: `flag`, `flag && other`,
+    /// `v.is_empty()`.
     pub(crate) fn negates_a_variable(&self, rest: &str) -> bool {
         let tokens = texts(rest);
         let Some((first, rest)) = tokens.split_first() else {

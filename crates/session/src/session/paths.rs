@@ -1,4 +1,4 @@
-//! Completes what is not Rust: names of commands, and files in strings and in lines of the shell.
+//! Completes what is not Rust: names of commands, and files in strings and in shell commands.
 
 use super::tokens::with_offsets;
 use ra_ap_rustc_lexer::TokenKind;
@@ -9,7 +9,7 @@ use taper_evaluator::evaluator::{Completion, Completions};
 /// The most files that are offered.
 const FILES: usize = 200;
 
-/// Returns the completions at a cursor that is in no Rust; `None` if it is in Rust.
+/// Returns the completions at the cursor, or `None` if the cursor is in Rust.
 pub(crate) fn complete(code: &str, cursor: usize) -> Option<Completions> {
     let before = &code[..cursor];
     let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
@@ -61,7 +61,8 @@ fn files(text: &str, cursor: usize) -> Completions {
     let (folder, name) = word.rsplit_once('/').map_or(("", word), |(_, name)| {
         (&word[..word.len() - name.len()], name)
     });
-    let mut names = names_in(&folder_of(folder), name);
+    let folder = if folder.is_empty() { "." } else { folder };
+    let mut names = names_in(&path_of(folder), name);
     names.sort();
     let items = names.into_iter().map(|name| Completion {
         kind: if name.ends_with('/') {
@@ -81,10 +82,10 @@ fn files(text: &str, cursor: usize) -> Completions {
     }
 }
 
-fn folder_of(text: &str) -> PathBuf {
+/// Returns the path that a user has written; `~` is the user's home.
+pub(super) fn path_of(text: &str) -> PathBuf {
     match (text.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ if text.is_empty() => PathBuf::from("."),
         _ => PathBuf::from(text),
     }
 }

@@ -10,8 +10,8 @@ const NAME: &str = "taper";
 /// The import that the session makes.
 const PRELUDE: &str = "use taper::prelude::*;";
 
-/// Lets evcxr learn that cells use `?`. Otherwise it learns so from a compile error in the first cell
-/// with `?`, and mistakes that error for one about the display of the cell's value.
+/// A statement from which evcxr learns that cells use `?`. Otherwise it learns this from a compile error
+/// in the first cell with `?`, and mistakes that error for one about the display of the cell's value.
 const QUESTION_MARK: &str = "Ok::<(), Error>(())?;";
 
 /// Where the crate is, and how it was compiled.
@@ -26,8 +26,8 @@ impl PreloadedCrate {
         PreloadedCrate { folder, features }
     }
 
-    /// Returns the cell that loads the crate. A linker that evcxr finds on the PATH would compile all packages
-    /// again in kernels that have another PATH.
+    /// Returns the cell that loads the crate. The cell sets the linker: if evcxr chose one from the
+    /// PATH, all packages would be compiled again in kernels with another PATH.
     pub(crate) fn first_cell(&self) -> String {
         let taper = crate::workspace::dependency(&self.folder, &self.features);
         let home = crate::compile::cargo_home().unwrap_or_default();

@@ -8,11 +8,11 @@ use ra_ap_rustc_lexer::TokenKind;
 pub(crate) struct DotAccess {
     /// Where the receiver begins.
     pub(crate) receiver: usize,
-    /// Where the name begins, behind the dot.
+    /// Where the name begins, after the dot.
     pub(crate) name: usize,
 }
 
-/// Returns the access in which the cursor stands.
+/// Returns the field or method access at the cursor.
 pub(crate) fn dot_access(code: &str, cursor: usize) -> Option<DotAccess> {
     let name = code[..cursor].trim_end_matches(|c: char| c == '_' || c.is_alphanumeric());
     let tokens = with_offsets(name);
@@ -36,7 +36,7 @@ fn start_of_expression(tokens: &[(usize, TokenKind, &str)]) -> Option<usize> {
             "?" => continue,
             ")" | "]" | "}" | ">" => {
                 at = opening(tokens, at)?;
-                // What stands before is called, indexed or given types.
+                // The expression before the brackets is called, indexed or has type arguments.
                 let is_called = at > 0
                     && (is_name(text(at - 1)) && !is_keyword(text(at - 1))
                         || matches!(text(at - 1), ")" | "]" | "?" | "!" | ">" | ":"));
@@ -73,7 +73,7 @@ fn is_keyword(name: &str) -> bool {
 
 /// Returns the index of the bracket that the bracket at `at` closes.
 fn opening(tokens: &[(usize, TokenKind, &str)], at: usize) -> Option<usize> {
-    // An arrow and a comparison have such a sign too.
+    // Arrows and comparisons contain `>` too.
     let are_types = tokens[at].2 == ">";
     let mut depth = 0;
     for (index, (_, _, text)) in tokens[..=at].iter().enumerate().rev() {

@@ -18,7 +18,7 @@ pub(crate) struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    /// A line that begins with `!`.
+    /// Creates the script for a line that begins with `!`.
     pub(crate) fn line(command: &'a str) -> Self {
         Script {
             program: "sh",
@@ -27,7 +27,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// The cell below `%%bash`.
+    /// Creates the script for the text below `%%bash`.
     pub(crate) fn bash(text: &'a str) -> Self {
         Script {
             program: "bash",
@@ -75,7 +75,7 @@ fn start(
         .stdout(stdout_writer)
         .stderr(stderr_writer);
     let mut child = shell.spawn()?;
-    // It holds the write ends of the pipes, which would keep them open.
+    // The command holds the write ends of the pipes, and would keep them open.
     drop(shell);
     let _group = interrupter.instead(child.id());
     let (sender, texts) = sync_channel(64);

@@ -1,17 +1,17 @@
-//! The variables of a session: which there are, what they hold, and which a cell makes useless.
+//! The variables of a session: their names and values, and those that a cell makes invalid.
 
 use super::{Session, Silent, redefinition};
 use std::collections::{BTreeMap, BTreeSet};
 use taper_evaluator::{Event, Front, Stream, Variable};
 
 impl Session {
-    /// Returns their names.
+    /// Returns the names of the variables.
     pub(super) fn variables(&self) -> BTreeSet<String> {
         let variables = self.engine.variables().into_iter();
         variables.map(|(name, _)| name).collect()
     }
 
-    /// Returns the variables in the order of their names; what they hold is found by running a cell.
+    /// Returns the variables in the order of their names; their values are found by running a cell.
     pub(super) fn list_variables(&mut self, with_values: bool) -> Vec<Variable> {
         let mut variables = self.engine.variables();
         variables.sort();
@@ -68,8 +68,8 @@ impl Session {
     }
 }
 
-/// Returns the expression that describes variables, given by name and type. evcxr takes what begins with `:` for a
-/// command.
+/// Returns the expression that describes variables, given by name and type. It does not begin with `::`,
+/// because evcxr would take it for a command.
 pub(super) fn descriptions(variables: &[(String, String)]) -> String {
     let rows = variables.iter().map(|(name, kind)| {
         format!("\n    .with(\"{name}\", {kind:?}, ::taper::describe!({name}))")

@@ -1,4 +1,4 @@
-//! The session of a spare kernel: used once before there is a user, then handed over.
+//! The session of a spare kernel: it is warmed up before there is a user, and then handed over.
 
 use super::{Session, Silent};
 use crate::compile::Changes;

@@ -1,10 +1,10 @@
 //! `%%writefile`: writes a cell into a file.
 
+use crate::session::paths::path_of;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
 
-/// Writes or appends the text, and returns the line that says so, or why it was not possible.
+/// Writes the text into a file, or appends it. Returns a line for the user, or the reason why it failed.
 pub(super) fn write(file: &str, append: bool, text: &str) -> Result<String, String> {
     let path = path_of(file);
     let what = match (append, path.exists()) {
@@ -29,14 +29,6 @@ pub(super) fn write(file: &str, append: bool, text: &str) -> Result<String, Stri
     match written {
         Ok(()) => Ok(format!("{what} {file}\n")),
         Err(error) => Err(format!("`%%writefile` cannot write {file}: {error}.")),
-    }
-}
-
-/// Returns the path; `~` is the user's home.
-fn path_of(file: &str) -> PathBuf {
-    match (file.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => PathBuf::from(file),
     }
 }
 

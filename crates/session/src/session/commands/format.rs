@@ -5,10 +5,10 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use taper_host::toolchain;
 
-/// The width of a line, as rustfmt's own.
+/// The width of a line: rustfmt's default.
 const WIDTH: usize = 100;
 const INDENT: &str = "    ";
-/// Stands before the lines that are not Rust while rustfmt formats.
+/// The prefix that makes lines that are not Rust comments, while rustfmt formats the cell.
 const COMMAND: &str = "//taper: ";
 
 /// Returns the formatted code, or a sentence about why it cannot be formatted.
@@ -37,13 +37,13 @@ fn rustfmt(source: &str) -> Result<String, String> {
     let no_rustfmt = |_| "`%fmt` needs rustfmt: run `rustup component add rustfmt`.".to_owned();
     let mut child = command.spawn().map_err(no_rustfmt)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Where it fails, rustfmt has ended, and says why.
+        // If this fails, rustfmt has ended, and reports why.
         let _ = stdin.write_all(source.as_bytes());
     }
     let output = child.wait_with_output().map_err(no_rustfmt)?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        // Also where rustup has the program, and the toolchain has not.
+        // The message of rustup's proxy, if the toolchain has no rustfmt.
         false if String::from_utf8_lossy(&output.stderr).contains("component") => {
             Err(no_rustfmt(std::io::ErrorKind::NotFound.into()))
         }

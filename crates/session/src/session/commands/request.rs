@@ -1,14 +1,14 @@
-//! Reads what a cell asks the session to do.
+//! Reads the request of a cell to the session.
 
 use super::unit_tests;
 use taper_evaluator::commands::{blank_out, percent_command, without_command};
 
-/// What a cell asks for.
+/// The request of a cell.
 #[derive(Debug, PartialEq)]
 pub(super) enum Request<'a> {
-    /// To run Rust, with lines that begin with `!` or `:`.
+    /// To run the cell: Rust, and lines that begin with `!` or `:`.
     Cell(&'a str),
-    /// To run this and print how long it took.
+    /// To run this code and print how long it took.
     Time(String),
     /// To run the code that a command was turned into.
     Code(String),
@@ -26,7 +26,7 @@ pub(super) enum Request<'a> {
     },
 }
 
-/// A `:` command of ours before the Rust of a cell.
+/// A `:` command of the session, not of evcxr, before the Rust of a cell.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     Help,
@@ -86,7 +86,7 @@ fn question(code: &str) -> Option<Request<'_>> {
     })
 }
 
-/// Turns the word into a call of the macro of that name, which is as long as the word with a space.
+/// Turns `%timeit` and a space into the equally long beginning of a macro call, `timeit!(`.
 fn time_it(code: &str, start: usize, word: &str, arguments: &str) -> Result<String, String> {
     let mut rest = arguments;
     let is_option = |rest: &str, option: &&str| {
@@ -102,9 +102,8 @@ fn time_it(code: &str, start: usize, word: &str, arguments: &str) -> Result<Stri
             .map(|text| text.split_once(' ').unwrap_or((text, "")))
             .unwrap_or_default();
         if !number.parse().is_ok_and(|number: usize| number > 0) {
-            let what = "an integer, as in `%timeit -n 100 -r 3 CODE`";
             return Err(format!(
-                "`%timeit` needs after `{option}` a space and {what}."
+                "`%timeit` needs a space and an integer after `{option}`: `%timeit -n 100 -r 3 CODE`."
             ));
         }
         rest = after.trim_start();
@@ -132,7 +131,8 @@ fn write_file<'a>(arguments: &'a str, text: &'a str) -> Result<Request<'a>, Stri
     Ok(Request::WriteFile { file, append, text })
 }
 
-/// Splits our `:` commands from the Rust and evcxr's commands of a cell, in which their lines become blank.
+/// Splits the session's `:` commands from the rest of a cell: Rust and evcxr's commands. In the rest,
+/// their lines are blank.
 pub(super) fn lines(rest: &str) -> Result<(Vec<Line<'_>>, String), String> {
     let (mut found, mut ours) = (Vec::new(), Vec::new());
     for line in rest.lines() {
@@ -151,9 +151,7 @@ pub(super) fn lines(rest: &str) -> Result<(Vec<Line<'_>>, String), String> {
             (":help" | ":vars" | ":show_deps" | ":explain" | ":restart" | ":clear", argument)
                 if !argument.is_empty() =>
             {
-                return Err(format!(
-                    "`{name}` stands alone in its line, without `{argument}`."
-                ));
+                return Err(format!("`{name}` takes no argument, found `{argument}`."));
             }
             (":doc", name) if !name.is_empty() => Line::Documentation(name),
             (":type" | ":t", expression) if !expression.is_empty() => Line::Type(expression),

@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Runs our `:` commands, and returns the cell with blank lines in their place.
+    /// Runs the session's `:` commands, and returns the cell with blank lines in their place.
     pub(in crate::session) fn run_lines(
         &mut self,
         code: &str,
@@ -64,7 +64,10 @@ impl Session {
         let (lines, rest) = request::lines(code).map_err(usage_error)?;
         for line in lines {
             match line {
-                Line::Help => show(table::help(), table::help_html(), front),
+                Line::Help => {
+                    let (text, page) = (table::help(), table::help_html());
+                    result([("text/plain", text), ("text/html", page)], front);
+                }
                 Line::Documentation(name) => self.show_documentation(name, false, front)?,
                 Line::Type(expression) => self.show_type(expression, front)?,
                 Line::Variables => self.show_variables(front)?,
@@ -73,7 +76,7 @@ impl Session {
         Ok(rest)
     }
 
-    /// Returns whether `name?` is an expression of Rust.
+    /// Returns whether `name?` is Rust's `?` operator: `name` has a type for which it is defined.
     fn is_fallible(&mut self, name: &str) -> bool {
         let kind = self.engine.type_of(name).unwrap_or_default();
         let path = kind.split('<').next().unwrap_or_default();
@@ -88,7 +91,7 @@ impl Session {
             result([("text/plain", text)], front);
             return Ok(());
         }
-        // The compiler says what is wrong with it.
+        // The compiler reports what is wrong with the expression.
         let never = format!("if false {{ let _ = {{ {expression} }}; }}");
         if let Err(error) = self.run(&never, &mut Silent) {
             return Err(usage_error(format!(
@@ -123,7 +126,7 @@ impl Session {
         let documentation = self.engine.inspect(name, name.len());
         if documentation.is_none() && source.is_none() {
             return Err(usage_error(format!(
-                "nothing with the name `{name}` is known."
+                "nothing named `{name}` is known: check the spelling, or run the cell that defines it."
             )));
         }
         let mut bundle = documentation.unwrap_or_default();
@@ -148,10 +151,6 @@ fn print(text: &str, front: &mut dyn Front) {
         stream: Stream::Stdout,
         text: text.to_owned(),
     });
-}
-
-fn show(text: String, page: String, front: &mut dyn Front) {
-    result([("text/plain", text), ("text/html", page)], front);
 }
 
 fn result<const N: usize>(bundle: [(&str, String); N], front: &mut dyn Front) {

@@ -9,7 +9,7 @@ pub(super) const RED: &str = "\x1b[1;31m";
 pub(super) const BLUE: &str = "\x1b[1;34m";
 pub(super) const RESET: &str = "\x1b[0m";
 
-/// An error with its name in red and its message below.
+/// Creates an error whose traceback is its name in red and its message.
 pub(crate) fn error(name: &str, message: &str, location: Option<Location>) -> CellError {
     CellError {
         name: name.to_owned(),

@@ -10,7 +10,7 @@ pub(crate) struct Diagnostic {
     pub(crate) code: Option<String>,
     pub(crate) labels: Vec<Label>,
     pub(crate) notes: Vec<Note>,
-    /// What to do, as this crate explains it.
+    /// This crate's advice on what to do.
     pub(crate) hint: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Diagnostic {
         })
     }
 
-    /// Returns whether the parser reports it. Its later errors follow from the first.
+    /// Returns whether the parser reports the error. Its later errors follow from the first.
     pub(super) fn is_syntax_error(&self) -> bool {
         self.code.is_none() && self.message.starts_with("expected ")
     }

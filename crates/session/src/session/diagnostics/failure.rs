@@ -24,7 +24,7 @@ pub(crate) fn line_of_cell(file: Option<&str>, line: Option<usize>) -> Option<us
 }
 
 impl Failure {
-    /// A panic on the thread of the cell.
+    /// Creates the failure for a panic on the thread of the cell.
     pub(crate) fn panic(message: &str, line: Option<usize>) -> Failure {
         Failure {
             name: "Panic",
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// A `?` that ended the cell. Its message says what to do.
+    /// Creates the failure for a `?` that ended the cell. The error's own message says what to do.
     pub(crate) fn question_mark(message: &str, line: Option<usize>) -> Failure {
         Failure {
             name: "Error",
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// Returns the line of the cell's `?`, if only one line has any.
+/// Returns the line of the cell's `?`, if only one line contains a `?`.
 fn only_question_mark(code: &str) -> Option<Location> {
     let tokens = tokens::with_offsets(code).into_iter();
     let marks = tokens.filter(|(_, kind, _)| *kind == TokenKind::Question);
@@ -87,7 +87,7 @@ fn only_question_mark(code: &str) -> Option<Location> {
 /// text, and these are written by Rust's library.
 #[rustfmt::skip]
 const ADVICE: [(&str, &str); 12] = [
-    ("called `Result::unwrap()` on an `Err` value: Any { .. }", "The thread panicked; its own message stands above."),
+    ("called `Result::unwrap()` on an `Err` value: Any { .. }", "The thread panicked; its own message is shown above."),
     ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
     ("called `Option::unwrap()` on a `None` value", "There was no value. Look first, with `if let Some(x) = …`, or give another one with `.unwrap_or(…)`."),
     ("index out of bounds", "Indices count from 0, so the last one is the length less 1."),
@@ -96,9 +96,9 @@ const ADVICE: [(&str, &str); 12] = [
     (" with overflow", "The result does not fit into its type. Use a larger one, such as `i64`, or `f64`."),
     ("already borrowed", "The value is in use elsewhere. Let the first borrow end, with a block `{ … }`, before the next begins."),
     ("already mutably borrowed", "The value is being changed elsewhere. Let that borrow end, with a block `{ … }`, before the next begins."),
-    ("is not a char boundary", "Letters may be several bytes long, and text is cut by bytes. Count letters with `.chars()`."),
+    ("is not a char boundary", "A character may be several bytes long, and a string is cut by bytes. Use characters, with `.chars()`."),
     ("no entry found for key", "Look first, with `.get(key)`: it returns an `Option`."),
-    ("capacity overflow", "The size is larger than any memory. Check the number of elements."),
+    ("capacity overflow", "The size is larger than the memory can be. Check the number of elements."),
 ];
 
 /// Adds a line about what to do, unless the message has one.
@@ -110,7 +110,7 @@ fn with_advice(message: &str) -> String {
     }
 }
 
-/// With an empty message, only the error's name would be shown.
+/// Returns the message, or a placeholder for an empty one.
 fn or_none(message: &str) -> &str {
     match message.trim().is_empty() {
         true => "(no message)",
@@ -123,7 +123,7 @@ pub(crate) fn compiler_failed(output: &str) -> String {
     let advice = if output.contains("No space left on device") {
         "the disk is full. Free some space, then run the cell again."
     } else if output.contains("thread 'rustc'") {
-        "rustc crashed, which is a fault of the compiler. Write the cell in another way, or update Rust: \
+        "rustc crashed, which is a bug in the compiler. Write the cell in another way, or update Rust: \
          `rustup update stable`."
     } else {
         "the compiler failed. Restart the kernel, then run the cells again. Its last messages:"

@@ -34,7 +34,7 @@ pub(super) enum EngineError {
     Message(String),
 }
 
-/// Turns evcxr's error into the cell's. `names` knows what earlier cells defined.
+/// Turns evcxr's error into the error of the cell. `names` knows what earlier cells defined.
 pub(super) fn explain(
     engine_error: EngineError,
     end: Option<&End>,
@@ -64,13 +64,13 @@ pub(super) fn explain(
     }
 }
 
-/// Returns the error of a cell of which evcxr would run a part only.
+/// Returns the error for a cell of which evcxr would run only a part.
 pub(super) fn dropped(code: &str, names: &Names) -> Option<CellError> {
     let diagnostic = brackets::dropped(code)?;
     Some(compile_error(vec![diagnostic], code, names))
 }
 
-/// Returns what a user reads about a warning.
+/// Returns the event that shows a warning to the user.
 pub(super) fn warning(mut diagnostic: Diagnostic, code: &str) -> Event {
     hints::add_to_warning(&mut diagnostic);
     diagnostic.code = None;

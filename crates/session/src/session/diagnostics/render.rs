@@ -11,7 +11,7 @@ const ALTERNATIVES: usize = 3;
 /// The length of a line in characters. Notebooks break longer lines within words.
 const WIDTH: usize = 80;
 
-/// Returns the text with ANSI colors.
+/// Returns the text with ANSI colours.
 pub(crate) fn text(diagnostic: &Diagnostic, code: &str) -> String {
     let level = if diagnostic.is_error {
         Level::ERROR

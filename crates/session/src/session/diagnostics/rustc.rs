@@ -1,12 +1,13 @@
 //! Turns rustc's JSON into a [`Diagnostic`] whose positions are in the cell.
 
 use super::diagnostic::{Diagnostic, Edit, Label, Note};
+use crate::compile::is_error;
 use crate::session::source_map::{Position, SourceMap, byte_offset, position_of};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// An error as evcxr reports it. evcxr finds the positions of most labels itself.
+/// A message as evcxr reports it. evcxr finds the positions of most labels itself.
 pub(crate) struct CompilerMessage<'a> {
     pub(crate) is_error: bool,
     pub(crate) message: String,
@@ -69,12 +70,10 @@ pub(crate) fn read_messages(file: &Path) -> Vec<Value> {
     messages.collect()
 }
 
-/// Returns the errors among the compiler's messages: those about the cell, or all if none is.
+/// Returns the errors among the compiler's messages: those about the cell, or all errors if none is
+/// about the cell.
 pub(crate) fn errors(messages: &[Value], compiled: &SourceMap) -> Vec<Diagnostic> {
-    let errors = messages.iter().filter(|message| {
-        let text = message["message"].as_str().unwrap_or_default();
-        message["level"] == "error" && !text.starts_with("aborting due to ")
-    });
+    let errors = messages.iter().filter(|message| is_error(message));
     let mut errors: Vec<Diagnostic> = errors.map(|json| read_json(json, compiled)).collect();
     if errors.iter().any(|error| !error.labels.is_empty()) {
         errors.retain(|error| !error.labels.is_empty());
@@ -172,7 +171,7 @@ fn only_copy(span: &Span, cell: &str) -> Option<(Position, Position)> {
     }
 }
 
-/// How notes begin that repeat the error, or list what does not help.
+/// The beginnings of notes that repeat the error, or that do not help.
 const NOISE: [&str; 11] = [
     "cast through a raw pointer first",
     "the full name for the type has been written to",

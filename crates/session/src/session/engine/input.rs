@@ -1,4 +1,5 @@
-//! A cell asks for input: evcxr's thread waits for the answer of the thread that listens.
+//! Passes a cell's request for input from evcxr's thread, which waits, to the thread that listens and
+//! answers.
 
 use crate::relay;
 use crossbeam_channel::{Sender, bounded};

@@ -34,10 +34,10 @@ const STACK: usize = 64 << 20;
 /// How often to look whether an evaluation was given up.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What happens while a cell runs.
+/// An event while a cell is compiled and runs.
 pub(crate) enum EngineEvent {
     Record(Record),
-    /// What the compiler warns of, before the cell runs.
+    /// The compiler's warnings, before the cell runs.
     Warnings(Vec<Diagnostic>),
     /// A thread of the cell panicked, at this line of the cell.
     ThreadPanic {
@@ -52,16 +52,16 @@ pub(crate) enum EngineEvent {
 pub(crate) struct Engine {
     /// `None` while a thread evaluates, also after it was given up.
     context: Option<Box<CommandContext>>,
-    /// Returns the context from a thread that was given up.
+    /// Receives the context from a thread that was given up.
     busy: Option<Receiver<Evaluated>>,
     outputs: EvalContextOutputs,
     /// The messages of the last compilation, as the replacement of cargo writes them.
     messages: PathBuf,
     /// The source of the last compilation.
     source: PathBuf,
-    /// Whether to return before the thread that evaluates: nothing can stop rust-analyzer.
+    /// Set to return before the evaluating thread has ended: nothing can stop rust-analyzer.
     given_up: Arc<AtomicBool>,
-    /// Told when there is an analysis.
+    /// Notified of each analysis.
     heap: Heap,
 }
 
@@ -71,7 +71,7 @@ type Evaluated = (Box<CommandContext>, std::thread::Result<Outcome>);
 impl Engine {
     /// Starts evcxr in `work` (which the variable `EVCXR_TMPDIR` must name) with the relay as its child.
     pub(crate) fn start(work: &Path, library: Option<&Path>) -> Result<Engine> {
-        // evcxr reads the arguments of this process, and panics.
+        // evcxr reads the arguments of this process, and would panic.
         if let Some(odd) = std::env::args_os().find(|argument| argument.to_str().is_none()) {
             return Err(Error::Argument(odd));
         }
@@ -126,8 +126,8 @@ impl Engine {
         self.given_up.clone()
     }
 
-    /// Waits for an evaluation that was given up; returns whether it has ended, or else the wait was given
-    /// up too.
+    /// Waits for an evaluation that was given up; returns whether it has ended. If not, the wait was
+    /// given up too.
     pub(crate) fn wait(&mut self, listen: &mut dyn FnMut(EngineEvent)) -> bool {
         while let Some(busy) = &self.busy {
             match listen_until_done(&self.outputs, &never(), busy, &self.given_up, listen) {
@@ -155,7 +155,7 @@ impl Engine {
         listen: &mut dyn FnMut(EngineEvent),
     ) -> Result<MimeBundle, EngineError> {
         let messages = self.messages.clone();
-        // Those of an earlier cell.
+        // The messages of an earlier cell.
         let _ = std::fs::remove_file(&messages);
         let source_file = self.source.clone();
         let mut warned = false;
@@ -314,8 +314,9 @@ const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
     "LD_LIBRARY_PATH"
 };
 
-/// Returns its value with the folders of `taper` and of the shared standard library. The paths
-/// compiled into a cell do not find them: they are relative to another folder than the cell's.
+/// Returns the value of [`LIBRARY_PATH`] with the folders of `taper` and of the shared standard library.
+/// The paths compiled into a cell do not lead to these: they are relative to another folder than the
+/// cell's.
 fn library_path(work: &Path) -> Result<OsString> {
     let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
     let taper = work
@@ -332,10 +333,8 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         let thread = std::thread::Builder::new()
             .stack_size(STACK)
             .spawn_scoped(scope, work);
-        match thread.expect("a thread can be started").join() {
-            Ok(value) => value,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        let result = thread.expect("a thread can be started").join();
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
 
@@ -391,7 +390,7 @@ fn bundle_of(mut outputs: EvalOutputs) -> MimeBundle {
         .collect()
 }
 
-/// Reports what the compiler warns of in the cell.
+/// Reports the compiler's warnings about the cell.
 fn warn(messages: &Path, source: &str, code: &str, listen: &mut dyn FnMut(EngineEvent)) {
     let warnings = warnings(&read_messages(messages), &SourceMap::new(source, code));
     if !warnings.is_empty() {

@@ -1,4 +1,4 @@
-//! A hint, as all tables make it.
+//! The type of the hints in this folder.
 
 use crate::session::diagnostics::diagnostic::Label;
 use crate::session::source_map::byte_offset;
@@ -9,7 +9,7 @@ pub(super) struct Hint {
     pub(super) instead: bool,
 }
 
-/// A hint in place of the compiler's notes.
+/// Returns a hint in place of the compiler's notes.
 pub(super) fn instead(text: String) -> Hint {
     Hint {
         text,
@@ -17,7 +17,7 @@ pub(super) fn instead(text: String) -> Hint {
     }
 }
 
-/// A hint below the compiler's notes.
+/// Returns a hint below the compiler's notes.
 pub(super) fn besides(text: String) -> Hint {
     Hint {
         text,

@@ -139,7 +139,7 @@ fn not_mutable(diagnostic: &Diagnostic) -> Option<Hint> {
     )))
 }
 
-/// Explains a type of the user that has the name of one of taper's.
+/// Explains a type of the user that has the same name as a type of taper.
 fn hidden_type(diagnostic: &Diagnostic) -> Option<Hint> {
     if !diagnostic.has_two_types_of_one_name() {
         return None;
