@@ -1,5 +1,5 @@
 //! Exports our `write` and `read` (see `relay/order.rs` and `relay/input.rs` of the crate `taper-session`),
-//! so that cells call them; and packs what an installed program carries.
+//! so that cells call them; and packs the files that an installed program carries.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Of the clone, what an image is built from and what a student opens.
+/// The files and folders of the clone that are carried: the sources of an image, and the chapters.
 const CARRIED: [&str; 7] = [
     "Cargo.lock",
     "LICENSE-APACHE",
@@ -66,7 +66,7 @@ fn carry() -> Result<(), Box<dyn Error>> {
     pack(&contents, &archive)
 }
 
-/// Returns the folder of the clone. The package that `packaging/crates` makes has it in an archive.
+/// Returns the folder of the clone. A package that `packaging/crates` makes contains the clone as an archive.
 fn clone() -> Result<PathBuf, Box<dyn Error>> {
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     let Ok(archive) = fs::File::open(here.join("clone.tar")) else {
@@ -77,8 +77,8 @@ fn clone() -> Result<PathBuf, Box<dyn Error>> {
     Ok(unpacked)
 }
 
-/// Lists the files of a file or folder. Hidden ones are leftovers of editors and of Jupyter; `output` is what
-/// chapters write.
+/// Adds the file `name`, or all files of the folder `name`, to `files`. Leaves out hidden files, which are
+/// leftovers of editors and of Jupyter, and `output`, the folder into which chapters write.
 fn list(clone: &Path, name: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     let path = clone.join(name);
     if !path.is_dir() {
@@ -99,7 +99,7 @@ fn list(clone: &Path, name: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<d
     Ok(())
 }
 
-/// Returns the manifest of a workspace that has only the two crates that are carried.
+/// Returns the clone's manifest, reduced to a workspace of the two crates that are carried.
 fn manifest_of(clone: &str) -> Result<String, toml::de::Error> {
     let mut manifest: Table = clone.parse()?;
     let kept = [

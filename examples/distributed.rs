@@ -1,9 +1,9 @@
-//! A training by several processes, with the faults that its tests need.
+//! Trains in several processes, with the faults that its tests need.
 //!
 //!     mpirun -n 2 target/release/examples/distributed net=lenet examples=256 batch=32 epochs=3
 //!
 //! Rank 0 prints the loss of each step, and each rank a digest of its weights. `tests/distributed/run.py`
-//! compares them with those of one process.
+//! compares both with those of one process.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use taper::distributed::{World, all_reduce, world};
 use taper::prelude::*;
 
-/// `name=value` from the command line, or the default.
+/// The settings `name=value` from the command line.
 struct Settings(HashMap<String, String>);
 
 impl Settings {
@@ -101,7 +101,7 @@ fn net(name: &str, hidden: usize) -> Result<Sequential> {
     })
 }
 
-/// What a rank does in a step, to see what the others do then.
+/// A fault of one rank in one step, to test how the other ranks react.
 struct Fault {
     kind: String,
     rank: usize,
@@ -115,7 +115,7 @@ impl Callback for Fault {
                 "hang" => std::thread::sleep(Duration::from_secs(3600)),
                 "panic" => panic!("as planned"),
                 "error" => device("abacus").map(drop)?,
-                // Of this process: kill -9, kill -STOP, kill.
+                // A signal to this process, such as 9, STOP or USR1.
                 signal => {
                     let process = std::process::id().to_string();
                     let mut kill = std::process::Command::new("kill");
@@ -144,7 +144,7 @@ fn main() -> Result<()> {
 
 fn train(settings: &Settings, examples: usize) -> Result<()> {
     let rank = world()?.rank;
-    manual_seed(rank as u64); // rank 0's is used
+    manual_seed(rank as u64); // the seed of rank 0 is used
     let data = Images::new(examples, settings.number("batch", 32))?;
     let differs = settings.text("differs") == Some(rank.to_string().as_str());
     let hidden = settings.number("hidden", 64) + usize::from(differs);
@@ -171,7 +171,7 @@ fn train(settings: &Settings, examples: usize) -> Result<()> {
     Ok(())
 }
 
-/// Prints the seconds of an all-reduce for several sizes, or for one: the least of some repeats.
+/// Prints the shortest time of an all-reduce in some repeats, in seconds, for several sizes or for one.
 fn measure_all_reduce(repeats: usize, elements: usize) -> Result<()> {
     let sizes = match elements {
         0 => vec![1, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22],

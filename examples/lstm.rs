@@ -11,7 +11,7 @@ use taper::prelude::*;
 
 const STEPS: usize = 40;
 
-/// Waves of random frequency and phase: `(waves, steps, 1)`.
+/// Returns waves of random frequency and phase: `(waves, steps, 1)`.
 fn waves(count: usize, steps: usize) -> Result<Tensor> {
     let frequency = uniform(0.04, 0.12, (count, 1, 1), &cpu())?;
     let phase = uniform(0.0, 1.0, (count, 1, 1), &cpu())?;
@@ -118,7 +118,7 @@ mod tests {
         let wave = with_seed(1, || waves(64, STEPS + 5))?;
         let forecast = model.forecast(&wave.narrow(1, 0, STEPS)?, 5)?;
         let error = mse_loss(&forecast, &wave.narrow(1, STEPS, 5)?)?.to_scalar::<f32>()?;
-        assert!(error < 0.1, "{error}"); // that of the mean is 0.5
+        assert!(error < 0.1, "{error}"); // the error of predicting the mean is 0.5
         Ok(())
     }
 

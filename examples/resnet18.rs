@@ -1,5 +1,5 @@
-//! ResNet-18 for small images. Its parameters have torchvision's names, so that it can load a file with
-//! those of torchvision's `resnet18`, if `conv1` is replaced by one of that size.
+//! ResNet-18 for small images. Its parameters have torchvision's names, so that it can load the parameters of
+//! torchvision's `resnet18` from a file, if `conv1` and `fc` have the sizes of that model.
 //!
 //!     cargo run --release --example resnet18
 
@@ -15,7 +15,7 @@ struct BasicBlock {
     bn1: BatchNorm2d,
     conv2: Conv2d,
     bn2: BatchNorm2d,
-    /// Makes the input as small and deep as the result.
+    /// Maps the input to the shape of the result, if they differ.
     downsample: Option<Sequential>,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     fn it_learns_and_has_the_parameters_of_torchvision() -> Result<()> {
         let (model, history) = with_seed(0, || train(Trainer::new(1)))?;
         assert!(history.last("val_accuracy") > Some(0.8), "{history:?}");
-        // Torchvision's has 11,689,512, with 1,000 classes and 64 kernels of 3 × 7 × 7 at the beginning.
+        // Torchvision's model has 11,689,512, with 1,000 classes and 64 kernels of 3 × 7 × 7 in `conv1`.
         let expected = 11_689_512 - 990 * 513 - 64 * (3 * 7 * 7 - 3 * 3);
         assert_eq!(model.num_parameters(), expected);
         let name = "layer4.0.downsample.0.weight";

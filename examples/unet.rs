@@ -61,8 +61,8 @@ fn block(channels: usize) -> Sequential {
     ]
 }
 
-/// The images get smaller on the way down and larger again on the way up, where each level also takes the
-/// features that the way down had at its size.
+/// The images get smaller on the way down and larger again on the way up. Each level of the way up also receives
+/// the features of the same size from the way down.
 #[derive(Parameters)]
 struct UNet {
     down: Vec<Sequential>,

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(1200);
 
-/// Runs cells that store the accuracy and the duration of training in these variables.
+/// Runs cells that define the variables `accuracy` and `seconds`, prints both and returns the accuracy.
 fn trained(name: &str, cells: &[&str]) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let notebook = folder.path().join("training.ipynb");
@@ -28,16 +28,16 @@ fn trained(name: &str, cells: &[&str]) -> f64 {
     );
     assert!(said.status.success(), "{}", said.all());
     let result = std::fs::read_to_string(folder.path().join("result")).expect("the last cell ran");
-    let numbers: Vec<f64> = result
+    let values: Vec<f64> = result
         .split(' ')
-        .filter_map(|number| number.parse().ok())
+        .filter_map(|value| value.parse().ok())
         .collect();
     println!(
         "{name}: {:.1} % right, after {:.1} s of training",
-        numbers[0] * 100.0,
-        numbers[1]
+        values[0] * 100.0,
+        values[1]
     );
-    numbers[0]
+    values[0]
 }
 
 #[test]

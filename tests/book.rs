@@ -23,7 +23,7 @@ const TO_BUILD: Duration = Duration::from_secs(60);
 const TO_READ: Duration = Duration::from_secs(1800);
 const TO_APPEAR: Duration = Duration::from_secs(30);
 
-/// The book of the repository, built once for all tests.
+/// Returns the folder of the built book, which is built once for all tests.
 fn book() -> &'static Path {
     static BOOK: OnceLock<TempDir> = OnceLock::new();
     let folder = BOOK.get_or_init(|| {
@@ -94,7 +94,7 @@ fn every_notebook_is_in_the_book() {
     }
 }
 
-/// Returns the page of a notebook: its name has no number.
+/// Returns the page of a notebook, whose name lacks the number of the chapter.
 fn page_of(notebook: &Path) -> PathBuf {
     let page = notebook.with_extension("html");
     let name = page.file_name().expect("a name").to_string_lossy();
@@ -208,7 +208,7 @@ fn words_are_spelled_right() {
     );
 }
 
-/// Returns the documents and the sources, which have comments and messages, as git lists them.
+/// Returns the files whose text is spell-checked, as git lists them: documents, sources and scripts.
 fn texts_of_the_repository() -> Vec<String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -243,7 +243,7 @@ fn prose(notebook: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A clone of the book with the notebooks, to which those of the fixtures are added.
+/// A copy of the book and of its notebooks, with the notebooks of the fixtures in addition.
 struct Site {
     folder: TempDir,
 }

@@ -1,4 +1,4 @@
-//! The served book: its cells run in the browser of its reader, and in no other way.
+//! The served book: its cells run for the browser that opened its address, and for no other client.
 
 mod common;
 

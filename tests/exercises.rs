@@ -1,11 +1,11 @@
-//! The exercises of all chapters in a real session: every solution passes, every stub is not written yet;
-//! hints, and the list of what is solved.
+//! The exercises of all chapters in a real session: every solution passes, every stub is reported as not
+//! written yet; wrong answers get hints, and `taper exercises` lists what is solved.
 
 mod common;
 
 use common::events::{Events, Ran, own_session};
 use common::{root, run_within, taper};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ fn session(state: &Path) -> Events {
 
 /// Runs a cell and returns what it printed.
 fn run(session: &mut Events, code: &str) -> String {
-    let ran: Ran = session.run(&json!({ "code": code }), |_| {});
+    let ran: Ran = session.run(code);
     let text = |event: &Value| {
         let text = event["text"].as_str().map(str::to_owned);
         text.unwrap_or_else(|| panic!("only text is expected: {event:#}\n{code}"))
@@ -32,7 +32,7 @@ fn run(session: &mut Events, code: &str) -> String {
 fn notebooks(folder: &str) -> Vec<PathBuf> {
     let entries = root().join(folder).read_dir().expect("the folder");
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    // The files that other tests put there for a moment begin with a word.
+    // The names of temporary files of other tests do not begin with a digit.
     files.retain(|file| {
         let name = file.file_name().expect("a name").to_string_lossy();
         name.ends_with(".ipynb") && name.starts_with(|c: char| c.is_ascii_digit())
@@ -61,8 +61,8 @@ fn checked_cells(notebook: &Path) -> Vec<(String, String)> {
     sources.filter_map(named).collect()
 }
 
-/// Runs the cells of a chapter as one, so that each compiles on its own names alone; returns a line for
-/// each exercise.
+/// Runs the cells of a chapter as one cell, each in a block of its own, so that none can use the names of
+/// another; returns a line for each exercise.
 fn run_together(session: &mut Events, cells: &[(String, String)]) -> Vec<String> {
     let blocks = cells
         .iter()
@@ -143,7 +143,7 @@ fn hints_come_with_wrong_answers_and_the_list_shows_what_is_solved() {
         said.starts_with(wrong_once) && said.matches("Hint: ").count() == 1,
         "{said}"
     );
-    // Another kernel counts on.
+    // Another kernel continues the count of wrong answers.
     drop(first);
     let mut second = session(state.path());
     assert_eq!(run(&mut second, wrong).matches("Hint: ").count(), 1);

@@ -1,4 +1,4 @@
-//! The exported chapters: the programs compile, and their output is that of the notebooks.
+//! The exported chapters: the programs compile, and print the outputs that the notebooks store.
 
 mod common;
 
@@ -12,8 +12,8 @@ const TO_EXPORT: Duration = Duration::from_secs(60);
 const TO_COMPILE: Duration = Duration::from_secs(1800);
 const TO_RUN: Duration = Duration::from_secs(600);
 
-/// Those with errors and panics, with machines of their own, and with training; the others are compiled by
-/// `.ci/nightly`.
+/// The chapters that each run of the tests exports: one with errors and panics, one with the outputs of a GPU,
+/// and one with training. `.ci/nightly` exports all.
 const EVERY_TIME: [&str; 3] = ["01-welcome", "22-gpus", "23-leaf-network"];
 
 #[test]
@@ -54,7 +54,8 @@ fn export(chapters: &[PathBuf]) {
     }
 }
 
-/// Whether an exported program lacks some cells of this chapter, and with them their outputs.
+/// Returns whether a chapter has shell lines or `%%` commands: an exported program lacks those cells and their
+/// outputs.
 fn has_shell_lines(chapter: &Path) -> bool {
     let text = std::fs::read_to_string(chapter).expect("a chapter");
     text.contains("\n    \"!") || text.contains("\n    \"%%")
@@ -74,8 +75,8 @@ fn saves_the_outputs_of_a_machine(chapter: &Path, log: &Path) {
     assert_eq!(unchanged, std::fs::read(chapter).expect("the notebook"));
 }
 
-/// Returns the notebooks that `taper test notebooks` tests: chapters, then solutions, which have the same
-/// names.
+/// Returns the notebooks that `taper test notebooks` tests: the chapters, then the solutions, whose files have
+/// the same names.
 fn chapters() -> Vec<PathBuf> {
     ["notebooks", "notebooks/solutions"]
         .into_iter()
@@ -107,7 +108,7 @@ fn log_of(folder: &Path, chapter: &Path) -> PathBuf {
     let log = folder.join(&name).with_extension("log");
     let mut program = Command::new(folder.join("target/debug").join(&name));
     program.current_dir(chapter.parent().expect("a folder"));
-    // A backtrace would change the output of a failing cell.
+    // The program must leave the backtrace out: it would change the output of a failing cell.
     program
         .env("RUST_BACKTRACE", "1")
         .env_remove("RUST_LIB_BACKTRACE");

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The limit includes building the warm image, which the first run does.
 const TO_RUN: Duration = Duration::from_secs(900);
 
-/// Runs cells that can use the variable `folder`.
+/// Runs cells in a notebook whose variable `folder` is the path of this folder.
 fn run_cells(folder: &Path, cells: &[&str]) {
     let named = format!("let folder = std::path::PathBuf::from({folder:?});");
     let notebook = folder.join("files.ipynb");
@@ -84,7 +84,7 @@ fn tensorboard_lists_every_value_that_a_notebook_wrote() {
 
     let said = run_python(script, &[], &folder.path().join("training"));
     let lines = said.stdout.lines();
-    let listed: Vec<&str> = lines
+    let mut listed: Vec<&str> = lines
         .map(|line| &line[..line.rfind(' ').unwrap_or(0)])
         .collect();
     let mut wanted = Vec::new();
@@ -94,7 +94,6 @@ fn tensorboard_lists_every_value_that_a_notebook_wrote() {
     for name in ["val_accuracy", "val_loss"] {
         wanted.extend([3, 6].map(|step| format!("scalar {name} {step}")));
     }
-    let mut listed: Vec<String> = listed.into_iter().map(str::to_owned).collect();
     listed.sort();
     assert_eq!(listed, wanted, "{}", said.all());
 }

@@ -1,4 +1,4 @@
-//! The kernel with Jupyter's own clients: its tests of kernels, its console, and `jupyter execute`. Then
+//! The kernel with Jupyter's own clients: Jupyter's tests of kernels, its console, and `jupyter execute`. Then
 //! the protocol message by message, forged messages, and leftovers of kernels that have ended.
 
 mod common;
@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The limit for fifty kernels one after the other, and twenty in parallel.
 const LIMIT_OF_MANY: Duration = Duration::from_secs(1800);
 
-/// Asserts that `unittest` reports this number of tests, all passed.
+/// Runs a script, and asserts that `unittest` reports this number of tests, all passed.
 fn passes(command: Command, limit: Duration, tests: usize) -> Said {
     let said = run_within(limit, command);
     assert!(said.status.success(), "{}", said.all());

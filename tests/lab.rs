@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Starting includes the whole set-up, which the first start does.
+/// The limit includes the whole set-up, which the first start does.
 const TO_START: Duration = Duration::from_secs(1500);
 const TO_RUN: Duration = Duration::from_secs(600);
 const TO_END: Duration = Duration::from_secs(30);
@@ -150,7 +150,7 @@ impl Lab {
         loop {
             let left = patience.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
-                panic!("JupyterLab gave no address:\n{}", self.said.join("\n"));
+                panic!("JupyterLab printed no address:\n{}", self.said.join("\n"));
             };
             let url = line
                 .split_whitespace()
@@ -163,7 +163,7 @@ impl Lab {
         }
     }
 
-    /// Asserts that all processes end on SIGTERM, including the kernel: the output is closed.
+    /// Asserts that all processes, including the kernel, end on SIGTERM: then the output is closed.
     fn ends_when_asked(mut self) {
         let patience = Instant::now() + TO_END;
         signal_group(&self.process, Signal::TERM);

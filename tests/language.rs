@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PATTERNS: &str = "tests/language/avoid.txt";
-/// The texts of others.
+/// The copy of another project, whose texts are not checked.
 const COPIES: &str = "vendor/evcxr/";
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 fn root() -> PathBuf {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent()
@@ -22,7 +22,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The files that git knows or would add. Chapters are not among them: they are texts of their own.
+/// Returns the files that git tracks or would add, except the list of patterns and the copy.
 fn files() -> Vec<String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -62,7 +62,7 @@ fn no_text_uses_a_word_to_avoid() {
         let mut before = (0, Vec::new());
         for line in texts::of(&file, &source) {
             read += 1;
-            // A sentence may go on from the line before.
+            // A sentence may continue from the line before.
             let own = patterns::words(&line.text);
             let mut words = if before.0 + 1 == line.number {
                 before.1
@@ -101,7 +101,7 @@ fn no_text_uses_a_word_to_avoid() {
     );
 }
 
-/// The first two folders of a path, or the file itself at the top.
+/// Returns the first two folders of a path, or the name of a file in the root.
 fn folder_of(file: &str) -> String {
     let mut names: Vec<&str> = file.split('/').collect();
     if names.len() > 1 {

@@ -27,8 +27,8 @@ fn chapter() -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-/// A notebook in the folder of the chapters, because it uses the same relative path to `taper`. It is
-/// removed when dropped.
+/// A notebook in the folder of the chapters, because it has the same relative path to `taper`. The file is
+/// removed when this is dropped.
 struct Beside(PathBuf);
 
 impl Beside {
@@ -215,8 +215,8 @@ fn the_chapter_runs_under_the_stock_kernel() {
     assert!(said.status.success(), "{}", said.all());
 }
 
-/// Cells with the tag `slow` take minutes, so a run of the chapter leaves them out. Nightly, they run after the
-/// others.
+/// Cells with the tag `slow` take minutes, so a run of the chapter leaves them out. Here they run in their place
+/// among the other cells.
 #[test]
 #[ignore = "slow: run by .ci/nightly"]
 fn slow_cells_run() {

@@ -1,13 +1,13 @@
-//! The packages that are compiled: how many `taper` depends on, since each is in every student's first build,
-//! which ones of the command are optimized, and which matrix products have AVX-512 kernels.
+//! The packages that are compiled: how many `taper` depends on, since each is part of every student's first
+//! build; which packages of the command are optimized; which matrix products have AVX-512 kernels.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// If you raise it, give the reason in the commit message.
+/// The most packages on which `taper` may depend. If you raise it, state the reason in the commit message.
 const LIMIT: usize = 140;
 
-/// What runs when rust-analyzer analyses a cell, with all that is below.
+/// The packages that run when rust-analyzer analyses a cell. Their dependencies run as well.
 const ANALYSIS: [&str; 3] = ["ra_ap_hir", "ra_ap_project_model", "ra_ap_vfs-notify"];
 
 #[test]
@@ -53,12 +53,12 @@ fn matrix_products_of_real_numbers_alone_have_avx_512_kernels() {
     assert_eq!(with_kernels, BTreeSet::from(expected));
 }
 
-/// The packages that cargo lists for this one, itself included.
+/// Returns the package and all its dependencies, as `cargo tree` lists them.
 fn below(package: &str) -> BTreeSet<String> {
     tree(package, "{p}")
 }
 
-/// The same, each in the format that `cargo tree --format` reads.
+/// Returns the package and all its dependencies, each in this format of `cargo tree --format`.
 fn tree(package: &str, format: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "-p", package, "-e", "normal"])

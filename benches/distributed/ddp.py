@@ -1,4 +1,4 @@
-"""A training by PyTorch's DistributedDataParallel with Gloo: the networks and sizes of examples/distributed.rs."""
+"""Trains with PyTorch's DistributedDataParallel and Gloo: the networks and sizes of examples/distributed.rs."""
 
 import os
 import sys

@@ -33,7 +33,7 @@ def speed(lines):
 
 
 def taper(program, variables, ranks, threads, name, hidden, examples, batch):
-    # It logs once an epoch, as PyTorch's program fetches no loss.
+    # Taper logs once an epoch only, because PyTorch's program fetches no loss.
     settings = [f"net={name}", f"hidden={hidden}", f"examples={examples}", f"batch={batch}", f"epochs={EPOCHS}", "log=1000"]
     command = ["mpirun", "--bind-to", "none", "-n", str(ranks), str(program), *settings]
     return speed(output(command, {**variables, "RAYON_NUM_THREADS": str(threads)}))

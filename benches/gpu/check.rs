@@ -78,7 +78,8 @@ fn measurements(device: &Device) -> Result<()> {
     Ok(())
 }
 
-/// Measures the gain if the thread that makes the batches also moves them to the device.
+/// Measures an epoch whose batches the loop moves to the device, and one whose batches the thread of the loader
+/// moves ahead of the loop.
 fn epochs(device: &Device) -> Result<Timings> {
     let x = rand((4096, 3, 32, 32), &cpu())?;
     let loader =

@@ -1,4 +1,4 @@
-//! The checks of a card. Each can fail: the tests below make the card wrong.
+//! The checks of a card. The tests below make the card wrong, to show that each check can fail.
 
 use crate::computations::{layers, losses, optimizers, trainings};
 use crate::machine::{Computation, Machine, Outcome, Values, first_line, gradients_of};
@@ -12,7 +12,7 @@ const NEAR: f64 = 1e-4;
 /// The tolerance after some steps of training, in which differences grow.
 const AFTER_STEPS: f64 = 1e-3;
 
-/// How often to repeat what may depend on which card is faster.
+/// How many times to repeat a check whose result may depend on which card is faster.
 const REPEATED: u64 = 100;
 
 type Check = (&'static str, fn(&Machine) -> Result<Outcome>);
@@ -37,7 +37,7 @@ const CHECKS: [Check; 9] = [
     ("order of the cards", order_of_cards),
 ];
 
-/// What the checks have found: a line for each, and a last line.
+/// The results of the checks. As text, it has a line for each check and a last line with the counts.
 pub(crate) struct Report(Vec<(&'static str, Outcome)>);
 
 impl Report {
@@ -78,7 +78,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Values that are drawn for a card are the CPU's.
+/// Draws random values, which must be the same on a card and on the CPU.
 fn random_values() -> Computation {
     let run = |device: &Device| -> Result<Values> {
         with_seed(7, || {
@@ -131,7 +131,8 @@ fn replicas(devices: Vec<Device>) -> Computation {
     }
 }
 
-/// Copies from card to card, and gradients of replicas, often: what they are may depend on which card is faster.
+/// Checks copies from card to card and gradients of replicas many times, because a wrong order of the work may
+/// show only if one card is faster.
 fn two_cards(machine: &Machine) -> Result<Outcome> {
     let [first, second, ..] = &machine.cards[..] else {
         return Ok(Outcome::Absent("there is one card".to_owned()));
@@ -142,8 +143,8 @@ fn two_cards(machine: &Machine) -> Result<Outcome> {
     Ok(machine.compare(&repeated, NEAR))
 }
 
-/// Values that a card has not computed yet are copied to the other and back; the sources are dropped, and
-/// others use their memory.
+/// Copies values that a card has not computed yet to the other card and back; the sources are dropped, and
+/// other tensors use their memory.
 fn copies(cards: [Device; 2], round: u64) -> Computation {
     let run = move |device: &Device| {
         let start = with_seed(round, || rand((512, 512), &cpu()))?;
@@ -168,7 +169,7 @@ fn copies(cards: [Device; 2], round: u64) -> Computation {
     }
 }
 
-/// Errors say what is wrong, and the card can be used after them.
+/// Checks that errors say what is wrong, and that the card can be used after them.
 fn messages(machine: &Machine) -> Result<Outcome> {
     let card = machine.card();
     if card.is_cpu() {
@@ -205,7 +206,7 @@ fn refusals(found: [Option<String>; 2], sum: f32) -> Outcome {
     }
 }
 
-/// `gpu_info` lists the cards in the order of `gpu`.
+/// Checks that `gpu_info` lists the cards in the order of `gpu`.
 fn order_of_cards(machine: &Machine) -> Result<Outcome> {
     if machine.card().is_cpu() {
         return Ok(Outcome::Absent("there is no card".to_owned()));
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
     use crate::machine::Fault;
 
-    /// The CPU in place of one card, or of two.
+    /// Returns a machine with this number of cards, each of which is the CPU.
     fn machine(cards: usize, fault: Option<Fault>) -> Machine {
         Machine {
             cards: vec![cpu(); cards],

@@ -6,7 +6,7 @@ use taper::prelude::*;
 /// What a computation returns: tensors with names.
 pub(crate) type Values = Vec<(String, Tensor)>;
 
-/// A computation, whose values are the same on each device.
+/// A computation whose values must be the same on each device.
 pub(crate) struct Computation {
     pub(crate) name: &'static str,
     pub(crate) run: Run,
@@ -39,7 +39,7 @@ pub(crate) enum Fault {
 pub(crate) enum Outcome {
     Passed(String),
     Failed(String),
-    /// What it needs is not there.
+    /// The check was not made, because the machine lacks what it needs.
     Absent(String),
 }
 

@@ -17,7 +17,7 @@ OTHER_LIMIT = 60
 
 
 class Silent(Exception):
-    """A kernel has lost a message, as ipykernel does now and then."""
+    """The kernel sent no message within the limit: ipykernel loses one now and then."""
 
 
 class Kernel:

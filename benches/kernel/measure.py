@@ -17,7 +17,7 @@ UPDATES = 10_000
 AGE_TURNS = 6
 T = TypeVar("T")
 
-# As long as a training loop with small steps: one or two seconds.
+# A loop of one or two seconds, like a training with small steps.
 LOOP = """
 let began = std::time::Instant::now();
 let mut sum = 0.0;
@@ -50,8 +50,8 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure the kernel beside its peers. Never fails for a time.")
-    parser.add_argument("--runs", type=int, default=5, help="medians are over so many runs (default: %(default)s)")
+    parser = argparse.ArgumentParser(description="Measure the kernel beside its peers. Asserts nothing about times.")
+    parser.add_argument("--runs", type=int, default=5, help="the number of runs for each median (default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was measured here")
     parser.add_argument(
         "--cold-stock",
@@ -151,7 +151,7 @@ def age(peers: list[Peer], cells: int) -> dict:
         fresh.first_tensor()
         for number in range(cells):
             aged.run(f"let v{number} = {number};")
-        # Some in a row, since a kernel goes on with its analysis after it has replied.
+        # Four cells in a row, since a kernel continues its analysis after it has replied.
         for turn in range(AGE_TURNS):
             for name, kernel in [("fresh", fresh), ("aged", aged)]:
                 for more in range(4):

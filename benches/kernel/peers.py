@@ -48,11 +48,10 @@ class Peer:
     first_cells: list[str]
     """The last cell prints the word `tensor` and then a tensor."""
     cells: list[str] = field(default_factory=list)
-    """The cells that a user runs then."""
+    """The cells that a user runs after `first_cells`."""
     environment: dict[str, str] = field(default_factory=dict)
     prepare: callable = lambda peer: None
     """Called before each start, and before each restart."""
-    note: str = ""
 
 
 def all_peers(arguments) -> list[Peer]:

@@ -1,4 +1,4 @@
-"""The operations that are measured: name, case, multiplications with additions, bytes read and written at least."""
+"""The operations that are measured: name, case, multiply-adds, and the least number of bytes read and written."""
 
 from math import prod
 

@@ -1,13 +1,14 @@
-//! What the machine can do: multiplications with additions in registers, and copies of memory.
+//! The limits of the machine: multiply-adds in registers, and copies of memory.
 
 use crate::Work;
 use serde_json::Value;
 use std::hint::black_box;
 
-/// The multiplications with additions of each thread.
+/// The number of rounds of [`multiply_add`] that each thread computes.
 pub(crate) const ROUNDS: usize = 1 << 20;
 
-/// Returns work on all cores: `{"copy": BYTES}`, read and written together, or `{"arithmetic": true}`.
+/// Returns work on all cores for a case: `{"copy": BYTES}`, the sum of those read and written, or
+/// `{"arithmetic": true}`.
 pub(crate) fn work(case: &Value) -> Work {
     let threads = std::env::var("RAYON_NUM_THREADS")
         .ok()
@@ -40,7 +41,7 @@ pub(crate) fn work(case: &Value) -> Work {
     }
 }
 
-/// Computes [`ROUNDS`] times 16 independent vectors of 16 elements.
+/// Computes [`ROUNDS`] times 256 independent multiply-adds: 16 vectors of 16 elements.
 fn multiply_add() -> f32 {
     #[cfg(target_arch = "x86_64")]
     {
@@ -56,7 +57,7 @@ fn multiply_add() -> f32 {
     rounds()
 }
 
-/// Returns values that differ: the compiler moves equal sums from register to register.
+/// Returns different values: of equal ones, the compiler would move sums from register to register.
 fn starts<const N: usize>() -> [f32; N] {
     std::array::from_fn(|i| black_box(i as f32 / N as f32))
 }

@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE.parent / "training"))
 from cases import CASES  # noqa: E402
 from common import PROGRAM, library_path  # noqa: E402
 
-ROUNDS = 1 << 20  # of `machine.rs`
+ROUNDS = 1 << 20  # as in `machine.rs`
 SIZES = [1 << power for power in (18, 20, 22, 24, 26, 28)]
 
 
@@ -43,7 +43,7 @@ class Peer:
 
 
 def limits(threads: int) -> tuple[float, dict[int, float]]:
-    """Returns the multiplications with additions, and for each size the bytes read and written, in a millisecond."""
+    """Returns the multiply-adds per millisecond, and for each size the bytes read and written per millisecond."""
     machine = Peer("machine", threads)
     machine.times({"arithmetic": True}, 200)
     peak = threads * ROUNDS * 256 / min(machine.times({"arithmetic": True}, 100))
@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="operations whose name contains this, or one of these: a,b")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--milliseconds", type=float, default=25, help="of each turn of each library")
+    parser.add_argument("--milliseconds", type=float, default=25, help="the time of each library in each turn")
     parser.add_argument("--no-candle", action="store_true")
     parser.add_argument("--no-compiled", action="store_true", help="without torch.compile, whose first run takes minutes")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))

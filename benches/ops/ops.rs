@@ -2,8 +2,8 @@
 //!
 //!     ops taper|candle|machine
 //!
-//! Each line of the input is a case in JSON and the milliseconds for which it is to be repeated; the answer
-//! is a line with the milliseconds of each repetition. A case without a function of the peer is answered by
+//! Each line of the input is the milliseconds for which to repeat a case, and the case in JSON; the answer
+//! is a line with the milliseconds of each repetition. If the peer has no function for the case, the answer is
 //! an empty line.
 
 mod machine;
@@ -81,8 +81,8 @@ fn build(case: &Value, taper: bool) -> Result<Option<Work>> {
     })))
 }
 
-/// Returns variables of the case's shapes if it needs gradients, otherwise tensors; indices below its
-/// `classes` are the last input.
+/// Returns random inputs of the case's shapes: variables if the case needs gradients, otherwise tensors. With
+/// `classes`, the last input contains indices below it.
 fn inputs(case: &Value) -> Result<Vec<Tensor>> {
     let dtype = match case["dtype"] == "f64" {
         true => DType::F64,
@@ -106,7 +106,8 @@ fn inputs(case: &Value) -> Result<Vec<Tensor>> {
 
 type Function = Box<dyn Fn(&[Tensor]) -> Result<Tensor>>;
 
-/// Returns Taper's function, or what Candle's documentation names for the operation.
+/// Returns Taper's function for the operation, or the one that Candle's documentation names; `None` if there is
+/// none.
 fn function(op: &str, case: &Value, taper: bool) -> Option<Function> {
     let setting = |name: &str, usual: u64| case[name].as_u64().unwrap_or(usual) as usize;
     let dim = setting("dim", 0);
@@ -178,7 +179,7 @@ fn function(op: &str, case: &Value, taper: bool) -> Option<Function> {
     })
 }
 
-/// Returns a step of an optimiser with gradients that stay.
+/// Returns a step of an optimiser, with the same gradients in each step.
 fn optimizer(op: &str, inputs: &[Tensor], taper: bool) -> Result<Work> {
     let x = Parameter::new(&inputs[0].detach())?;
     let gradients = x.tensor()?.sqr()?.sum_all()?.backward()?;

@@ -12,28 +12,26 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor) -> Result<Step> {
     let vb = VarBuilder::from_varmap(&variables, DType::F32, x.device());
     let net = match model {
         "mlp" => mlp(vb)?,
-        "mlp-norm" => return step_with_adam(mlp_norm(vb)?, &variables, x, y),
+        "mlp-norm" => mlp_norm(vb)?,
         "lenet" => lenet(vb, ops::sigmoid, |x| x.avg_pool2d(2))?,
         "lenet-relu" => lenet(vb, Tensor::relu, |x| x.max_pool2d(2))?,
         "cifar" => cifar(vb)?,
         "resnet" => resnet(vb)?,
         _ => panic!("Candle has no gradient for pooling whose windows overlap"),
     };
-    let mut sgd = nn::SGD::new(variables.all_vars(), 0.01)?;
-    Ok(Box::new(move || {
-        let loss = nn::loss::cross_entropy(&net(&x)?, &y)?;
-        sgd.backward_step(&loss)?;
-        loss.to_scalar::<f32>().map(drop)
-    }))
+    let variables = variables.all_vars();
+    Ok(match model {
+        "mlp-norm" => step_with(nn::AdamW::new_lr(variables, 0.001)?, net, x, y),
+        _ => step_with(nn::SGD::new(variables, 0.01)?, net, x, y),
+    })
 }
 
-fn step_with_adam(net: Network, variables: &VarMap, x: Tensor, y: Tensor) -> Result<Step> {
-    let mut adam = nn::AdamW::new_lr(variables.all_vars(), 0.001)?;
-    Ok(Box::new(move || {
+fn step_with(mut optimizer: impl Optimizer + 'static, net: Network, x: Tensor, y: Tensor) -> Step {
+    Box::new(move || {
         let loss = nn::loss::cross_entropy(&net(&x)?, &y)?;
-        adam.backward_step(&loss)?;
+        optimizer.backward_step(&loss)?;
         loss.to_scalar::<f32>().map(drop)
-    }))
+    })
 }
 
 fn mlp_norm(vb: VarBuilder) -> Result<Network> {

@@ -1,4 +1,4 @@
-"""Where the programs of the measurements are, and what they need to start."""
+"""The paths of the measured programs, and the library path that they need."""
 
 import os
 import subprocess
@@ -10,6 +10,6 @@ BURN = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "benches/burn/target")) / 
 
 
 def library_path() -> str:
-    """Returns the folder with Rust's standard library, for the dynamic linker."""
+    """Returns the folders with Rust's standard library and with `taper`, for the dynamic linker."""
     found = subprocess.run(["rustc", "--print", "target-libdir"], capture_output=True, text=True, check=True)
     return found.stdout.strip() + ":" + str(PROGRAM.parent.parent / "deps")

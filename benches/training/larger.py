@@ -1,4 +1,4 @@
-"""Networks of more kinds in PyTorch: the same as in `larger.rs`."""
+"""More kinds of networks in PyTorch, the same as in `larger.rs`."""
 
 import torch
 from torch import nn
@@ -94,7 +94,7 @@ class Lstm(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Its blocks are those of `nn.TransformerEncoder`, with the causal mask as a hint, so that PyTorch takes its fused attention."""
+    """A GPT with the blocks of `nn.TransformerEncoder`, but with `is_causal`, so that PyTorch uses its fused attention."""
 
     def __init__(self, width):
         super().__init__()

@@ -1,4 +1,4 @@
-//! Networks of more kinds: many channels, groups, concatenation, sequences.
+//! More kinds of networks: many channels, groups, concatenation, sequences.
 
 use taper::prelude::*;
 
@@ -43,7 +43,8 @@ fn conv(channels: usize, size: usize, stride: usize) -> Sequential {
     ]
 }
 
-/// Each pixel by its own channel, then all channels of a pixel.
+/// Returns a network of depthwise-separable convolutions: first each channel by itself, then all channels of
+/// each pixel.
 pub(crate) fn depthwise() -> Result<Sequential> {
     let block = |inputs: usize, outputs: usize, stride: usize| -> Result<Sequential> {
         let apart = Conv2d::new(inputs, inputs, 3)?
@@ -67,7 +68,7 @@ pub(crate) fn depthwise() -> Result<Sequential> {
     ])
 }
 
-/// A function whose result is added to its input, or to a shortcut of it.
+/// A residual block: the output of the body is added to the input, or to a shortcut of it.
 #[derive(Parameters)]
 struct Sum {
     body: Sequential,
@@ -84,7 +85,7 @@ impl Layer for Sum {
     }
 }
 
-/// ResNet-18 for small images.
+/// Returns ResNet-18 for small images.
 pub(crate) fn resnet18(width: usize) -> Sequential {
     let block = |channels: usize, stride: usize, same: bool| Sum {
         body: seq![conv(channels, 3, stride), ReLU, conv(channels, 3, 1)],
@@ -109,7 +110,7 @@ pub(crate) fn resnet18(width: usize) -> Sequential {
     ]
 }
 
-/// A function whose result is appended to its input.
+/// A dense block: the output of the layers is concatenated to the input.
 #[derive(Parameters)]
 struct Joined(Sequential);
 
@@ -151,7 +152,8 @@ pub(crate) fn dense() -> Sequential {
     ]
 }
 
-/// Two levels of half the size, with their results appended on the way back.
+/// A U-Net of three levels, each half the size of the one before. The way up concatenates the features of the
+/// way down.
 #[derive(Parameters)]
 pub(crate) struct UNet {
     down: Vec<Sequential>,

@@ -33,7 +33,7 @@ class Peer:
         elif peer == "burn":
             command, workers = [BURN, name], ""
         environment = {**os.environ, "LD_LIBRARY_PATH": library_path()}
-        # The last is for the products of Burn's NdArray.
+        # The last variable is for the matrix products of Burn's NdArray.
         variables = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MATMUL_NUM_THREADS")
         environment |= dict.fromkeys(variables, str(threads))
         self.name, self.times = name, []
@@ -50,7 +50,7 @@ class Peer:
         return list(zip(times[::2], times[1::2], strict=True))
 
     def end(self) -> float:
-        """Returns its peak memory in megabytes."""
+        """Ends the process; returns its peak memory in megabytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         self.process.stdin.close()
         self.process.wait()
@@ -98,8 +98,8 @@ def cases(arguments: argparse.Namespace) -> list[tuple[str, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=20, help="at least so many steps of each")
-    parser.add_argument("--turns", type=int, default=5, help="in so many turns")
+    parser.add_argument("--steps", type=int, default=20, help="the minimal number of steps of each peer")
+    parser.add_argument("--turns", type=int, default=5, help="the number of turns")
     parser.add_argument("--only", default="", help="models whose name contains this, or one of these: a,b")
     parser.add_argument("--batch", type=int, help="only cases with this batch, or all models with it for --inference")
     parser.add_argument("--inference", action="store_true", help="the output in evaluation mode instead of a training step")
@@ -108,8 +108,8 @@ def main() -> None:
     parser.add_argument(
         "--burn", nargs="?", const="flex", choices=["flex", "ndarray"], help="Burn as well, with this backend (Flex); on the CPU"
     )  # fmt: skip
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each peer; all cores")
-    parser.add_argument("--processor-time", action="store_true", help="count what the processors did: for a busy machine")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="the threads of each peer (default: all cores)")
+    parser.add_argument("--processor-time", action="store_true", help="measure processor time instead of wall time, for a busy machine")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where the models are trained")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

@@ -2,12 +2,12 @@
 
 use taper::prelude::*;
 
-/// d2l's LeNet, with sigmoid and average pooling.
+/// Returns d2l's LeNet, with sigmoid and average pooling.
 pub(crate) fn lenet() -> Sequential {
     lenet_with(|| Sigmoid, AvgPool2d::new)
 }
 
-/// LeNet with ReLU and max pooling.
+/// Returns LeNet with ReLU and max pooling.
 #[allow(dead_code, reason = "not measured on a GPU")]
 pub(crate) fn lenet_relu() -> Sequential {
     lenet_with(|| ReLU, MaxPool2d::new)
@@ -33,7 +33,7 @@ fn lenet_with<A: Layer + 'static, P: Layer + 'static>(
     ]
 }
 
-/// The CNN of the chapter about AI on a GPU.
+/// Returns the CNN of the chapter about AI on a GPU.
 pub(crate) fn cifar() -> Sequential {
     seq![
         LazyConv2d::new(6, 5),

@@ -20,7 +20,7 @@ ESTIMATED = (16, 64)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scaling", action="store_true", help="this measurement")
-    parser.add_argument("--turns", type=int, default=5, help="of each number of threads")
+    parser.add_argument("--turns", type=int, default=5, help="the number of turns for each number of threads")
     parser.add_argument("--only", default="", help="models whose name contains this, or one of these: a,b")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

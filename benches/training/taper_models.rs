@@ -59,7 +59,7 @@ pub(crate) fn step(model: &str, x: Tensor, y: Tensor, inference: bool) -> Result
     }))
 }
 
-/// An epoch of LeNet, including the data loader.
+/// Returns a step that trains LeNet for an epoch, including the data loader.
 pub(crate) fn epoch(x: Tensor, y: Tensor, batch: usize) -> Result<Step> {
     let net = lenet();
     net.forward(&x.narrow(0, 0, 1)?)?;

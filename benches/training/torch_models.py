@@ -1,6 +1,6 @@
 """The models in PyTorch: `python torch_models.py eager|compiled MODEL BATCH DEVICE train|infer [WORKERS]`, with the protocol of `training.rs`.
 
-An epoch is loaded by so many workers of PyTorch's DataLoader, which live from epoch to epoch.
+WORKERS is the number of workers of PyTorch's DataLoader for the model `epoch`; they live from epoch to epoch.
 """
 
 import sys

@@ -1,4 +1,4 @@
-//! One model, trained with Taper's layers or with Candle's own, for `run.py`.
+//! One model, with Taper's layers or with Candle's own, for `run.py`.
 //!
 //!     training taper|candle MODEL BATCH [DEVICE [train|infer]]
 //!
@@ -16,10 +16,10 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 use taper::prelude::*;
 
-/// A model on a batch: a call is one training step.
+/// A model with its batch: a call is one training step, or one forward pass for `infer`.
 type Step = Box<dyn FnMut() -> Result<()>>;
 
-/// The shape of one example, and the number of classes.
+/// Returns the shape of one example, and the number of classes.
 fn task(model: &str) -> (Vec<usize>, usize) {
     match model {
         "mlp" | "mlp-norm" => (vec![784], 10),

@@ -62,8 +62,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Runs what the name and the first argument of this process ask for: some of our processes are this
-/// program under another name.
+/// Runs the command, or the task of a helper process: helper processes are this program too, recognised
+/// by its name or its first argument.
 fn run_as(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     if let Some(ended) = taper_session::hook(arguments) {
         return Ok(ended?);

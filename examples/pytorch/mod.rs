@@ -54,7 +54,7 @@ impl Callback for Record {
 }
 
 /// Trains for some steps and compares the losses with the stored ones of PyTorch. If `run.py` names a
-/// folder, writes there what it needs instead.
+/// folder in `TAPER_STEPS`, writes the weights, the batches and the losses to it instead.
 pub(crate) fn compare<T>(
     name: &'static str,
     train: impl FnOnce(Trainer) -> Result<T>,
@@ -77,8 +77,8 @@ pub(crate) fn compare<T>(
         let off = (loss / expected - 1.0).abs();
         assert!(
             off <= TOLERANCE,
-            "step {}: the loss is {loss}, PyTorch's is {expected}. If the example has other data, or begins with \
-             other weights, than before: python3 examples/pytorch/run.py --store",
+            "step {}: the loss is {loss}, PyTorch's is {expected}. If the example's data or initial weights have \
+             changed: python3 examples/pytorch/run.py --store",
             step + 1
         );
     }

@@ -1,4 +1,4 @@
-"""The examples' networks in PyTorch, with the names of parameters that Taper's have."""
+"""The examples' networks in PyTorch, with the parameter names of the networks in Taper."""
 
 import math
 

@@ -1,7 +1,7 @@
 """JupyterHub for a class on one machine. `install` puts this file beside the folders that it names.
 
 Students are the users of this machine in the group `students`; they sign in with the passwords of the system.
-What to adapt: the address, the group, the limits. In front of the hub belongs a server that speaks HTTPS.
+Adapt the address, the group and the limits. Put a server that speaks HTTPS in front of the hub.
 """
 
 import os

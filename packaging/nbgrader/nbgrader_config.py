@@ -1,8 +1,8 @@
-"""What nbgrader needs to know about Rust: put this file into the folder of the course.
+"""nbgrader's configuration for Rust: put this file into the folder of the course.
 
-In a solution cell, `// BEGIN SOLUTION` and `// END SOLUTION` enclose what students do not see. A cell with tests gives
-all its points if it ends without an error, none with one, and as many as the value of its last expression, a
-floating-point number or an integer, says.
+In a solution cell, `// BEGIN SOLUTION` and `// END SOLUTION` enclose what students do not see. A cell with tests scores
+no points if it ends with an error. Otherwise it scores the value of its last expression if that is a floating-point
+number or an integer, and all its points if not.
 """
 
 import os
@@ -12,7 +12,7 @@ from jupyter_core.paths import jupyter_runtime_dir
 c = get_config()  # noqa: F821 (nbgrader defines it)
 
 c.ClearSolutions.code_stub = {"rust": "todo!() // YOUR CODE HERE"}
-# nbgrader takes text on standard error for a failure; progress and `eprintln!` are none.
+# nbgrader treats text on standard error as a failure, but progress and `eprintln!` are not failures.
 c.IgnorePattern.enabled = True
 c.IgnorePattern.pattern = ".*"
 c.Execute.timeout = 300

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::process::Command;
 
-/// Whether there is a Chromium; says that the test is skipped where there is none.
+/// Returns whether there is a Chromium; if not, prints that the test is skipped.
 pub(crate) fn has_chromium() -> bool {
     let named = std::env::var("CHROMIUM").ok();
     let names = named.as_deref().map_or(

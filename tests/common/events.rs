@@ -3,31 +3,32 @@
 use super::taper;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Starting includes building the warm image, which the first start does.
+/// The limit includes building the warm image, which the first start does.
 const TO_START: Duration = Duration::from_secs(900);
-/// Ten times what the slowest cell of these tests takes.
+/// The limit for a cell: ten times the time of the slowest cell of these tests.
 const FOR_A_CELL: Duration = Duration::from_secs(300);
 
-/// The one session of a test file. Cells of several tests run in it, one test at a time; each test
-/// defines the variables it uses, since another may have ended the process in which they live.
+/// A session, `taper events`. The tests of a file share one, one test at a time; each test defines the
+/// variables it uses, since another test may have ended the process in which they live.
 pub(crate) struct Events {
     process: Child,
     requests: ChildStdin,
     answers: Receiver<Value>,
 }
 
-/// What a cell did, adjacent texts of one stream joined.
+/// The events of a cell; adjacent texts of one stream are joined.
 pub(crate) type Ran = Vec<Value>;
 
 static SHARED: Mutex<Option<Events>> = Mutex::new(None);
 
-/// Has the session to itself. A test that fails in mid-cell throws it away.
+/// Exclusive use of the shared session. A test that fails drops the session, and the next test starts another.
 pub(crate) struct Borrowed {
     session: Option<Events>,
     place: MutexGuard<'static, Option<Events>>,
@@ -52,35 +53,21 @@ impl Drop for Borrowed {
     }
 }
 
-impl Borrowed {
-    /// Runs a cell and returns its events.
-    pub(crate) fn run(&mut self, code: &str) -> Ran {
-        self.run_with(json!({ "code": code }), |_| {})
-    }
+impl Deref for Borrowed {
+    type Target = Events;
 
-    /// Runs the cell of a whole request; `seen` receives each event when it arrives.
-    pub(crate) fn run_with(&mut self, request: Value, seen: impl FnMut(&Value)) -> Ran {
-        self.session().run(&request, seen)
-    }
-
-    /// The most memory that the process of the session has ever held, in megabytes.
-    pub(crate) fn peak_memory(&mut self) -> f64 {
-        let file = format!("/proc/{}/status", self.session().process.id());
-        let status = std::fs::read_to_string(file).expect("the session lives");
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .expect("Linux says it");
-        let kilobytes = line.trim().trim_end_matches("kB").trim().parse::<f64>();
-        kilobytes.expect("a number") / 1000.0
-    }
-
-    fn session(&mut self) -> &mut Events {
-        self.session
-            .as_mut()
-            .expect("it is given back only at the end")
+    fn deref(&self) -> &Events {
+        self.session.as_ref().expect(RETURNED)
     }
 }
+
+impl DerefMut for Borrowed {
+    fn deref_mut(&mut self) -> &mut Events {
+        self.session.as_mut().expect(RETURNED)
+    }
+}
+
+const RETURNED: &str = "the session is returned only at the end";
 
 impl Events {
     fn start() -> Events {
@@ -103,7 +90,7 @@ impl Events {
             requests,
             answers,
         };
-        // Once, the first `?` of a session changed how its value was shown.
+        // In an earlier version, the first `?` of a session changed how its value was shown.
         session.send(&json!({ "code": "ones(2, &cpu())?" }));
         assert_eq!(
             session.next(Instant::now() + TO_START),
@@ -116,7 +103,7 @@ impl Events {
         session
     }
 
-    /// The session's folder, from the environment of the processes that it has started.
+    /// Returns the session's folder, from the environment of the processes that it has started.
     pub(crate) fn folder(&self) -> PathBuf {
         let tasks = format!("/proc/{}/task", self.process.id());
         let tasks = std::fs::read_dir(tasks)
@@ -141,9 +128,26 @@ impl Events {
             .expect("a child names it")
     }
 
+    /// Returns the most memory that the process of the session has ever held, in megabytes.
+    pub(crate) fn peak_memory(&self) -> f64 {
+        let file = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(file).expect("the session lives");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .expect("Linux reports the peak");
+        let kilobytes = line.trim().trim_end_matches("kB").trim().parse::<f64>();
+        kilobytes.expect("a number") / 1000.0
+    }
+
+    /// Runs a cell and returns its events.
+    pub(crate) fn run(&mut self, code: &str) -> Ran {
+        self.run_with(json!({ "code": code }), |_| {})
+    }
+
     /// Runs the cell of a request; `seen` receives each event when it arrives.
-    pub(crate) fn run(&mut self, request: &Value, mut seen: impl FnMut(&Value)) -> Ran {
-        self.send(request);
+    pub(crate) fn run_with(&mut self, request: Value, mut seen: impl FnMut(&Value)) -> Ran {
+        self.send(&request);
         let deadline = Instant::now() + FOR_A_CELL;
         let mut ran = Ran::new();
         loop {
@@ -207,33 +211,33 @@ pub(crate) fn without_colours(line: &str) -> String {
     })
 }
 
-/// Text on standard output.
+/// Returns the event of text on standard output.
 pub(crate) fn out(text: &str) -> Value {
     json!({ "event": "text", "stream": "stdout", "text": text })
 }
 
-/// Text on standard error.
+/// Returns the event of text on standard error.
 pub(crate) fn err(text: &str) -> Value {
     json!({ "event": "text", "stream": "stderr", "text": text })
 }
 
-/// Something shown with `display`.
+/// Returns the event of a bundle that is shown with `display`.
 pub(crate) fn display(data: Value) -> Value {
     json!({ "event": "display", "data": data, "metadata": {}, "display_id": null })
 }
 
-/// The value of the cell in one text.
+/// Returns the event of a value that is shown as text.
 pub(crate) fn value(text: &str) -> Value {
     result(json!({ "text/plain": text }))
 }
 
-/// The value of the cell.
+/// Returns the event of the value of a cell.
 pub(crate) fn result(data: Value) -> Value {
     json!({ "event": "result", "data": data, "metadata": {} })
 }
 
-/// An error; `line` and `column` are 0 where they are not known. `quote` is what the traceback
-/// shows below name and message.
+/// Returns the event of an error; `line` is 0 if the error has no position. `quote` contains the lines of the
+/// traceback below name and message.
 pub(crate) fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> Value {
     let summary = format!("{name}: {message}");
     let traceback: Vec<&str> = summary.lines().chain(quote.iter().copied()).collect();
@@ -241,7 +245,7 @@ pub(crate) fn error(name: &str, message: &str, line: usize, quote: &[&str]) -> V
     json!({ "event": "error", "name": name, "message": message, "traceback": traceback, "location": location })
 }
 
-/// A compile error, and all that the student reads.
+/// Returns the event of a compile error with its whole traceback.
 pub(crate) fn compile_error(
     message: &str,
     (line, column): (usize, usize),

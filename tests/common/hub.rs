@@ -25,7 +25,7 @@ pub(crate) enum Fault {
     Status(&'static str),
 }
 
-/// Answers until the test ends.
+/// A server that answers until the test ends.
 pub(crate) struct FakeHub {
     pub(crate) endpoint: String,
     state: Arc<State>,
@@ -65,7 +65,7 @@ impl FakeHub {
         }
     }
 
-    /// The next transfers go wrong, one after the other.
+    /// Makes the next transfers fail, each with one of these faults.
     pub(crate) fn fail<const N: usize>(&self, faults: [Fault; N]) {
         self.state.faults.lock().unwrap().extend(faults);
     }
@@ -143,15 +143,26 @@ fn read_request(connection: &TcpStream) -> Option<(String, usize)> {
 }
 
 fn send(connection: &mut TcpStream, status: &str, headers: &str, body: &[u8]) -> Option<()> {
+    send_part(connection, status, headers, body, body.len())
+}
+
+/// Announces the whole length of `body`, and sends this number of its bytes.
+fn send_part(
+    connection: &mut TcpStream,
+    status: &str,
+    headers: &str,
+    body: &[u8],
+    bytes: usize,
+) -> Option<()> {
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
     );
     connection.write_all(head.as_bytes()).ok()?;
-    connection.write_all(body).ok()
+    connection.write_all(&body[..bytes.min(length)]).ok()
 }
 
-/// Announces all of `body` and sends this number of bytes of it.
+/// Begins the transfer of a file from the byte `from` on, and sends this number of bytes of `body`.
 fn begin(
     connection: &mut TcpStream,
     from: usize,
@@ -164,19 +175,14 @@ fn begin(
     } else {
         ("200 OK", "")
     };
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\n{range}Content-Length: {length}\r\nConnection: close\r\n\r\n"
-    );
-    connection.write_all(head.as_bytes()).ok()?;
-    connection.write_all(&body[..bytes.min(length)]).ok()
+    send_part(connection, status, range, body, bytes)
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A PNG of these bytes, which are grey or red, green and blue for each pixel.
+/// Returns a PNG image of these bytes: for each pixel its grey value, or red, green and blue.
 pub(crate) fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
@@ -191,8 +197,8 @@ pub(crate) fn png([channels, height, width]: [usize; 3], pixels: &[u8]) -> Vec<u
     bytes
 }
 
-/// Returns a parquet file as the hub has it: a group of bytes and path, and a label, with a thousand
-/// rows in a row group. Images may be missing.
+/// Returns a parquet file like those of the hub: each row has a group with the bytes and the path of an image,
+/// and a label; a row group has a thousand rows. Images may be missing.
 pub(crate) fn parquet_file(column: &str, images: &[Option<Vec<u8>>], labels: &[i64]) -> Vec<u8> {
     let schema = format!(
         "message schema {{ optional group {column} {{ optional binary bytes; optional binary path (STRING); }} \

@@ -19,8 +19,8 @@ pub(crate) struct Jupyter {
 }
 
 impl Jupyter {
-    /// Registers the kernel as `taper setup --jupyter` does. One test after the other has it: a
-    /// kernel needs half a gigabyte.
+    /// Registers the kernel with `taper setup --jupyter`. Only one test at a time has a `Jupyter`,
+    /// because a kernel needs half a gigabyte.
     pub(crate) fn with_our_kernel() -> Jupyter {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,14 +35,14 @@ impl Jupyter {
         jupyter
     }
 
-    /// Calls a script of `tests/python`.
+    /// Returns a call of a script of `tests/python`.
     pub(crate) fn script(&self, name: &str) -> Command {
         let mut command = Command::new(python());
         command.arg(Path::new("tests/python").join(name));
         self.sees(command)
     }
 
-    /// Calls `jupyter`.
+    /// Returns a call of `jupyter`.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(python().with_file_name("jupyter"));
         command.args(arguments);
@@ -54,7 +54,7 @@ impl Jupyter {
         self.folder.path()
     }
 
-    /// Removes the user's settings and kernels from the environment, and limits the spare kernel's life.
+    /// Hides the user's settings and kernels from a call, and turns the spare kernel off.
     fn sees(&self, mut command: Command) -> Command {
         let folder = self.path();
         for (variable, name) in [

@@ -18,7 +18,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 pub(crate) fn root() -> PathBuf {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent()
@@ -26,8 +26,8 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
-/// A call of the program `taper` in the repository's folder, as from a terminal: without the
-/// libraries that cargo shows to the programs it starts.
+/// Returns a call of the program `taper` in the repository's folder, as from a terminal: without the
+/// library path that cargo sets for the programs it starts.
 pub(crate) fn taper(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
     command
@@ -38,7 +38,7 @@ pub(crate) fn taper(arguments: &[&str]) -> Command {
     command
 }
 
-/// A notebook for our kernel with these code cells.
+/// Returns a notebook for our kernel with these code cells.
 pub(crate) fn notebook_of(cells: &[&str]) -> Value {
     let cells = (1..).zip(cells).map(|(number, source)| {
         json!({
@@ -62,14 +62,14 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Both streams, for messages of failed assertions.
+    /// Returns the status and both streams, for messages of failed assertions.
     pub(crate) fn all(&self) -> String {
         format!("{}\n{}\n{}", self.status, self.stdout, self.stderr)
     }
 }
 
-/// Runs a program to its end. When the time is over, it and all that it started are killed, and
-/// the test fails with what it had said until then.
+/// Runs a program to its end. After the time limit, the program and all processes that it started are
+/// killed, and the test fails with the output until then.
 pub(crate) fn run_within(limit: Duration, mut command: Command) -> Said {
     let name = format!("{command:?}");
     // A spare kernel would outlive the test. The tests of spare kernels set this variable themselves.
@@ -107,7 +107,7 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// Returns whether the child ends in time. It stays for `Child::wait`.
+/// Returns whether the child ends in time. Its status is left for `Child::wait`.
 fn wait_within(limit: Duration, child: &Child) -> bool {
     let (sender, ended) = mpsc::channel();
     let child = Pid::from_child(child);
@@ -119,7 +119,7 @@ fn wait_within(limit: Duration, child: &Child) -> bool {
     ended.recv_timeout(limit).is_ok()
 }
 
-/// Sends a signal to the processes of a child that leads its own group and is not collected yet.
+/// Sends a signal to the process group that a child leads. The child must not have been waited for.
 pub(crate) fn signal_group(child: &Child, signal: Signal) {
     // They may have ended already.
     let _ = kill_process_group(Pid::from_child(child), signal);

@@ -14,9 +14,9 @@ const REQUIREMENTS: [&str; 2] = [
 /// The limit includes downloading packages.
 const TO_INSTALL: Duration = Duration::from_secs(600);
 
-/// The environment's `python`. It is made once for each list of packages, in Taper's cache.
+/// Returns the environment's `python`. It is created once for each list of packages, in Taper's cache.
 pub(crate) fn python() -> PathBuf {
-    // Tests run side by side, and one of them makes it.
+    // Tests run at the same time, and only one of them creates the environment.
     static PYTHON: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = folder();
         let complete = folder.join("taper-complete");
@@ -41,7 +41,7 @@ fn folder() -> PathBuf {
         .join(format!("{:016x}", hasher.finish()))
 }
 
-/// Taper's cache.
+/// Returns Taper's cache.
 pub(crate) fn cache() -> PathBuf {
     match std::env::var_os("TAPER_CACHE") {
         Some(cache) => PathBuf::from(cache),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Several machines, as far as one can show them: network namespaces with MPI over TCP, and Slurm with one node.
+"""Tests training on several hosts with one machine: network namespaces with MPI over TCP, and Slurm with one node.
 
     python3 tests/distributed/cluster.py           # as root; .ci/nightly
     python3 tests/distributed/cluster.py slurm     # or a part of it: hosts, slurm
@@ -43,7 +43,7 @@ def call(*command):
 
 
 def hosts(runs):
-    """Trains on two hosts of an own network, which share no memory and no name."""
+    """Trains on two hosts: network namespaces with a network of their own, without shared memory or a common host name."""
     names = ["tapernet1", "tapernet2"]
     with tempfile.TemporaryDirectory() as folder:
         agent = Path(folder, "agent")
@@ -75,7 +75,7 @@ def hosts(runs):
 
 
 def slow_down(add):
-    """Gives the network delay and bandwidth of a cluster with Ethernet, as far as this system's kernel can."""
+    """Sets the delay and bandwidth of a cluster with Ethernet, as far as this system's kernel supports it."""
     delayed = [*add, "netem", "delay", "1ms", "rate", "1gbit"]
     limited = [*add, "tbf", "rate", "1gbit", "burst", "64kb", "latency", "10ms"]
     if subprocess.run(delayed, capture_output=True).returncode != 0:
@@ -145,7 +145,7 @@ def slurm(runs):
         target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
         call(target / "debug/taper", "export", "--distributed", notebook, "--to", project)
         with slurm_of_one_node(folder) as own:
-            # The target folder of a cluster's user would be the project's; here it may be kept.
+            # The job file expects the project's own target folder; CI sets another.
             variables = {**runs.variables, **own, "CARGO_TARGET_DIR": str(project / "target")}
             job = ["sbatch", "--wait", "--output=job.log", "jobs/digits.slurm.sh"]
             status = subprocess.run(job, cwd=project, env=variables, timeout=1800).returncode

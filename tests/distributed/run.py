@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains by several processes with a real MPI: the losses are those of one process, and a rank that fails ends all.
+"""Trains in several processes with a real MPI: the losses must be those of one process, and a rank that fails ends all.
 
     python3 tests/distributed/run.py             # checks everything
     python3 tests/distributed/run.py curves      # or a part of it: curves, sizes, faults
@@ -62,7 +62,7 @@ def values(lines, name):
 
 
 def difference(runs, ranks, one, *settings):
-    """Compares the run of several ranks with the lines of one process; returns what is wrong."""
+    """Compares a run of several ranks with the lines `one` of one process; returns the problem, or an empty text."""
     status, lines, messages, _ = runs.run(ranks, *settings)
     if status != 0:
         return f"status {status}\n{messages}"
@@ -79,7 +79,7 @@ def difference(runs, ranks, one, *settings):
 
 def curves(runs):
     for net in ["mlp", "lenet", "dropout", "norm"]:
-        # The last batch has 3 examples: not all of 2 ranks have as many, and one of 4 has none.
+        # The last batch has 3 examples: 2 ranks have different shares of it, and one of 4 ranks has none.
         settings = [f"net={net}", "examples=99", "batch=32", "epochs=3", "sync=1"]
         one = runs.run(1, *settings)[1]
         for ranks in [2, 4]:

@@ -14,19 +14,19 @@ EXERCISES = {}
 
 
 def exercise(name, inputs, right, wrong, hints, tolerance=None):
-    """An exercise whose answer is a function. `inputs` has a tuple of arguments for each case."""
+    """Adds an exercise whose answer is a function. `inputs` has a tuple of arguments for each case."""
     cases = [{"in": list(given), "out": outcome(right, given)} for given in inputs]
     add(name, cases, [outcome(wrong, given) for given in inputs], hints, tolerance)
 
 
 def value(name, right, wrong, hints):
-    """An exercise whose answer is an integer, a text or a list of these: the file stores hashes."""
+    """Adds an exercise whose answer is an integer, a text or a list of these: the file stores hashes."""
     hashes = [hashed(name, i, part) for i, part in enumerate(right)] if isinstance(right, list) else None
     add(name, [{"in": [], "out": {"hash": hashes or hashed(name, 0, right)}}], [wrong], hints, None)
 
 
 def floats(name, right, wrong, hints, tolerance=None):
-    """An exercise whose answer is a list of floating-point numbers that does not depend on anything."""
+    """Adds an exercise whose answer is a constant list of floating-point numbers."""
     add(name, [{"in": [], "out": right}], [wrong], hints, tolerance)
 
 
@@ -45,7 +45,7 @@ def outcome(solution, given):
 
 
 def hashed(name, index, part):
-    """FNV-1a, as in src/exercises/judge.rs."""
+    """Returns the FNV-1a hash of a part of an answer, as src/exercises/judge.rs computes it."""
     state = 0xCBF29CE484222325
     for byte in f"{name}/{index}/{written(part)}".encode():
         state = ((state ^ byte) * 0x100000001B3) % 2**64

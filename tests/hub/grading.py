@@ -18,7 +18,7 @@ RIGHT = {"area": "width * height", "doubled": "Ok((x * 2.0)?)"}
 HALF = {"area": "width * height", "doubled": "Ok((x * 3.0)?)"}
 WRONG = {"area": "width + height", "doubled": "todo!()"}
 POINTS = {"student1": 5.0, "student2": 3.0, "student3": 0.0}
-# In a cell of the wrong submission; none may print `stolen`.
+# A cell of the wrong submission. It may not print `stolen`.
 THEFT = """
 for path in ["{course}/gradebook.db", "{course}/nbgrader_config.py", "{course}/submitted/student1/areas/areas.ipynb"] {{
     if let Ok(content) = std::fs::read(path) {{ println!("stolen {{}} bytes of {{path}}", content.len()); }}
@@ -33,7 +33,7 @@ println!("tried all");
 
 
 def graded(name: str) -> None:
-    """The whole cycle, with `name` as the instructor's user."""
+    """Runs the whole cycle, with `name` as the instructor's user."""
     subprocess.run(["useradd", "--create-home", "--shell", "/bin/bash", name], check=True, capture_output=True)
     exchange = Path("/home/exchange")
     course = Path(pwd.getpwnam(name).pw_dir) / COURSE
@@ -75,7 +75,7 @@ def graded(name: str) -> None:
 
 
 def texts(notebook: str) -> list[str]:
-    """What the cells of a notebook printed, and their errors."""
+    """Returns the texts that the cells of a notebook printed, and their errors."""
     cells = json.loads(notebook)["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     return ["".join(output.get("text", output.get("evalue", ""))) for output in outputs]

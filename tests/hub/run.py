@@ -2,10 +2,10 @@
 
     tests/hub/run.py TAPER [FOLDER]
 
-Installs `packaging/jupyterhub` into FOLDER, which is kept for the next run, and starts it as it stands. The users
-exist in this test's name space only, where there is no network. Needs root on Linux, node with npm, and Python with
-venv; says what is missing otherwise. TAPER carries its sources; with TAPER_HUB_IMAGE, an image that was exported is
-imported, not compiled. TAPER_HUB_QUICK leaves out the end of idle servers, which takes two minutes.
+Installs `packaging/jupyterhub` into FOLDER, which is kept for the next run, and starts it unchanged. The users exist
+in this test's namespaces only, where there is no network. Needs root on Linux, node with npm, and Python with
+venv; otherwise prints what is missing. TAPER is a command that carries its sources. If TAPER_HUB_IMAGE names an exported
+image, it is imported instead of compiled. TAPER_HUB_QUICK leaves out the end of idle servers, which takes two minutes.
 """
 
 import os
@@ -24,7 +24,7 @@ STUDENTS = [f"student{number}" for number in range(1, 5)]
 PASSWORD = "a password of the class"
 CHAPTER = "course/01-welcome.ipynb"
 FIRST_TENSOR = ":dep taper\nuse taper::prelude::*;\nzeros(2, &cpu())?"
-# What a student may need, in MB.
+# The limits for one student: memory and disk, in MB.
 MEMORY, DISK = 300, 50
 
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def inside(taper: Path) -> None:
-    """In a name space of mounts, in which the server's folders are where they should be."""
+    """Continues in a mount namespace: mounts the server's folders at their final paths, installs, then starts `server.py`."""
     folder = Path(os.environ["TAPER_HUB_INSIDE"])
     PREFIX.mkdir(parents=True, exist_ok=True)
     mount(folder, PREFIX)
@@ -53,7 +53,7 @@ def inside(taper: Path) -> None:
     mount(Path(sysroot), PREFIX / "rust")
     if not os.environ.get("TAPER_HUB_INSTALLED"):
         install(taper)
-        # Goes on without a network: only the loopback device is there.
+        # Continues without a network: only the loopback device is there.
         os.environ["TAPER_HUB_INSTALLED"] = "1"
         subprocess.run(["unshare", "--net", sys.executable, __file__, str(taper)], check=True)
         return

@@ -1,4 +1,4 @@
-"""Starts the hub with four users and checks what `run.py` says. Runs in its name space, with the hub's Python."""
+"""Starts the hub with four users and checks it. `run.py` calls this script in its namespaces, with the hub's Python."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from grading import graded
 from run import CHAPTER, DISK, FIRST_TENSOR, HERE, HUB, MEMORY, PASSWORD, PREFIX, STUDENTS
 from student import LIMIT, Student
 
-# Of the hub and of its users: nothing of this test's own environment.
+# The environment of the hub and of its users, without the variables of this test.
 ENVIRONMENT = {"PATH": f"{PREFIX}/rust/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "LANG": "C.UTF-8"}
 
 
@@ -35,14 +35,14 @@ def main() -> None:
             with hub(TAPER_HUB_IDLE="60"):
                 culled(Student(HUB, STUDENTS[0], PASSWORD))
     finally:
-        # Before the folder can be removed, its mount.
+        # The folder can be removed only after it is unmounted.
         subprocess.run(["umount", "--lazy", "/home"], check=False)
         shutil.rmtree(homes, ignore_errors=True)
     print("1 passed, 0 failed")
 
 
 def add_users(homes: Path) -> None:
-    """Adds the users to a copy of /etc, which only this name space sees."""
+    """Adds the users to a copy of /etc, which is visible in this mount namespace only."""
     copy = Path(tempfile.mkdtemp(dir=homes))
     shutil.copytree("/etc", copy / "etc", symlinks=True)
     (homes / "home").mkdir()
@@ -57,7 +57,7 @@ def add_users(homes: Path) -> None:
 
 @contextmanager
 def hub(**variables: str):
-    """The hub as `install` left it."""
+    """Runs the hub as `install` left it."""
     log = PREFIX / "state/hub.log"
     command = [PREFIX / "hub/bin/jupyterhub", "-f", PREFIX / "jupyterhub_config.py"]
     with open(log, "w") as output:
@@ -89,7 +89,7 @@ def answers() -> bool:
 
 
 def in_class(students: list[Student]) -> None:
-    """All run the first chapter at the same time; nobody compiles a package."""
+    """Lets all students run the first chapter at the same time; no package may be compiled."""
 
     def first_tensor(student: Student) -> float:
         student.start_kernel(CHAPTER)
@@ -151,7 +151,7 @@ def disk_of(name: str) -> int:
 
 
 def strangers(students: list[Student]) -> None:
-    """Another student tries to read a session, to connect to a kernel, and to change the store."""
+    """Checks that another student cannot read a session, connect to a kernel, or change the store."""
     victim, other = students[0], students[1]
     home = Path(pwd.getpwnam(victim.name).pw_dir)
     sockets = sorted(str(p) for p in home.rglob("kernel-*-ipc-*"))
@@ -159,7 +159,7 @@ def strangers(students: list[Student]) -> None:
     sessions = list(home.glob(".cache/taper/sessions/*/work"))
     assert sessions, "the kernel has a session"
     kernel = processes_of(victim.name, "bin/taper")[0]
-    # As on servers where homes can be entered: what follows must protect itself.
+    # As on servers where users can enter the homes of others: files and sockets must be protected on their own.
     os.chmod(home, 0o755)
     task = {
         "sockets": sockets,
@@ -179,7 +179,7 @@ def strangers(students: list[Student]) -> None:
 
 
 def culled(student: Student) -> None:
-    """A student who does nothing loses the kernel, then the server; the work is saved in the notebook."""
+    """Checks that the kernel and then the server of a student who does nothing are ended."""
     student.start_server()
     student.start_kernel(CHAPTER)
     student.run("1 + 1")

@@ -1,4 +1,4 @@
-"""What one user of a server tries with another's kernel and with the store. Run as that user; fails if anything works.
+"""Tries, as one user of a server, to use another user's kernel and to change the store; fails if any attempt succeeds.
 
     stranger.py '{"sockets": […], "read": […], "list": […], "store": …}'
 """

@@ -42,8 +42,8 @@ impl Pattern {
         }
     }
 
-    /// Whether the pattern occurs in the [`words`] of a text outside of the exceptions, and does not end
-    /// before the word at `from`.
+    /// Returns whether the pattern occurs in the [`words`] of a text outside of the exceptions. Occurrences that
+    /// end before the word at `from` do not count.
     pub fn is_in(&self, words: &[String], from: usize) -> bool {
         let at = |position: &usize| matches_at(&self.words, words, *position);
         (from.saturating_sub(self.words.len() - 1)..words.len())
@@ -69,8 +69,8 @@ fn words_of_pattern(text: &str) -> Vec<Word> {
     words.map(word).collect()
 }
 
-/// The words of a text in lower case. Punctuation stays as a word of its own, so that no pattern matches
-/// across it.
+/// Returns the words of a text in lower case. Each punctuation mark is a word of its own, so that no pattern
+/// matches across it.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in text.chars() {

@@ -7,7 +7,7 @@ pub struct Line {
     pub text: String,
 }
 
-/// The lines of text in a file, by the kind of file that its name says.
+/// Returns the lines of text in a file; the extension of its name says what is text.
 pub fn of(file: &str, source: &str) -> Vec<Line> {
     let extension = file.rsplit(['.', '/']).next().unwrap_or_default();
     match extension {
@@ -28,7 +28,7 @@ fn numbered(source: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Comments that begin with `#`.
+/// Returns the comments that begin with `#`.
 fn after_hash(source: &str) -> Vec<Line> {
     let comment = |line: Line| {
         let trimmed = line.text.trim_start();
@@ -83,7 +83,7 @@ fn without_titles(text: &str) -> String {
     kept + rest
 }
 
-/// Comments of a Rust source, and its strings with a blank in them.
+/// Returns the comments of a Rust source, and the strings that contain a blank.
 fn rust(source: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let (mut rest, mut number) = (source, 1);
@@ -102,7 +102,7 @@ fn rust(source: &str) -> Vec<Line> {
     lines
 }
 
-/// The length of the first token of `rest`, and its text if people read it.
+/// Returns the length of the first token of `rest`, and its text if people read it.
 fn token(rest: &str, first: char) -> (usize, Option<&str>) {
     if rest.starts_with("//") {
         let end = rest.find('\n').unwrap_or(rest.len());
@@ -135,7 +135,7 @@ fn token(rest: &str, first: char) -> (usize, Option<&str>) {
     (first.len_utf8(), None)
 }
 
-/// The length of a string literal, with its quotes.
+/// Returns the length of a string literal, with its quotes.
 fn end_of_string(rest: &str) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -149,7 +149,7 @@ fn end_of_string(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of `r"…"` or `r#"…"#`, with any number of `#`, also of bytes.
+/// Returns the length of a raw string literal, `r"…"` or `r#"…"#` with any number of `#`, also of bytes.
 fn length_of_raw_string(rest: &str) -> Option<usize> {
     let prefix = if rest.starts_with('b') { 1 } else { 0 };
     let after = rest[prefix..].strip_prefix('r')?;
@@ -162,7 +162,7 @@ fn length_of_raw_string(rest: &str) -> Option<usize> {
     Some(rest.len() - content.len() + end)
 }
 
-/// The length of a character literal; of a lifetime only its quote.
+/// Returns the length of a character literal; for a lifetime, the length of its quote.
 fn length_of_character(rest: &str) -> usize {
     let mut characters = rest.char_indices().skip(1);
     match characters.next() {

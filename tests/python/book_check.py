@@ -4,7 +4,7 @@
     book_check.py FOLDER
 
 Every relative link must lead to a file of the book, and its fragment to an element of that file. Ids are
-unique, images have a size and a text, and the text contains no scripts. Links into the crate's
+unique, images have a size and an alternative text, and the text of a page contains no scripts. Links into the crate's
 documentation are checked; links within it are left to rustdoc.
 """
 

@@ -99,7 +99,7 @@ class Book:
         self.check(focus == "cell-id=text", f"Shift-Enter leads to {focus}")
 
     def run_all(self) -> None:
-        """Every kind of output, also of a cell that is not on the page and of one that may fail."""
+        """Checks every kind of output, also after a cell that is not on the page, and of a cell that is meant to fail."""
         self.cell("last").hover()
         self.cell("error").get_by_role("button", name="Run all above").click()
         self.shows("text", "100 %")
@@ -137,7 +137,7 @@ class Book:
         self.shows("first", "21")
 
     def restart(self) -> None:
-        """It ends a cell that runs, and the variables with it."""
+        """Checks that a restart ends the running cell and removes the variables."""
         self.run("loop")
         self.shows("loop", "begins")
         self.page.get_by_role("button", name="Restart").click()
@@ -146,7 +146,7 @@ class Book:
         self.shows("last", "E0425")
 
     def keyboard(self) -> None:
-        """Keys that turn mdBook's pages belong to the code; Tab and Escape leave it."""
+        """Checks that keys with a meaning in mdBook edit the code that has the focus, and that Escape leaves the code."""
         self.code("last").focus()
         self.page.keyboard.press("End")
         self.page.keyboard.type("  // s?/")
@@ -180,7 +180,7 @@ class Book:
                 self.page.screenshot(path=self.screenshots / f"running-{name}.png")
 
     def refusals(self) -> None:
-        """Requests of programs that have no cookie, name another host or come from another site."""
+        """Checks that requests without the cookie, for another host or from another origin are refused."""
         host = urlsplit(self.root).netloc
         cookie = "; ".join(f"{c['name']}={c['value']}" for c in self.context.cookies())
         right = {"Host": host, "Origin": self.root, "Cookie": cookie}
@@ -202,7 +202,7 @@ class Book:
             self.check(answer.getheader("X-Frame-Options") == "DENY", f"{name}: may be framed")
 
     def other_site(self) -> None:
-        """A page of another server on this machine: the same site for cookies, but another origin."""
+        """Checks that a page of another server on this machine, the same site for cookies but another origin, runs no cell."""
         server = HTTPServer(("127.0.0.1", 0), other_site(self.root))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = self.context.new_page()

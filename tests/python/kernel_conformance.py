@@ -4,7 +4,7 @@ import unittest
 
 from jupyter_kernel_test import IopubWelcomeTests, KernelTests
 
-# The lines by which `taper` removes the outputs so far.
+# A cell that prints the record with which the crate `taper` removes the outputs so far.
 CLEAR_OUTPUT = r"""
 let secret = std::env::var("TAPER_DISPLAY")?;
 println!("\u{1e}{secret} {{\"op\":\"clear\",\"wait\":false}}");

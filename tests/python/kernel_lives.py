@@ -31,7 +31,7 @@ class Lives(unittest.TestCase):
             with Kernel() as kernel:
                 self.assertEqual(kernel.run(f"{cycle} + 1").value(), str(cycle + 1))
             self.assertEqual(session_folders(), [], f"after {cycle + 1} cycles")
-            # In the first cycles the client creates what it keeps, such as its event loop.
+            # In the first cycles the client opens files that it keeps, such as those of its event loop.
             held = open_files() if cycle == 2 else held
         self.assertTrue(wait_until(lambda: not processes()), processes())
         self.assertEqual(open_files(), held)

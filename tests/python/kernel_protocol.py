@@ -187,7 +187,7 @@ class Widgets(WithKernel):
         variables = self.debug("inspectVariables")["body"]["variables"]
         types = {variable["name"]: variable["type"] for variable in variables}
         self.assertEqual((types["rate"], types["name"]), ("f64", "String"))
-        # Values are found out from now on, after each cell.
+        # From now on, the kernel also evaluates the variables after each cell.
         self.kernel.run("let x = ones((2, 3), &cpu())?;")
         variables = self.debug("inspectVariables")["body"]["variables"]
         values = {variable["name"]: variable["value"] for variable in variables}

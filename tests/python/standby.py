@@ -61,7 +61,7 @@ class Standby(unittest.TestCase):
         self.assertTrue(wait_until(lambda: not processes(), 60), processes())
 
     def start_one(self) -> psutil.Process:
-        """Runs a kernel, which starts a spare kernel, and returns that."""
+        """Runs a kernel, which starts a spare kernel; returns the process of the spare kernel."""
         with Kernel() as kernel:
             kernel.run("let mine = 1;")
             self.assertTrue(wait_until(ready, 120), spares())

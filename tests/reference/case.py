@@ -43,7 +43,8 @@ def case(op, f, inputs, settings=(), kinds=None, module=None):
     single, _ = run(f, inputs, kinds, torch.float32, module)
     sizes = [(exact.abs().max().item(), (exact - got).abs().max().item()) if exact.numel() else (0.0, 0.0)
              for exact, got in zip(want, single)]
-    # PyTorch's rounding in this case, and the size of the terms of a gradient that is 0 but for rounding.
+    # PyTorch's largest relative error in this case; and the largest value, on which the rounding error of a gradient
+    # depends that would be 0 in exact arithmetic.
     rounding = max([off / largest for largest, off in sizes if largest > 1e-6], default=0.0)
     terms = max([largest for largest, _ in sizes], default=0.0)
     tolerances = [float(f"{max(8 * off, 4 * rounding * largest, 32 * EPS * largest, 2 * EPS * terms, 1e-12):.3g}")

@@ -9,9 +9,9 @@ double precision.
 A case is one line: the operation, PyTorch's function of the inputs, the inputs, the settings. It is compared by
 the arm of that name in src/reference/cases. Its values follow each other in one tensor: inputs, the parameters
 of a layer, outputs, then the gradients of sum(y * r) over all outputs y with r[i] = 0.6 + sin(0.7 i). In double
-precision the results must agree to the digits that are stored; in single precision the tolerance of each follows from
-the error of PyTorch itself: eight times its own, four times the largest relative one of the case, and at least 32
-units in the last place of its largest value, or 2 of the largest of the case.
+precision the results must agree to the digits that are stored. In single precision the tolerance of a result is the
+largest of four: eight times PyTorch's own error, four times the largest relative error of PyTorch in the case, 32
+units in the last place of the result's largest value, and 2 units in the last place of the largest value of the case.
 """
 
 import argparse

@@ -90,7 +90,7 @@ def layers():
 
 
 def sequences():
-    """Layers of sequences: several inputs, outputs and states, so each case lists its own."""
+    """Writes the layers of sequences. They have several inputs, outputs and states, which each case lists."""
     out = {}
 
     def case(name, layer, inputs, call, **others):
@@ -177,7 +177,7 @@ def sequences():
 
 
 def more_layers():
-    """Layers that came later, in a file of their own, so that the values of the others stay the same."""
+    """Writes the layers that were added later, in a file of their own, so that the values of the others stay the same."""
     out = {}
     image, rows = torch.randn(2, 4, 5, 7), torch.randn(2, 4, 11)
     layer_case(out, "conv_1d", nn.Conv1d(4, 6, 3), rows)
@@ -335,7 +335,7 @@ def schedules():
     case("warmup_cosine", lambda o: warmup(o, 1 / 5, lr.CosineAnnealingLR(o, 21)))
     case("warmup_step", lambda o: warmup(o, 1 / 3, lr.StepLR(o, 6, gamma=0.3)))
 
-    # Falls, stays and falls again, in noise.
+    # A metric that falls, stays constant and falls again, with noise.
     with torch.random.fork_rng():
         noise = torch.randn(40, dtype=torch.float64) * 0.02
     means = [1 / (1 + t) for t in range(8)] + [0.15] * 22 + [0.15 - 0.01 * t for t in range(10)]

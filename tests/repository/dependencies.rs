@@ -123,7 +123,7 @@ fn assert_versions_are_chosen(package: &Value) {
         let any = dependency["req"] == "*" && dependency["path"].is_null();
         assert!(
             !any,
-            "{} takes any version of {}",
+            "{} accepts any version of {}: write a version requirement",
             name(package),
             dependency["name"]
         );
@@ -152,7 +152,7 @@ struct Expression<'a> {
 }
 
 impl<'a> Expression<'a> {
-    /// `A OR B`
+    /// Reads `A OR B`; returns whether it is allowed.
     fn any(&mut self) -> bool {
         let mut result = self.all();
         while self.accept("OR") {
@@ -161,7 +161,7 @@ impl<'a> Expression<'a> {
         result
     }
 
-    /// `A AND B`, which binds more tightly than `OR`
+    /// Reads `A AND B`, which binds more tightly than `OR`.
     fn all(&mut self) -> bool {
         let mut result = self.licence();
         while self.accept("AND") {
@@ -170,7 +170,7 @@ impl<'a> Expression<'a> {
         result
     }
 
-    /// `( A )`, `A` or `A WITH exception`
+    /// Reads `( A )`, `A` or `A WITH exception`.
     fn licence(&mut self) -> bool {
         if self.accept("(") {
             return self.any() & self.accept(")");

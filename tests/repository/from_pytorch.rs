@@ -1,4 +1,4 @@
-//! The tables that compare PyTorch with Taper: the names of Taper in them exist.
+//! The tables that compare PyTorch with Taper: each name of Taper in them exists, and each layer is listed.
 
 use super::{read, root};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ fn every_layer_is_in_the_tables() {
     let (list, _) = list.split_once('}').expect("the end of the list");
     let page = read(PAGE);
     let names = names_of_taper(&page);
-    // `seq!` takes more than layers; the trait that says so is not a layer itself.
+    // `IntoLayer` is a trait, for the arguments of `seq!` that are not layers yet.
     let layers =
         { list.split(',').map(str::trim) }.filter(|name| !name.is_empty() && *name != "IntoLayer");
     let missing: Vec<&str> = layers.filter(|name| !names.contains(name)).collect();

@@ -8,7 +8,7 @@ mod versions;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 fn root() -> PathBuf {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent()
@@ -16,7 +16,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The text of a file of the repository.
+/// Returns the text of a file of the repository.
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The oldest supported Rust is defined in one place, `rust-version`; all others must agree with it.
+//! The oldest supported Rust is defined in one place, `rust-version`; all other places must agree with it.
 
 use super::read;
 

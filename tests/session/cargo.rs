@@ -1,5 +1,6 @@
-//! The program in place of cargo, called as evcxr calls it, over a cargo that differs from today's: another
-//! layout of folders, other texts in its log, other keys in its messages, in another order.
+//! Our program in cargo's place, called as evcxr calls it. A fake cargo, which differs from today's, is in the
+//! place of the real one: another layout of folders, other texts in the log, other keys in the messages, another
+//! order.
 
 use crate::common::{events, python};
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Compiles `ctx` into a folder that no cargo uses, and counts its calls.
+/// The fake cargo. It compiles `ctx` into a folder that no real cargo uses, and counts its calls.
 const FAKE: &str = r#"#!/bin/sh
 echo called >> "$FAKE_CALLS"
 echo "   Weaving ctx v1 (nothing of this is known)" >&2
@@ -56,7 +57,7 @@ impl Session {
         std::fs::write(self.path("work/Cargo.toml"), text).expect("a file");
     }
 
-    /// How often the fake cargo has been called.
+    /// Returns how often the fake cargo has been called.
     fn calls(&self) -> usize {
         let calls = std::fs::read_to_string(self.path("calls")).unwrap_or_default();
         calls.lines().count()
@@ -85,7 +86,7 @@ impl Session {
             .expect("it starts")
     }
 
-    /// The library that the messages name.
+    /// Returns the path of the library that the messages name.
     fn library(&self, output: &Output) -> PathBuf {
         let messages = String::from_utf8_lossy(&output.stdout);
         let mut messages = messages.lines().map(|line| {
@@ -174,7 +175,7 @@ fn cargo_is_called_when_the_manifest_is_another() {
 fn cargo_is_called_when_a_repeated_call_fails_for_another_reason() {
     let session = Session::new();
     session.build(&cell("first_cell"));
-    // Where the library goes there is a file now.
+    // A file is now in the place of the library's folder.
     std::fs::remove_dir_all(session.path("work/cells")).ok();
     std::fs::write(session.path("work/cells"), "").expect("a file");
     assert!(session.build(&cell("second_cell")).status.success());

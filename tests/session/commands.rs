@@ -51,21 +51,18 @@ fn a_shell_line_is_interrupted() {
 #[test]
 fn a_restart_removes_only_the_variables() {
     let mut session = own_session();
-    session.run(
-        &json!({ "code": "let kept = 1;\nfn twice(n: i32) -> i32 { 2 * n }" }),
-        |_| {},
-    );
+    session.run("let kept = 1;\nfn twice(n: i32) -> i32 { 2 * n }");
     let said = "The process in which cells run was restarted; all variables are lost.\n";
-    let ran = session.run(&json!({ "code": ":restart" }), |_| {});
+    let ran = session.run(":restart");
     assert_eq!(ran, [out(said)]);
-    let ran = session.run(&json!({ "code": "kept" }), |_| {});
+    let ran = session.run("kept");
     assert_eq!(ran[0]["name"], "CompileError");
-    let ran = session.run(&json!({ "code": "twice(21)" }), |_| {});
+    let ran = session.run("twice(21)");
     assert_eq!(ran, [value("42")]);
     // `:clear` removes items as well, but not the prelude of the session.
-    let ran = session.run(&json!({ "code": ":clear" }), |_| {});
+    let ran = session.run(":clear");
     assert_eq!(ran, [] as [serde_json::Value; 0]);
-    let ran = session.run(&json!({ "code": "zeros(2, &cpu())?.dims().len()" }), |_| {});
+    let ran = session.run("zeros(2, &cpu())?.dims().len()");
     assert_eq!(ran, [value("1")]);
 }
 
@@ -74,26 +71,20 @@ fn a_restart_removes_only_the_variables() {
 fn packages_are_added_and_used_in_one_cell() {
     let mut session = own_session();
     let code = ":dep itoa = \"1\"\n:dep smallvec\nlet three: smallvec::SmallVec<[i32; 2]> = smallvec::smallvec![1, 2, 3];\nthree.len()";
-    let ran = session.run(&json!({ "code": code }), |_| {});
+    let ran = session.run(code);
     assert_eq!(ran.last(), Some(&value("3")), "{ran:?}");
-    let ran = session.run(
-        &json!({ "code": "itoa::Buffer::new().format(7).to_owned()" }),
-        |_| {},
-    );
+    let ran = session.run("itoa::Buffer::new().format(7).to_owned()");
     assert_eq!(
         ran.last().map(|event| &event["data"]["text/plain"]),
         Some(&json!("\"7\""))
     );
-    let ran = session.run(
-        &json!({ "code": ":dep no-such-package-at-all = \"1\"" }),
-        |_| {},
-    );
+    let ran = session.run(":dep no-such-package-at-all = \"1\"");
     assert_eq!(
         ran.last().map(|event| &event["event"]),
         Some(&json!("error")),
         "{ran:?}"
     );
-    let ran = session.run(&json!({ "code": "1 + 1" }), |_| {});
+    let ran = session.run("1 + 1");
     assert_eq!(ran, [value("2")]);
 }
 
@@ -102,15 +93,15 @@ fn packages_are_added_and_used_in_one_cell() {
 #[test]
 fn a_package_that_makes_taper_recompile_starts_a_new_process() {
     let mut session = own_session();
-    session.run(&json!({ "code": "let kept = ones(2, &cpu())?;" }), |_| {});
+    session.run("let kept = ones(2, &cpu())?;");
     let package = ":dep zune-jpeg = { version = \"0.5\", features = [\"log\"] }";
     let code = format!("{package}\nones((3, 4), &cpu())?.dims().len()");
-    let ran = session.run(&json!({ "code": code }), |_| {});
+    let ran = session.run(&code);
     assert_eq!(ran.last(), Some(&value("2")), "{ran:?}");
     let why = "Taper was rebuilt, because a new package needs other features of its dependencies. \
                The process in which cells run was restarted; all variables are lost.\n";
     assert!(ran.contains(&out(why)), "{ran:?}");
-    let ran = session.run(&json!({ "code": "kept" }), |_| {});
+    let ran = session.run("kept");
     assert_eq!(ran[0]["name"], "CompileError", "{ran:?}");
 }
 
@@ -137,7 +128,7 @@ fn another_taper_is_announced_and_starts_a_new_process() {
     );
     let mut session = own_session();
     let code = format!(":dep taper = {{ path = {path:?} }}");
-    let ran = session.run(&json!({ "code": code }), |_| {});
+    let ran = session.run(&code);
     let real = folder.path().canonicalize().expect("it exists");
     let expected = format!(
         "Loading the crate `taper` of {} in place of the installed one.\nAnother Taper was loaded. \

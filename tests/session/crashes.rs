@@ -5,7 +5,8 @@ use crate::common::events::{error, out, session, value};
 
 const LOST: &str = "\nAll variables are lost: run the cells that define them again.";
 
-/// Defines a variable and runs `cell`. Afterwards the variable must be gone, and cells must work.
+/// Defines a variable and runs `cell`, which must fail with the message `what`. Afterwards the variable must be
+/// gone, and cells must work. Returns the events before the error.
 fn crash(cell: &str, what: &str) -> Vec<serde_json::Value> {
     let mut session = session();
     session.run("let crashes_a = 1;");

@@ -3,7 +3,6 @@
 use crate::common::events::{
     compile_error, err, error, out, own_session, session, value, without_colours,
 };
-use serde_json::json;
 
 #[test]
 fn a_failing_question_mark_is_the_cells_error() {
@@ -90,10 +89,7 @@ fn an_ignored_result_is_a_warning() {
 #[test]
 fn memory_that_is_not_there_is_named() {
     let mut session = own_session();
-    let ran = session.run(
-        &json!({ "code": "let v = vec![1u8; 1 << 46];\nv.len()" }),
-        |_| {},
-    );
+    let ran = session.run("let v = vec![1u8; 1 << 46];\nv.len()");
     let failed = ran.last().expect("an error");
     assert_eq!(failed["name"], "ProcessEnded");
     let message = failed["message"].as_str().expect("text");

@@ -17,11 +17,11 @@ let (v, ints) = (vec![3.0, 1.0, 2.0], vec![3, 1, 2]);
 let (s, n, f, flag) = (String::from(\"text\"), 3_i32, 1.5_f64, true);
 let (leaf, p) = (Leaf::Birch, Point { x: 1.0, y: 2.0 });";
 
-/// Collected from Python, PyTorch and Rust; each has an answer.
+/// The tables of mistakes that have an answer: of users of Python, of PyTorch and of Rust.
 const ANSWERED: [&str; 3] = ["python.txt", "pytorch.txt", "rust.txt"];
 
-/// Written before any answer to them, to measure how well the answers carry over. Never write an answer for
-/// one of these lines: move it to another file and write a new one here.
+/// Mistakes that were written before any answer to them, to measure how well the answers generalise. Never write
+/// an answer for one of these lines: move it to another file and write a new one here.
 const HELD_OUT: [&str; 1] = ["held-out.txt"];
 
 /// How many replacements are compiled in one cell.
@@ -113,7 +113,7 @@ fn read(names: &[&str]) -> Vec<Mistake> {
     mistakes
 }
 
-/// Returns what is wrong with the answer to a mistake.
+/// Returns what is wrong with the session's answer to a mistake; `None` if it contains the phrase.
 fn ask(session: &mut Events, mistake: &Mistake) -> Option<String> {
     let (_, text) = run(session, &mistake.typed);
     (!text.contains(&mistake.phrase)).then(|| {
@@ -122,10 +122,10 @@ fn ask(session: &mut Events, mistake: &Mistake) -> Option<String> {
     })
 }
 
-/// Returns whether a cell fails, and what a notebook shows in words, without line breaks inside of hints.
+/// Returns whether a cell fails, and the text that a notebook shows, without line breaks inside of hints.
 fn run(session: &mut Events, cell: &str) -> (bool, String) {
     let mut text = String::new();
-    let ran = session.run(&json!({ "code": cell }), |event| {
+    let ran = session.run_with(json!({ "code": cell }), |event| {
         if event["event"] == "text" {
             text += &without_colours(event["text"].as_str().unwrap_or_default());
         }

@@ -42,7 +42,8 @@ fn a_line_longer_than_the_readers_buffer_arrives_in_parts() {
     assert_eq!(ran, [value("(2, [97, 97], 19999)")]);
 }
 
-/// Neither may take the session's next instruction for its line.
+/// Neither a program that a cell starts nor a thread that outlives its cell may read the session's next
+/// instruction.
 #[test]
 fn programs_and_late_threads_find_the_end() {
     let mut session = session();

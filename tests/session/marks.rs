@@ -7,7 +7,7 @@
 //!   message came before.
 //! - `EVCXR_ERROR_OCCURRED`, `EVCXR_PANIC_NOTIFICATION`: the cell failed. A forged one cannot be
 //!   distinguished from evcxr's (a cell may set its own panic hook), so only this cell is shown as failed.
-//! - `EVCXR_INPUT_REQUEST:prompt`: see the test of input.
+//! - `EVCXR_INPUT_REQUEST:prompt`: the cell asks for a line; `output.rs` tests it.
 
 use crate::common::events::{error, out, session, value};
 

@@ -1,11 +1,11 @@
-//! Mistakes, each with exactly what the student then reads: `tests/snapshots/errors/*.txt`.
+//! Mistakes, each with exactly the output that a student sees: `tests/snapshots/errors/*.txt`.
 //!
 //! Each file is a part of a notebook; all run in one session, in the order of their names. Lines that
 //! begin with `> ` are a cell, and the next lines are its output. To add a mistake, write its cells. To
 //! update the outputs, run the test with `TAPER_UPDATE_SNAPSHOTS=1` and read the difference.
 //!
-//! What the compiler says changes from release to release. Where a newer one than the oldest that is supported
-//! says something else, `NAME.since-1.99.txt` holds it, for that release and later ones.
+//! The compiler's messages change from release to release. Where a release newer than the oldest supported one
+//! says something else, `NAME.since-1.99.txt` contains its output, for that release and later ones.
 
 use crate::common::events::{Events, own_session, value, words};
 use crate::common::root;
@@ -114,7 +114,7 @@ struct Shown {
 /// Runs a cell and returns what a notebook shows as its output.
 fn show(session: &mut Events, cell: &str) -> Shown {
     let mut coloured = true;
-    let ran = session.run(&json!({ "code": cell }), |event| {
+    let ran = session.run_with(json!({ "code": cell }), |event| {
         if event["event"] == "error" {
             coloured = event["traceback"].to_string().contains("\\u001b[1;31m")
                 || event["traceback"]
@@ -155,13 +155,13 @@ fn still_works(session: &mut Events, shown: &str) {
         show(session, KEPT);
     }
     let cell = "(ones(2, &cpu())?.sum_all()?.to_scalar::<f32>()?, mistakes_kept)";
-    let ran = session.run(&json!({ "code": cell }), |_| {});
+    let ran = session.run(cell);
     assert_eq!(ran, [value("(2.0, 41)")], "after\n{shown}");
 }
 
 fn difference(file: &Path, before: &str, now: &str) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let mut text = format!("--- {name} has changed; TAPER_UPDATE_SNAPSHOTS=1 takes it over\n");
+    let mut text = format!("--- {name} has changed; TAPER_UPDATE_SNAPSHOTS=1 updates it\n");
     let (before, now): (Vec<_>, Vec<_>) = (before.lines().collect(), now.lines().collect());
     let gone = before.iter().filter(|line| !now.contains(line));
     let new = now.iter().filter(|line| !before.contains(line));

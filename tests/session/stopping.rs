@@ -73,7 +73,7 @@ fn an_interrupt_ends_a_long_compilation() {
     assert_eq!(session.run("stopping_c"), [value("42")]);
 }
 
-/// The end of a cell is announced with a secret that a cell cannot take away.
+/// The end of a cell is announced with a secret that a cell cannot remove.
 #[test]
 fn a_cell_that_removes_all_variables_ends() {
     let mut session = session();
@@ -82,7 +82,7 @@ fn a_cell_that_removes_all_variables_ends() {
     assert_eq!(session.run("1 + 1"), [value("2")]);
 }
 
-/// What a cell does to its standard streams does not keep its end from the session.
+/// The session is notified of the end of a cell that closes or redirects its standard streams.
 #[test]
 fn a_cell_that_closes_its_streams_ends() {
     let mut session = session();
@@ -131,7 +131,7 @@ fn a_cell_that_removes_its_folder_ends() {
     session.run("std::env::set_current_dir(&stopping_home)?;");
 }
 
-/// What the analysis could not finish is refused at once; what takes it long is given up.
+/// A cell that is too large for the analysis is refused at once; a long analysis can be interrupted.
 #[test]
 fn the_analysis_of_a_cell_can_be_interrupted() {
     let mut session = session();

@@ -64,8 +64,8 @@ fn two_figures_of_one_cell_are_both_shown() {
     );
 }
 
-/// Other crates, such as plotters, print figures as evcxr's values. The last one is the value of the
-/// cell.
+/// Other crates, such as plotters, print figures in evcxr's format of a value. The last figure is the value of
+/// the cell.
 #[test]
 fn two_figures_printed_as_evcxrs_values_are_both_shown() {
     let cell = r#"for i in 1..=2 { println!("EVCXR_BEGIN_CONTENT image/svg+xml\n<svg>{i}</svg>\nEVCXR_END_CONTENT"); }"#;
@@ -103,7 +103,7 @@ fn a_function_may_use_either_result() {
     assert_eq!(session.run(two), [value("7")]);
 }
 
-/// If the variable were kept, its value would be read as one of the new type.
+/// If the variable were kept, the bytes of its value would be read as the new type.
 #[test]
 fn variables_of_a_redefined_type_are_dropped() {
     let mut session = session();

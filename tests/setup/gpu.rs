@@ -1,4 +1,4 @@
-//! The device that set-up chooses, with stand-ins for the driver that answer like real ones.
+//! The device that set-up chooses, with scripts in place of `nvidia-smi` that answer like real drivers.
 
 use super::place::{Call, Place, Said, programs_without, script, with_first};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const ON_CUDA: &str = "assert_eq!(built_for(), \"cuda\");";
 const ON_CPU: &str = "assert_eq!(built_for(), \"cpu\");";
 
-/// Returns a driver that supports CUDA up to this version, with one GPU.
+/// Returns the script of a driver that supports CUDA up to this version, with one GPU.
 fn driver(version: &str, cuda: &str, card: &str) -> String {
     format!(
         "case \"$1\" in\n\
@@ -192,7 +192,7 @@ fn toolkit(place: &Place, version: &str) -> PathBuf {
     root
 }
 
-/// Returns the settings that sessions use.
+/// Returns cargo's configuration of the image that sessions use now.
 fn cargo_config_of_last(place: &Place) -> String {
     let images = fs::read_dir(place.cache().join("images")).expect("images");
     let configs = images

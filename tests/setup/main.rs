@@ -10,7 +10,7 @@ mod toolchain;
 mod transfer;
 mod versions;
 
-use place::{Place, Running};
+use place::Place;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -209,7 +209,7 @@ fn a_killed_session_leaves_no_process_and_the_next_one_removes_its_folder() {
     let mut run = place.taper(["run", &notebook.to_string_lossy()]).start();
     assert!(run.until(|_| mark.exists()), "{}", run.said());
     let began = Instant::now();
-    Running::kill(run);
+    run.kill();
     place.becomes_quiet();
     assert!(
         began.elapsed() < Duration::from_secs(5),

@@ -112,7 +112,7 @@ fn the_first_cell_installs_the_source_of_the_standard_library_once() {
         real.join("../../bin/rustc").display()
     );
     script(&programs.join("rustc"), &rustc);
-    // It takes a while, and what it does cannot be done twice.
+    // It takes a second, so that the other process must wait, and it must be called only once.
     let rustup = format!(
         "#!/bin/sh\n[ \"$*\" = 'component add rust-src' ] && sleep 1 && ln -s '{}' '{}'\n",
         real.join("src").display(),
@@ -193,7 +193,7 @@ fn a_disk_that_becomes_full_loses_nothing() {
 pub(crate) struct Disk(PathBuf);
 
 impl Disk {
-    /// Returns `None`, and prints the reason, without the permission to mount.
+    /// Mounts a file system in memory. Returns `None`, and prints the reason, without the permission to mount.
     pub(crate) fn mount(folder: PathBuf, options: &str) -> Option<Disk> {
         fs::create_dir_all(&folder).expect("a folder");
         let mounted = cfg!(target_os = "linux")

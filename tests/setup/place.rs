@@ -20,7 +20,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Nothing is set up; JupyterLab is a stand-in.
+    /// Creates a place where nothing is set up. JupyterLab is a stand-in.
     pub(crate) fn empty() -> Place {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         Place {
@@ -30,7 +30,7 @@ impl Place {
         }
     }
 
-    /// Nothing is set up; JupyterLab is the real one.
+    /// Creates a place where nothing is set up. JupyterLab is the real one.
     pub(crate) fn with_real_python() -> Place {
         Place {
             python: None,
@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// Everything is set up.
+    /// Creates a place where everything is set up.
     pub(crate) fn ready() -> Place {
         static READY: LazyLock<Place> = LazyLock::new(|| {
             let place = Place {
@@ -70,7 +70,7 @@ impl Place {
         self.path().join("cache")
     }
 
-    /// The work directory of the one image.
+    /// Returns the work directory of the first image.
     pub(crate) fn image(&self) -> Option<PathBuf> {
         let mut images = fs::read_dir(self.cache().join("images")).ok()?;
         Some(images.next()?.ok()?.path().join("work"))
@@ -80,19 +80,19 @@ impl Place {
         fs::read_dir(self.cache().join("images")).map_or(0, Iterator::count)
     }
 
-    /// A file below the image's work directory whose name begins and ends like this.
+    /// Returns a file in the image's work directory whose name begins with `begin` and ends with `end`.
     pub(crate) fn file_of_image(&self, begin: &str, end: &str) -> Option<PathBuf> {
         find(&self.image()?, &|name| {
             name.starts_with(begin) && name.ends_with(end)
         })
     }
 
-    /// The folders of sessions that run, or did not clear up.
+    /// Returns the number of session folders: of sessions that run, or that did not remove their folder.
     pub(crate) fn sessions(&self) -> usize {
         fs::read_dir(self.cache().join("sessions")).map_or(0, Iterator::count)
     }
 
-    /// A notebook with this one code cell.
+    /// Writes a notebook with this one code cell, and returns its path.
     pub(crate) fn notebook(&self, code: &str) -> PathBuf {
         let cell = serde_json::json!({
             "cell_type": "code", "id": "only", "execution_count": null, "metadata": {},
@@ -107,7 +107,7 @@ impl Place {
         file
     }
 
-    /// A call of the real command; nothing of the `cargo test` around us reaches it.
+    /// Returns a call of the real command, without the environment variables of the surrounding `cargo test`.
     pub(crate) fn taper<const N: usize>(&self, arguments: [&str; N]) -> Call {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taper"));
         for (name, _) in std::env::vars_os() {
@@ -123,15 +123,15 @@ impl Place {
             "RUSTFLAGS",
             "CC",
             "PYTHON",
+            "CUDA_HOME",
+            "CUDA_PATH",
         ] {
             command.env_remove(name);
         }
-        command.args(arguments).current_dir(self.path());
-        // The GPUs of this machine are hidden; a test may add a stand-in.
-        for name in ["CUDA_HOME", "CUDA_PATH"] {
-            command.env_remove(name);
-        }
         command
+            .args(arguments)
+            .current_dir(self.path())
+            // The GPUs of this machine are hidden; a test may add a stand-in.
             .env("PATH", without_a_driver())
             .env("TAPER_HOME", home())
             .env("TAPER_CACHE", self.cache())
@@ -149,13 +149,13 @@ impl Place {
         }
     }
 
-    /// `taper run` with a notebook of one cell.
+    /// Runs `taper run` with a notebook of one cell.
     pub(crate) fn run_cell(&self, code: &str) -> Said {
         let notebook = self.notebook(code);
         self.taper(["run", &notebook.to_string_lossy()]).run()
     }
 
-    /// The processes that work in this place, as the system lists them. All inherit the cache's name.
+    /// Returns the processes that work in this place, as `ps` lists them. All inherit the variable `TAPER_CACHE`.
     pub(crate) fn processes(&self) -> Vec<String> {
         let cache = format!("TAPER_CACHE={}", self.cache().display());
         let listed = Command::new("ps")
@@ -202,25 +202,25 @@ impl Call {
         self
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     pub(crate) fn argument(mut self, argument: &Path) -> Call {
         self.command.arg(argument);
         self
     }
 
-    /// In another folder.
+    /// Sets the current folder.
     pub(crate) fn inside(mut self, folder: &Path) -> Call {
         self.command.current_dir(folder);
         self
     }
 
-    /// Without a variable.
+    /// Removes an environment variable.
     pub(crate) fn without(mut self, name: &str) -> Call {
         self.command.env_remove(name);
         self
     }
 
-    /// With this text on standard input.
+    /// Sets the text on standard input.
     pub(crate) fn input(mut self, text: &str) -> Call {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(text.as_bytes()).expect("it is written");
@@ -251,7 +251,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// What it has printed so far, on both streams.
+    /// Returns the output so far, of both streams.
     pub(crate) fn said(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
     }
@@ -260,13 +260,13 @@ impl Running {
         self.child.try_wait().expect("it is our child").is_some()
     }
 
-    /// Ends this process alone, at once; whom it started is left.
+    /// Kills this process alone; the processes that it started continue.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it is our child");
         self.child.wait().expect("it is our child");
     }
 
-    /// Waits until this is so; `false` if the command ended before.
+    /// Waits until `is_so` returns true; returns `false` if the command ended before.
     pub(crate) fn until(&mut self, mut is_so: impl FnMut(&Running) -> bool) -> bool {
         let patience = Instant::now() + LIMIT;
         while !is_so(self) {
@@ -325,7 +325,7 @@ impl Said {
     }
 }
 
-/// The first file below `folder` with such a name. What vanishes meanwhile is passed over.
+/// Returns the first file in `folder` and its subfolders whose name is wanted. Skips what vanishes meanwhile.
 pub(crate) fn find(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
     for entry in fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
@@ -353,14 +353,14 @@ fn without_a_driver() -> std::ffi::OsString {
     with_first(&FOLDER)
 }
 
-/// The PATH with a folder before all others.
+/// Returns the PATH with a folder before all others.
 pub(crate) fn with_first(folder: &Path) -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let first = std::iter::once(folder.to_owned());
     std::env::join_paths(first.chain(std::env::split_paths(&path))).expect("a PATH")
 }
 
-/// A folder with links to all programs on the PATH, but for some.
+/// Creates a folder with links to all programs on the PATH, except those that are left out.
 pub(crate) fn programs_without(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> PathBuf {
     let folder = folder.join("programs");
     fs::create_dir_all(&folder).expect("a folder");
@@ -383,7 +383,7 @@ pub(crate) fn script(file: &Path, text: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("the script may run");
 }
 
-/// An empty folder that all tests share and that the next run of the tests clears.
+/// Creates an empty folder that all tests share; the next run of the tests clears it.
 pub(crate) fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.exists() {

@@ -1,4 +1,4 @@
-//! Which Rust compiles, and what changes the way in which it does.
+//! Which Rust compiles the cells, and which variables and files change how it compiles.
 
 use super::CELL;
 use super::place::{Place, Said, programs_without, script, with_first};
@@ -133,8 +133,8 @@ fn a_cache_behind_a_symbolic_link_runs_each_cell() {
     said.says("\"23\"").says("\"45\"");
 }
 
-/// As after `rustup update`: the first cell compiles and shows how far it is. An interrupt stops that, and the
-/// next cell goes on.
+/// As after `rustup update`: the first cell compiles and shows the progress. An interrupt stops the compilation,
+/// and the next cell continues it.
 #[test]
 fn what_is_missing_is_built_by_the_first_cell_of_a_kernel() {
     let place = Place::empty();
@@ -158,7 +158,7 @@ fn what_is_missing_is_built_by_the_first_cell_of_a_kernel() {
     );
 }
 
-/// Where mold is on the PATH, evcxr would link through it.
+/// Without our settings, evcxr would link with a mold or lld that is on the PATH.
 #[test]
 fn a_linker_on_the_path_changes_nothing() {
     let place = Place::ready();

@@ -1,10 +1,10 @@
-//! Images that other machines and other users have compiled: a file, and a store.
+//! Images that another machine or another user has compiled: imported from a file, or read from a store.
 
 use super::CELL;
 use super::place::Place;
 use std::fs;
 
-/// Runs a cell; nothing is compiled but the cell.
+/// Asserts that a cell runs without the compilation of any package.
 fn runs_at_once(place: &Place) {
     let said = place.run_cell(CELL).succeeds().text;
     assert!(!said.contains("Compil"), "{said}");

@@ -1,5 +1,5 @@
-//! Several versions of Taper on one machine, another Rust than that of a store, and a disk that is full when an image
-//! arrives.
+//! Several versions of Taper on one machine, a Rust other than the store's, and a disk that becomes full during an
+//! import.
 
 use super::CELL;
 use super::missing::Disk;

@@ -1,4 +1,4 @@
-//! The graph of uses, and its circles.
+//! The graph of which file uses which, and its cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub(crate) type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// Returns the strongly connected components that have more than one node.
-pub(crate) fn circles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
+pub(crate) fn cycles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
     let mut used: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (from, to) in arrows.keys() {
         used.entry(from).or_default().push(to);
@@ -16,18 +16,18 @@ pub(crate) fn circles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
         .keys()
         .map(|&from| (from, reachable(from, &used)))
         .collect();
-    let mut circles: Vec<BTreeSet<&str>> = Vec::new();
+    let mut cycles: Vec<BTreeSet<&str>> = Vec::new();
     for (&from, ahead) in &reached {
         let both_ways: BTreeSet<&str> = ahead
             .iter()
             .copied()
             .filter(|to| reached.get(to).is_some_and(|back| back.contains(from)))
             .collect();
-        if both_ways.len() > 1 && !circles.contains(&both_ways) {
-            circles.push(both_ways);
+        if both_ways.len() > 1 && !cycles.contains(&both_ways) {
+            cycles.push(both_ways);
         }
     }
-    circles
+    cycles
 }
 
 fn reachable<'a>(start: &'a str, used: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
@@ -43,13 +43,13 @@ fn reachable<'a>(start: &'a str, used: &BTreeMap<&'a str, Vec<&'a str>>) -> BTre
     reached
 }
 
-/// Lists each circle with its arrows; empty without circles.
-pub(crate) fn describe_circles(owner: &str, kind: &str, arrows: &Arrows) -> String {
+/// Lists each cycle with its arrows; empty without cycles.
+pub(crate) fn describe_cycles(owner: &str, kind: &str, arrows: &Arrows) -> String {
     let mut text = String::new();
-    for circle in circles(arrows) {
-        writeln!(text, "{owner}: {} {kind} use each other:", circle.len()).unwrap();
+    for cycle in cycles(arrows) {
+        writeln!(text, "{owner}: {} {kind} use each other:", cycle.len()).unwrap();
         for ((from, to), names) in arrows {
-            if from != to && circle.contains(from.as_str()) && circle.contains(to.as_str()) {
+            if from != to && cycle.contains(from.as_str()) && cycle.contains(to.as_str()) {
                 writeln!(text, "  {from} -> {to}: {}", join(names)).unwrap();
             }
         }
@@ -78,7 +78,7 @@ fn room(file: &str) -> &str {
     top.strip_suffix(".rs").unwrap_or(top)
 }
 
-/// Lists the arrows from a room to a room that follows it in the same order.
+/// Lists the arrows from a room to a room that follows it in one of the orders.
 pub(crate) fn upward(orders: &[&[&str]], rooms: &Arrows) -> String {
     let mut text = String::new();
     for ((from, to), names) in rooms {

@@ -42,7 +42,7 @@ fn an_import_points_through_a_facade_to_the_file_that_defines_the_item() {
 }
 
 #[test]
-fn siblings_that_use_each_other_through_their_facade_are_a_circle() {
+fn siblings_that_use_each_other_through_their_facade_are_a_cycle() {
     let files = [
         ("lib.rs", "mod nn;"),
         ("nn.rs", "mod a; mod b; pub use a::A; pub use b::B;"),
@@ -52,20 +52,20 @@ fn siblings_that_use_each_other_through_their_facade_are_a_circle() {
             "pub struct B; impl B { fn a(self) -> crate::nn::A { A(self) } }",
         ),
     ];
-    let found = graph::describe_circles("invented", "files", &arrows(&files));
+    let found = graph::describe_cycles("invented", "files", &arrows(&files));
     assert_eq!(
         found,
         "invented: 2 files use each other:\n  nn/a.rs -> nn/b.rs: B\n  nn/b.rs -> nn/a.rs: A\n"
     );
     let rooms = graph::rooms(&arrows(&files));
     assert!(
-        graph::circles(&rooms).is_empty(),
-        "a single room has no circle"
+        graph::cycles(&rooms).is_empty(),
+        "a single room has no cycle"
     );
 }
 
 #[test]
-fn a_facade_that_uses_what_it_exports_is_in_the_circle() {
+fn a_facade_that_uses_what_it_exports_is_in_the_cycle() {
     let files = [
         ("lib.rs", "mod nn;"),
         (
@@ -74,7 +74,7 @@ fn a_facade_that_uses_what_it_exports_is_in_the_circle() {
         ),
         ("nn/a.rs", "use super::Shared; pub struct A(Shared);"),
     ];
-    assert_eq!(graph::circles(&arrows(&files)).len(), 1);
+    assert_eq!(graph::cycles(&arrows(&files)).len(), 1);
 }
 
 #[test]
@@ -222,10 +222,10 @@ fn a_room_contains_its_folder_and_its_facade() {
         ("b.rs", "use crate::a::x::X; pub struct B(X);"),
     ];
     let files = arrows(&files);
-    assert!(graph::circles(&files).is_empty());
+    assert!(graph::cycles(&files).is_empty());
     let rooms = graph::rooms(&files);
     assert_eq!(
-        graph::describe_circles("invented", "rooms", &rooms),
+        graph::describe_cycles("invented", "rooms", &rooms),
         "invented: 2 rooms use each other:\n  a -> b: B (a/y.rs -> b.rs)\n  b -> a: X (b.rs -> a/x.rs)\n"
     );
     assert_eq!(

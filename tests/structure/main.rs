@@ -1,4 +1,4 @@
-//! The layers: which crate may use which, and no circles of files or rooms inside a crate.
+//! The layers: which crate may use which, and no cycles of files or rooms inside a crate.
 //!
 //! A *room* is a top-level module of a crate. The check reads names: it does not see methods of values
 //! or the expansion of macros. It leaves out code that is only compiled for tests.
@@ -135,27 +135,27 @@ fn is_below(used: &str, name: &str) -> bool {
 }
 
 #[test]
-fn no_circle_of_files() {
-    let circles: String = FILES
+fn no_cycle_of_files() {
+    let cycles: String = FILES
         .iter()
-        .map(|(name, files)| graph::describe_circles(name, "files", files))
+        .map(|(name, files)| graph::describe_cycles(name, "files", files))
         .collect();
     assert!(
-        circles.is_empty(),
-        "{circles}\nFile -> file: the names that the first takes from the second. Files of a circle can only be \
+        cycles.is_empty(),
+        "{cycles}\nFile -> file: the names that the first takes from the second. Files of a cycle can only be \
          understood and changed together.\nMove what both need into a file below them, or pass it as an argument."
     );
 }
 
 #[test]
-fn no_circle_of_rooms() {
-    let circles: String = FILES
+fn no_cycle_of_rooms() {
+    let cycles: String = FILES
         .iter()
-        .map(|(name, files)| graph::describe_circles(name, "rooms", &graph::rooms(files)))
+        .map(|(name, files)| graph::describe_cycles(name, "rooms", &graph::rooms(files)))
         .collect();
     assert!(
-        circles.is_empty(),
-        "{circles}\nRoom -> room: the names that the first takes from the second. A room is a top-level module.\n\
+        cycles.is_empty(),
+        "{cycles}\nRoom -> room: the names that the first takes from the second. A room is a top-level module.\n\
          Move what both need into a room below them, or pass it as an argument."
     );
 }

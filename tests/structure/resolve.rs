@@ -9,7 +9,7 @@ enum Target {
     Item(Definition, String),
 }
 
-/// Imports that are being followed, since re-exports may be cyclic.
+/// The lookups in progress, each a module and a name: re-exports may be cyclic.
 type Followed = HashSet<(usize, String)>;
 
 /// Returns which file uses which other file of the same crate.

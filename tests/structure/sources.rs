@@ -54,7 +54,7 @@ pub(crate) struct Sources {
     pub(crate) macros: HashMap<String, BTreeSet<usize>>,
 }
 
-/// Returns a file's text, or `None` where there is no such file.
+/// A function that returns a file's text, or `None` if there is no such file.
 pub(crate) type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 impl Sources {
@@ -370,7 +370,7 @@ fn path_attribute(attributes: &[Attribute]) -> Option<PathBuf> {
     })
 }
 
-/// Returns whether attributes contain `#[test]` or a `#[cfg(…)]` that holds only in tests.
+/// Returns whether attributes contain `#[test]` or a `#[cfg(…)]` that is true in tests only.
 fn only_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")

@@ -7,7 +7,7 @@ use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::prelude::*;
 use burn::tensor::activation::{relu, sigmoid};
 
-/// Layers on images, then linear layers with an activation between them.
+/// A CNN: layers on images, then linear layers with an activation between them.
 #[derive(Module, Debug)]
 pub struct Cnn {
     layers: Vec<Layer>,
@@ -111,7 +111,7 @@ pub fn resnet(device: &Device) -> Cnn {
     Cnn::new(layers, &[64, 10], device)
 }
 
-/// Returns two convolutions whose output is added to their input.
+/// Returns a residual block: the output of two convolutions is added to their input.
 fn block(inputs: usize, channels: usize, stride: usize, device: &Device) -> Layer {
     let mut body = conv_norm([inputs, channels], 3, stride, device);
     body.push(relu_layer());
@@ -123,7 +123,7 @@ fn block(inputs: usize, channels: usize, stride: usize, device: &Device) -> Laye
     sum(body, shortcut)
 }
 
-/// ResNet-18 for small images.
+/// Returns ResNet-18 for small images.
 pub fn resnet18(width: usize, device: &Device) -> Cnn {
     let mut layers = conv_norm([3, width], 3, 1, device);
     layers.push(relu_layer());
@@ -151,7 +151,8 @@ pub fn vgg(device: &Device) -> Cnn {
     Cnn::new(layers.collect(), &[128 * 4 * 4, 256, 10], device)
 }
 
-/// Each pixel by its own channel, then all channels of a pixel.
+/// Returns a network of depthwise-separable convolutions: first each channel by itself, then all channels of
+/// each pixel.
 pub fn depthwise(device: &Device) -> Cnn {
     let mut layers = conv_norm([3, 32], 3, 1, device);
     layers.push(relu_layer());
@@ -182,7 +183,8 @@ pub fn dense(device: &Device) -> Cnn {
     Cnn::new(layers, &[channels, 10], device)
 }
 
-/// Two levels of half the size, with their results appended on the way back.
+/// A U-Net of three levels, each half the size of the one before. The way up concatenates the features of the
+/// way down.
 #[derive(Module, Debug)]
 pub struct UNet {
     down: Vec<Vec<Layer>>,

@@ -1,4 +1,4 @@
-//! Sequences of layers on images, because Burn has none.
+//! Lists of layers on images, because Burn has no sequential container.
 
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::pool::{
@@ -44,7 +44,7 @@ pub fn forward(layers: &[Layer], x: Tensor<4>) -> Tensor<4> {
     layers.iter().fold(x, |x, layer| layer.forward(x))
 }
 
-/// A function whose result is added to its input, or to a shortcut of it.
+/// A residual block: the output of the body is added to the input, or to a shortcut of it.
 #[derive(Module, Debug)]
 pub struct Sum {
     body: Vec<Layer>,
@@ -58,7 +58,7 @@ impl Sum {
     }
 }
 
-/// A function whose result is appended to its input.
+/// A dense block: the output of the body is concatenated to the input.
 #[derive(Module, Debug)]
 pub struct Joined {
     body: Vec<Layer>,
@@ -95,7 +95,7 @@ pub fn average_pool(size: usize) -> Layer {
     Layer::Average(AvgPool2dConfig::new([size, size]).init())
 }
 
-/// Returns the mean of each channel.
+/// Returns a layer that computes the mean of each channel.
 pub fn global_pool() -> Layer {
     Layer::Global(AdaptiveAvgPool2dConfig::new([1, 1]).init())
 }

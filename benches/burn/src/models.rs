@@ -17,7 +17,7 @@ pub trait Network: Module + 'static {
     fn forward(&self, x: Self::Input) -> Self::Output;
 }
 
-/// A model on a batch.
+/// A model with the one batch on which it works.
 pub struct Model {
     #[cfg_attr(
         not(test),
@@ -83,7 +83,7 @@ impl Task<'_> {
         self.classify(net, x, classes)
     }
 
-    /// Predicts a class for each example; the classes take turns.
+    /// Returns a model that predicts a class for each example. The targets are the classes in turn.
     fn classify<N>(&self, net: N, x: N::Input, classes: i64) -> Model
     where
         N: Network<Output = Tensor<2>>,
@@ -92,7 +92,7 @@ impl Task<'_> {
         self.cross_entropy(net, x, y.remainder_scalar(classes))
     }
 
-    /// Predicts each token itself.
+    /// Returns a model that predicts at each position the token of the input there.
     fn tokens(&self, net: Gpt, steps: usize) -> Model {
         let tokens = Distribution::Uniform(0.0, 65.0);
         let x = Tensor::<2, Int>::random([self.batch, steps], tokens, self.device);
@@ -107,7 +107,7 @@ impl Task<'_> {
         self.model_of(net, x, move |logits| loss.forward(logits, y.clone()))
     }
 
-    /// Predicts whether each pixel belongs to an object.
+    /// Returns a model that predicts for each pixel whether it belongs to an object.
     fn masks(&self, net: UNet) -> Model {
         let config = BinaryCrossEntropyLossConfig::new().with_logits(true);
         let loss = config.init(self.device);

@@ -80,8 +80,8 @@ impl Network for Lstm {
     }
 }
 
-/// The blocks are those of Burn's `TransformerEncoder`. Its function `attention` with a causal option is not faster: in
-/// training, that function has no kernel of its own.
+/// A GPT with the blocks of Burn's `TransformerEncoder`. Burn's function `attention` with a causal option is not
+/// faster: in training, that function has no kernel of its own.
 #[derive(Module, Debug)]
 pub struct Gpt {
     tokens: Embedding,

@@ -1,4 +1,4 @@
-//! The models are PyTorch's, and both backends train them. Run with `cargo test --release`.
+//! The models have as many parameters as PyTorch's, and both backends train them. Run with `cargo test --release`.
 
 use crate::device;
 use crate::models::model;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use taper_host::{cache, checkout, digest};
 
-/// In the folder: the digests of what this command wrote, by which it recognises what was edited since.
+/// The file, in the folder of the course, with the digests of all files that this command wrote. A file with
+/// another digest was edited.
 const WRITTEN: &str = ".taper-course.json";
 
 /// The line of a chapter that loads the crate, up to its path.
@@ -47,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// The files of the course.
 struct Course(BTreeMap<PathBuf, Vec<u8>>);
 
-/// For each file the digests of all that was written.
+/// For each file, the digests of all versions that this command wrote.
 #[derive(Default, Deserialize, Serialize)]
 struct Written(BTreeMap<PathBuf, BTreeSet<String>>);
 
@@ -76,7 +77,8 @@ impl Course {
         Ok(Course(files))
     }
 
-    /// Writes the files, except those that were edited, which it returns. It may be killed at any moment.
+    /// Writes the files, except those that were edited; returns the edited ones. If a call is killed, the next
+    /// one completes the course.
     fn write(&self, folder: &Path) -> Result<Vec<&Path>> {
         cache::make(&folder.join("solutions"))?;
         let list = folder.join(WRITTEN);
@@ -135,7 +137,7 @@ fn with_path(notebook: &str, home: &Path) -> Result<Vec<u8>> {
     // The string of TOML, without its quotes, within a string of JSON.
     let path = home
         .to_str()
-        .context("the folder of Taper is named in Unicode")?;
+        .context("the path of Taper's folder is not valid Unicode")?;
     let toml = path.replace('\\', "\\\\").replace('"', "\\\"");
     let json = serde_json::to_string(&toml)?;
     let mut parts = notebook.split(DEPENDENCY);

@@ -57,7 +57,7 @@ fn describe(set: &DataSet, complete: bool) -> String {
 }
 
 fn get(name: &str, from: Option<&Path>, folder: &Path) -> Result<()> {
-    let set = data::find(name).context("the names are those of the list")?;
+    let set = data::find(name).context("there is no data set of this name")?;
     let source = match from {
         Some(folder) => Source::Folder(folder.to_owned()),
         None => Source::Hub(Hub::from_environment()?),

@@ -1,11 +1,11 @@
 //! `taper events`: runs a session behind two pipes, for tests and for programs without Jupyter.
 //!
-//! Each line of standard input is a request, `{"code": "…"}`; each line of standard output an event
-//! of the cell, then `{"event": "done", "ok": true}`. A request may ask for an interrupt some
+//! Each line of standard input is a request, `{"code": "…"}`; each line of standard output is an event
+//! of the cell, the last one `{"event": "done", "ok": true}`. A request may ask for an interrupt some
 //! milliseconds after its cell began: `{"code": "loop {}", "interrupt_after": 500}`; or as soon as
-//! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that asks for
-//! input gets `"input"` of the request, then the end of the file. The request `{"interrupt": true}` stops
-//! the cell that runs when it arrives.
+//! the cell has printed some text: `{"code": "…", "interrupt_at": "text"}`. A cell that reads standard
+//! input receives `"input"` of the request, then the end of the file. The request `{"interrupt": true}`
+//! stops the cell that is running when the request arrives.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -14,8 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use taper_evaluator::Event;
-use taper_evaluator::{Evaluator, Front, Interrupt};
+use taper_evaluator::{Evaluator, Event, Front, Interrupt};
 use taper_host::process;
 use taper_host::progress::Console;
 use taper_session::workspace::Workspace;
@@ -83,7 +82,7 @@ fn requests(interrupter: Arc<dyn Interrupt>) -> Receiver<Result<Request>> {
                 Ok(Request {
                     interrupt: true, ..
                 }) => interrupter.interrupt(),
-                // The receiver is gone when a request was wrong.
+                // The receiver has been dropped if an earlier request was invalid.
                 request => drop(sender.send(request)),
             }
         }

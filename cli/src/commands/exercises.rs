@@ -1,4 +1,4 @@
-//! `taper exercises`: which exercises of the chapters are solved.
+//! `taper exercises`: shows which exercises of the chapters are solved.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
@@ -75,7 +75,7 @@ fn chapter(text: &str) -> Result<Chapter> {
     })
 }
 
-/// Returns the lines of a source, which is a text or a list of texts.
+/// Returns the lines of a cell's source, which notebooks store as a string or as a list of strings.
 fn lines(source: &Value) -> Vec<String> {
     let parts = source
         .as_array()
@@ -84,7 +84,7 @@ fn lines(source: &Value) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Reads what `check` has written (`src/exercises/progress.rs`).
+/// Reads the progress that `check` has stored (`src/exercises/progress.rs`), by the name of the exercise.
 fn progress() -> Result<Map<String, Value>> {
     let system = || dirs::state_dir().or_else(dirs::data_local_dir);
     let folder = match std::env::var_os("TAPER_STATE").filter(|folder| !folder.is_empty()) {

@@ -1,4 +1,4 @@
-//! `taper export`: notebooks as a plain cargo project.
+//! `taper export`: converts notebooks to a plain cargo project.
 
 use crate::program_name::program_name;
 use anyhow::{Context, bail};

@@ -1,4 +1,4 @@
-//! `taper gpu-check`: checks in one report what can only be checked on a machine with an NVIDIA card.
+//! `taper gpu-check`: runs the checks that need an NVIDIA card, and writes one report of them.
 
 use crate::program_name::program_name;
 use anyhow::{Context, Result, bail};
@@ -71,7 +71,7 @@ fn report_file(report: &Path) -> Result<PathBuf> {
 struct Step {
     title: String,
     command: Command,
-    /// Whether what it prints is Markdown.
+    /// Whether the command prints Markdown.
     is_markdown: bool,
     /// The notebook, if the command is the program exported from it.
     notebook: Option<PathBuf>,
@@ -200,7 +200,7 @@ impl Report {
         progress.line(&format!("{} …", step.title));
         let start = Instant::now();
         let mut command = step.command;
-        // Its progress is for the user, its output for the report.
+        // Progress, on standard error, is for the terminal; standard output is for the report.
         let finished = command
             .envs(&settings.environment)
             .stdin(Stdio::null())
@@ -220,7 +220,7 @@ impl Report {
         self.steps += 1;
         self.failed += usize::from(!passed);
         let output = match step.is_markdown {
-            // Its headings become subheadings of ours.
+            // The headings of the output become subheadings of the section.
             true => output
                 .replace("\n## ", "\n### ")
                 .trim_start_matches("## ")
@@ -238,8 +238,8 @@ impl Report {
     }
 }
 
-/// Saves a chapter's outputs on the card next to its notebook, for the book's tab. Compares them with the CPU's
-/// in the notebook, within the tolerances of its cells, and returns the result.
+/// Saves a chapter's outputs on the card next to its notebook, for the tab in the book. Then compares them with
+/// the CPU's outputs in the notebook, within the tolerances of its cells, and returns the result.
 fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<Output> {
     let taper = |first: &str, log: &[u8], rest: &[&str]| {
         let file = folder()?.join("chapter.log");
@@ -256,13 +256,13 @@ fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<Output> {
     taper("test", as_on_cpu(log).as_bytes(), &[])
 }
 
-/// Returns a log in which the cards have the name of the CPU.
+/// Returns the log with `cpu` in place of the names of the cards, `cuda:0` to `cuda:15`.
 fn as_on_cpu(log: &[u8]) -> String {
     let log = String::from_utf8_lossy(log).into_owned();
     (0..16).fold(log, |log, card| log.replace(&format!("cuda:{card}"), "cpu"))
 }
 
-/// Returns the text of an output, its lines cut: those of a chapter's figures are very long.
+/// Returns the text of an output with its lines cut, because the lines of a chapter's figures are very long.
 fn shown(output: &str) -> String {
     const WIDTH: usize = 160;
     let line = |line: &str| match line.char_indices().nth(WIDTH) {

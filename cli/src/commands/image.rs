@@ -23,7 +23,7 @@ enum Action {
     },
     /// Use the compiled packages from a file, instead of compiling them
     Import {
-        /// What `taper image export` wrote
+        /// The file that `taper image export` wrote
         file: PathBuf,
         /// Refuse a file with another SHA-256
         #[arg(long, value_name = "HEX")]

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         lab.arg("--allow-root");
     }
     if let Some(notebook) = &notebook {
-        // Not as an argument: the address that is printed would not open it.
+        // Not as an argument: then the printed address would not open the notebook.
         lab.arg(format!("--LabApp.default_url={}", address(notebook, &root)));
     }
     eprintln!("Starting JupyterLab; Ctrl-C stops it.");
@@ -99,7 +99,7 @@ fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
     })
 }
 
-/// Returns the path of the address that opens a notebook.
+/// Returns the path of JupyterLab's address that opens a notebook, percent-encoded.
 fn address(notebook: &Path, root: &Path) -> String {
     let relative = notebook.strip_prefix(root).unwrap_or(notebook);
     let mut address = "/lab/tree".to_owned();

@@ -1,4 +1,4 @@
-//! `taper mdbook`: preprocessor and renderer that mdBook calls, by book/book.toml.
+//! `taper mdbook`: the preprocessor and renderer that mdBook calls, as `book/book.toml` configures.
 
 use anyhow::{Context, Result};
 use std::io::{Read, Write};
@@ -11,7 +11,8 @@ pub(crate) struct Arguments {
     step: Option<Step>,
 }
 
-/// Without a step: chapters in, pages out, both as mdBook's JSON.
+/// The steps of the renderer. Without a step, the command is the preprocessor: it reads chapters and writes
+/// pages, both as mdBook's JSON.
 #[derive(Debug, clap::Subcommand)]
 enum Step {
     /// Report whether the preprocessor supports this renderer of mdBook

@@ -20,7 +20,8 @@ pub(crate) mod test;
 use std::path::Path;
 use taper_notebook::{StartEvaluator, log_evaluator};
 
-/// Returns what starts the evaluator of the cells: a session, or a log of an exported program.
+/// Returns the function that starts the evaluator of the cells: a session, or a replay of the log of an
+/// exported program.
 ///
 /// Call it before any thread is started.
 pub(crate) fn evaluator(log: Option<&Path>) -> anyhow::Result<Box<StartEvaluator>> {

@@ -1,4 +1,4 @@
-//! `taper run`: the arguments.
+//! `taper run`: executes notebooks.
 
 use super::evaluator;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write the outputs beside the notebook, as those of a GPU of this name: the book shows both.
+    /// Write the outputs to a file beside the notebook, as those of the GPU with this name: the book shows both.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["inplace", "output"])]
     pub(crate) machine: Option<String>,
 

@@ -1,4 +1,4 @@
-//! `taper test`: the arguments.
+//! `taper test`: executes notebooks and compares their outputs, or grades them.
 
 use super::evaluator;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ASSIGNMENT", conflicts_with = "outputs")]
     pub(crate) grade: Option<PathBuf>,
 
-    /// With --grade: how many seconds a cell can run.
+    /// With --grade: the time limit for a cell, in seconds.
     #[arg(
         long,
         default_value_t = 300,

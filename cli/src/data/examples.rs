@@ -4,7 +4,7 @@ use super::sets::{CLASSES, DataSet};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Images, one after the other in the order channel, row, column, and their classes.
+/// Images and their classes. The bytes of an image are in the order channel, row, column.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Examples {
     pub(crate) images: Vec<u8>,

@@ -18,9 +18,9 @@ use ureq::{Agent, Body, Proxy};
 pub(crate) const ENDPOINT: &str = "HF_ENDPOINT";
 const HUGGING_FACE: &str = "https://huggingface.co";
 
-/// How often an interrupted download is resumed automatically.
+/// How many times an interrupted download is resumed automatically.
 const RESUMES: usize = 5;
-/// The hub redirects to the server that sends the file.
+/// The most redirects that are followed: the hub redirects to the server that sends the file.
 const REDIRECTS: usize = 5;
 const MEGABYTE: u64 = 1_000_000;
 
@@ -99,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// Requests a file from this byte on, and its checksum, which the hub sends with a redirect.
+    /// Requests a file from this byte on. Also returns its checksum, if the hub sends one with a redirect.
     fn request(&self, url: &str, from: u64) -> Result<(Response<Body>, Option<String>)> {
         let mut address = url.to_owned();
         let mut checksum = None;
@@ -135,7 +135,7 @@ impl Hub {
         path: &Path,
         progress: &mut dyn Progress,
     ) -> Result<Ended> {
-        // The file has no more bytes than we have.
+        // The file on disk has all bytes already.
         if response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
             return Ok(Ended::Complete);
         }
@@ -243,7 +243,7 @@ fn check_status(response: &Response<Body>, url: &str) -> Result<()> {
     bail!("{url}: the server answers {status}\n{advice}");
 }
 
-/// Compares the checksum; deletes a file that has another one.
+/// Compares the checksum of a file with the expected one; deletes the file if they differ.
 fn verify(path: &Path, checksum: &str, url: &str) -> Result<()> {
     let mut digest = digest::Context::new(&SHA256);
     let mut file = File::open(path)?;

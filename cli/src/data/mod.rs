@@ -1,4 +1,4 @@
-//! Downloads data sets: from the Hugging Face hub, or from the authors' files, to safetensors.
+//! Downloads data sets from the Hugging Face hub, or reads the authors' files, and stores them as safetensors.
 //!
 //! A data set has two parts, and each part becomes one file, which the crate `taper` opens. A part is
 //! complete or missing: it is written to a temporary file and then renamed ([`store`]), under a lock.
@@ -72,7 +72,7 @@ fn download(
     hub.download(&set.hub, part, &path, progress)?;
     progress.line(&format!("Unpacking {} ({}).", set.name, part.name));
     let examples = parquet::read(&path, set, part);
-    // It is not needed any more, or it is useless.
+    // Either its examples are in memory now, or it cannot be read.
     std::fs::remove_file(&path)?;
     examples.map_err(|error| {
         anyhow!(

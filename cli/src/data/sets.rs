@@ -7,7 +7,7 @@ pub(crate) const CLASSES: u8 = 10;
 pub(crate) struct DataSet {
     /// Its name on the command line, and that of its folder.
     pub(crate) name: &'static str,
-    /// What it shows.
+    /// What the images show.
     pub(crate) about: &'static str,
     /// The size of the download, in MB.
     pub(crate) megabytes: u32,

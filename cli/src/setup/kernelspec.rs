@@ -20,7 +20,7 @@ macro_rules! of_wheel {
     };
 }
 
-/// Its program is found from the folder into which pip puts it.
+/// The kernelspec of the wheel. Its program is relative to the folder into which pip installs the kernelspec.
 const SPEC: &[u8] = of_wheel!("kernel.json");
 /// The kernel's icon, as JupyterLab and older front ends look for it.
 const LOGO: &[u8] = of_wheel!("logo-svg.svg");
@@ -43,7 +43,9 @@ pub(crate) fn install(data_folder: &Path) -> Result<()> {
 
 /// Writes the kernelspec with which all users start the kernel from a store. Spare kernels are off.
 pub(crate) fn install_for_all(store: &Path, data_folder: &Path) -> Result<()> {
-    let store = store.to_str().context("the store's path is Unicode")?;
+    let store = store
+        .to_str()
+        .context("the store's path is not valid Unicode")?;
     let variables = [(taper_host::store::VARIABLE, store), ("TAPER_STANDBY", "0")];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.into()));
     write(data_folder, variables.into_iter().collect())
@@ -51,11 +53,11 @@ pub(crate) fn install_for_all(store: &Path, data_folder: &Path) -> Result<()> {
 
 fn write(data_folder: &Path, environment: Map<String, Value>) -> Result<()> {
     let program = copy_of_this_program()?;
-    // Its metadata says that there is a debugger: JupyterLab shows variables in the debugger's panel.
+    // The metadata announces a debugger, because JupyterLab shows variables in the debugger's panel.
     let mut spec: Value = serde_json::from_slice(SPEC)?;
     spec["argv"][0] = program
         .to_str()
-        .context("the program's path is Unicode")?
+        .context("the program's path is not valid Unicode")?
         .into();
     spec["env"] = environment.into();
     let folder = data_folder.join("kernels").join(NAME);
@@ -76,8 +78,8 @@ pub(crate) fn installed(data_folder: &Path) -> Option<PathBuf> {
     spec.argv.first().map(PathBuf::from)
 }
 
-/// Copies this program into the cache, unless it is there already. There is one copy, replaced by a
-/// rename: running kernels keep theirs, and every kernelspec starts the newest.
+/// Copies this program into the cache, unless it is there already, and returns the copy. There is one copy,
+/// replaced by a rename: running kernels keep the old file, and every kernelspec starts the newest.
 fn copy_of_this_program() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let folder = cache::folder()?.join("bin");

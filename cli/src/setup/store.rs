@@ -9,7 +9,8 @@ use taper_host::progress::Progress;
 use taper_host::{cache, toolchain};
 use taper_session::image::Image;
 
-/// Makes the store the cache of this process, with the packages' sources in it. Returns its folder.
+/// Makes the folder `prefix` the cache of this process, also for the sources of packages. Returns its
+/// canonical path.
 ///
 /// # Safety
 ///
@@ -70,7 +71,7 @@ fn make_readable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether all users can execute a program, as far as the folders above it say.
+/// Returns whether others may execute a program and enter all folders above it.
 fn is_for_all(program: &Path) -> bool {
     let is_open =
         |path: &Path| fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);

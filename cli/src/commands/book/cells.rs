@@ -1,5 +1,5 @@
-//! The evaluator of a page: `taper events` in a process of its own, because an evaluator is a whole compiler,
-//! and because its end is a restart.
+//! The evaluator of a page: `taper events` in a process of its own, because an evaluator contains a whole
+//! compiler, and because ending the process is how the page restarts.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use taper_host::process;
 
 /// A process that evaluates the cells of a chapter. It starts with the first cell.
 pub(super) struct Cells {
-    /// Where relative paths of the cells begin.
+    /// The folder against which relative paths in cells are resolved.
     folder: PathBuf,
     process: Option<Process>,
     requests: Arc<Requests>,
@@ -90,7 +90,7 @@ impl Cells {
     }
 }
 
-/// Waits for a process without input, which ends and removes its files, but not forever.
+/// Waits for a process whose input was closed to end and to remove its files; kills it after ten seconds.
 fn end(mut child: Child) {
     for _ in 0..100 {
         if !matches!(child.try_wait(), Ok(None)) {
@@ -119,7 +119,7 @@ impl Evaluator for Cells {
         })
     }
 
-    // The page asks for none of these.
+    // The page calls none of the next three methods.
     fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
         Completions {
             start: cursor,
@@ -163,7 +163,7 @@ impl Requests {
 
 impl Interrupt for Requests {
     fn interrupt(&self) {
-        // Where there is no process, nothing runs.
+        // Without a process, no cell runs.
         let _ = self.send(&json!({"interrupt": true}));
     }
 }

@@ -23,11 +23,11 @@ pub(crate) struct Arguments {
 enum What {
     /// Write the book's pages (default: into book/output/html)
     Build {
-        /// Another folder for `html` with the pages in it
+        /// Write the pages into the folder `html` of this folder instead
         #[arg(long, value_name = "FOLDER")]
         dest_dir: Option<PathBuf>,
     },
-    /// Serve the book on this machine, with cells that run; pages follow when a notebook is saved
+    /// Serve the book on this machine, with cells that run; a page is updated when its notebook is saved
     Serve {
         /// The port on which the book is served; 0 for a free one
         #[arg(long, default_value_t = 3000)]
@@ -93,10 +93,10 @@ fn serve(
         mdbook: Box::new(move || mdbook::command(&program, &taper)),
         start: Box::new(|folder| Ok(Box::new(Cells::new(folder)))),
         announce: Box::new(move |address| {
-            // Who has closed the output still has the book.
+            // The book is served even if standard output is closed.
             let _ = writeln!(
                 std::io::stdout(),
-                "The book, to open once in a browser of yours:\n    {address}\n\
+                "Open this address in your browser; it works once:\n    {address}\n\
                  Enter prints another address, Ctrl-C ends the server."
             );
             let mut opened = opened.lock().expect("no code panics with the lock");
@@ -108,8 +108,8 @@ fn serve(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a browser; returns the file that leads it to the address. Other users can read the arguments of a
-/// process, so it gets the name of a file that only this user can read.
+/// Opens a browser; returns the file that redirects it to the address. Other users can read the arguments of a
+/// process, so the browser is started with the name of a file that only this user can read.
 fn open_browser(address: &str) -> Option<tempfile::NamedTempFile> {
     let page = format!(
         "<!DOCTYPE html><title>Taper</title><meta http-equiv=\"refresh\" content=\"0; url={address}\">"

@@ -9,11 +9,12 @@ pub(super) struct Finding {
     pub(super) state: State,
 }
 
-/// Whether it is there, and what the user should know about it.
+/// The state of what was checked, with a text for the user.
 pub(super) enum State {
+    /// Present; the text says which version, or where.
     Good(String),
-    /// It is missing, but Taper works without it.
+    /// Missing, but Taper works without it.
     Absent(String),
-    /// What is wrong, and what to do.
+    /// Missing or damaged; the text says what is wrong and what to do.
     Bad(String),
 }

