@@ -92,7 +92,7 @@ pub(crate) fn check(
 /// Sets each parameter and buffer that has a matching value.
 pub(crate) fn assign(model: &[StateEntry], values: &HashMap<String, Tensor>) -> Result<()> {
     model.iter().try_for_each(|entry| {
-        let value = value_of(entry, values).filter(|value| refusal(entry, value).is_none());
+        let value = value_of(entry, values).filter(|value| entry.refusal(value).is_none());
         value.map_or(Ok(()), |value| entry.parameter.set(value))
     })
 }
@@ -103,7 +103,7 @@ fn convert(model: &[StateEntry], values: &mut HashMap<String, Tensor>) -> Result
         let Some(dtype) = entry.parameter.spec().map(|spec| spec.dtype()) else {
             continue;
         };
-        for name in names(entry) {
+        for name in entry.names() {
             if let Some(value) = values.get_mut(name)
                 && value.dtype().is_float()
                 && dtype.is_float()
@@ -117,17 +117,7 @@ fn convert(model: &[StateEntry], values: &mut HashMap<String, Tensor>) -> Result
 
 /// Returns the value of an entry, which may be stored under any of the entry's names.
 fn value_of<'a>(entry: &StateEntry, values: &'a HashMap<String, Tensor>) -> Option<&'a Tensor> {
-    names(entry).find_map(|name| values.get(name))
-}
-
-/// Returns all names of an entry; a tied parameter has several.
-pub(super) fn names(entry: &StateEntry) -> impl Iterator<Item = &String> {
-    std::iter::once(&entry.name).chain(&entry.aliases)
-}
-
-/// Returns how a value differs from the shape and type of an entry; `None` if it fits.
-pub(super) fn refusal(entry: &StateEntry, value: &Tensor) -> Option<String> {
-    entry.parameter.spec()?.refusal(value)
+    entry.names().find_map(|name| values.get(name))
 }
 
 fn refused(path: &Path, report: &LoadReport) -> Error {

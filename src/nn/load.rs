@@ -2,7 +2,6 @@
 
 use crate::error::explain;
 use crate::nn::StateEntry;
-use crate::nn::files::{names, refusal};
 use crate::notebook::Show;
 use candle_core::{DType, Result, Tensor};
 use std::collections::HashMap;
@@ -104,7 +103,8 @@ impl LoadReport {
     pub(super) fn of(model: &[StateEntry], values: &HashMap<String, Tensor>) -> Result<Self> {
         let (mut loaded, mut missing, mut mismatched) = (vec![], vec![], vec![]);
         for entry in model {
-            let found: Vec<_> = names(entry)
+            let found: Vec<_> = entry
+                .names()
                 .filter_map(|name| values.get_key_value(name))
                 .collect();
             let Some((_, value)) = found.first() else {
@@ -122,14 +122,14 @@ impl LoadReport {
                     ));
                 }
             }
-            match refusal(entry, value) {
+            match entry.refusal(value) {
                 Some(refusal) => mismatched.push(format!("{} is {refusal}", entry.name)),
                 None => loaded.push(entry.name.clone()),
             }
         }
         let known = |name: &str| {
             let mut entries = model.iter();
-            entries.any(|entry| names(entry).any(|own| own == name))
+            entries.any(|entry| entry.names().any(|own| own == name))
         };
         // Candle's batch normalisation does not count its batches; PyTorch's does.
         let uncounted = |name: &str| {

@@ -2,6 +2,7 @@
 
 use crate::nn::visitor::Visitor;
 use crate::nn::{Buffer, Parameter, Parameters};
+use candle_core::Tensor;
 
 /// One tensor of a model's state, with its dotted name.
 #[derive(Clone)]
@@ -13,6 +14,18 @@ pub(crate) struct StateEntry {
     /// Whether this is a parameter, which an optimiser changes, and not a [`Buffer`], which its layer
     /// changes.
     pub(crate) trained: bool,
+}
+
+impl StateEntry {
+    /// Returns the name and the further names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.name).chain(&self.aliases)
+    }
+
+    /// Returns how a value differs in shape or type; `None` if it fits.
+    pub(super) fn refusal(&self, value: &Tensor) -> Option<String> {
+        self.parameter.spec()?.refusal(value)
+    }
 }
 
 /// Returns the parameters and buffers of a model, each once.
