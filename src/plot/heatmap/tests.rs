@@ -1,13 +1,8 @@
 use super::*;
+use crate::plot::testing::texts;
 use crate::tensor::{tensor, zeros};
 use candle_core::Device;
 use roxmltree::Document;
-
-fn texts(svg: &str) -> Vec<String> {
-    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
-    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
-    texts.filter_map(|n| n.text()).map(str::to_owned).collect()
-}
 
 #[test]
 fn a_confusion_matrix_counts_pairs_of_classes() {
