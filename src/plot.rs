@@ -36,6 +36,8 @@ mod heatmap;
 mod images;
 mod number;
 mod render;
+#[cfg(test)]
+mod testing;
 mod values;
 
 pub use axis::Scale;

@@ -23,7 +23,8 @@ use std::rc::Rc;
 pub struct Slider {
     label: String,
     range: (f64, f64),
-    value: f64,
+    /// The start value; `None` for the middle of the range.
+    value: Option<f64>,
     step: Option<f64>,
     is_log: bool,
 }
@@ -41,7 +42,7 @@ pub fn slider(label: impl Into<String>, range: RangeInclusive<f64>) -> Slider {
     Slider {
         label: label.into(),
         range: (low.min(high), low.max(high)),
-        value: low / 2.0 + high / 2.0,
+        value: None,
         step: None,
         is_log: false,
     }
@@ -69,13 +70,13 @@ impl Slider {
     /// assert_eq!(slider("momentum", 0.0..=1.0).value(0.9).get(), 0.9);
     /// ```
     pub fn value(mut self, value: f64) -> Self {
-        self.value = value.clamp(self.range.0, self.range.1);
+        self.value = Some(value.clamp(self.range.0, self.range.1));
         self
     }
 
-    /// Makes the scale of the slider logarithmic (equal distances are equal ratios), as for a learning rate,
-    /// and starts it at the geometric mean of the range. Both ends of the range must be positive, otherwise the
-    /// slider stays linear.
+    /// Makes the scale of the slider logarithmic (equal distances are equal ratios), as for a learning rate.
+    /// Without a [`value`](Self::value), the slider then starts at the geometric mean of the range. Both ends of
+    /// the range must be positive, otherwise the slider stays linear.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -84,10 +85,7 @@ impl Slider {
     /// assert!((lr.get() - 0.01).abs() < 1e-9);
     /// ```
     pub fn log(mut self) -> Self {
-        if self.range.0 > 0.0 {
-            self.is_log = true;
-            self.value = (self.range.0 * self.range.1).sqrt();
-        }
+        self.is_log = self.range.0 > 0.0;
         self
     }
 
@@ -99,7 +97,11 @@ impl Slider {
     /// assert_eq!(slider("x", 0.0..=4.0).get(), 2.0);
     /// ```
     pub fn get(&self) -> f64 {
-        self.value
+        let (low, high) = self.range;
+        self.value.unwrap_or(match self.is_log {
+            true => low.sqrt() * high.sqrt(),
+            false => low / 2.0 + high / 2.0,
+        })
     }
 
     /// Returns the state in the protocol of Jupyter's widgets.
@@ -135,7 +137,7 @@ impl Slider {
             "readout_format": ".3g",
             "step": self.step.unwrap_or((high - low) / 100.0),
             "style": null,
-            "value": self.value,
+            "value": self.get(),
         })
     }
 
@@ -144,7 +146,7 @@ impl Slider {
         let id = new_id();
         send_record(&json!({ "op": "widget", "id": id, "state": self.state() }));
         let view = json!({ "model_id": id, "version_major": 2, "version_minor": 0 });
-        let text = format!("{} = {}", self.label, self.value);
+        let text = format!("{} = {}", self.label, self.get());
         let data = Map::from_iter([
             ("text/plain".to_owned(), Value::from(text)),
             (VIEW.to_owned(), view),
@@ -290,6 +292,15 @@ mod tests {
     use crate::error::explain;
     use crate::notebook::hooks::taper_flush;
     use crate::notebook::testing::records;
+
+    #[test]
+    fn the_order_of_a_sliders_settings_does_not_matter() {
+        let lr = || slider("lr", 1e-4..=1.0);
+        assert_eq!(lr().value(0.1).log().get(), 0.1);
+        assert_eq!(lr().log().value(0.1).get(), 0.1);
+        assert_eq!(lr().value(0.1).log().state()["value"], 0.1);
+        assert_eq!(slider("x", 0.0..=4.0).log().get(), 2.0, "it stays linear");
+    }
 
     #[test]
     fn a_slider_is_shown_and_its_moves_update_the_display() {

@@ -5,7 +5,7 @@ mod spec;
 
 pub use spec::Heatmap;
 
-use super::number::short;
+use super::number::{count_values, short};
 use super::render::output::{self, Graphic};
 use super::render::scene::Scene;
 use super::values::Values;
@@ -81,8 +81,8 @@ fn count_pairs(truth: &dyn Values, predicted: &dyn Values, classes: usize) -> Re
     if truth.len() != predicted.len() {
         return Err(explain(
             format_args!(
-                "confusion_matrix: {} true classes, but {} predicted classes",
-                truth.len(),
+                "confusion_matrix: truth has {}, but predicted has {}",
+                count_values(truth.len()),
                 predicted.len()
             ),
             "Pass one true and one predicted class for each example",

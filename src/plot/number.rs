@@ -18,6 +18,14 @@ pub trait Number: Copy {
     fn to_f64(self) -> f64;
 }
 
+/// Formats `1 value`, `2 values`.
+pub(super) fn count_values(count: usize) -> String {
+    match count {
+        1 => "1 value".to_owned(),
+        _ => format!("{count} values"),
+    }
+}
+
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl Number for $number {

@@ -3,6 +3,7 @@
 use crate::tags::{Tags, Visibility};
 use crate::{highlight, outline};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use taper_notebook::MachineOutputs;
 
 /// The prefix of a figure's caption, in the first line of a code cell.
@@ -100,10 +101,10 @@ impl Cell {
     }
 
     /// Returns the names that the cell's code defines: they do not refer to the crate `taper`.
-    pub(crate) fn definitions(&self) -> Vec<String> {
+    pub(crate) fn definitions(&self) -> BTreeSet<String> {
         match self.kind {
             Kind::Code { .. } => highlight::definitions(&self.source),
-            _ => Vec::new(),
+            _ => BTreeSet::new(),
         }
     }
 }

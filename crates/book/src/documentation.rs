@@ -11,6 +11,7 @@ use taper_host::cache;
 use taper_host::checkout;
 use taper_host::lock::Lock;
 use taper_host::progress::{Progress, duration};
+use taper_host::toolchain;
 
 /// The file with the addresses of all names. It is written when the documentation is complete.
 const INDEX: &str = "taper-names.json";
@@ -68,13 +69,7 @@ fn rustdoc() -> Result<PathBuf, Error> {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let pages = target.join("doc");
     remove(&pages)?;
-    let mut cargo = Command::new("cargo");
-    cargo
-        .args(["doc", "--quiet", "--locked", "--package", "taper", "--lib"])
-        .args(["--no-deps", "--target-dir"])
-        .arg(&target)
-        .current_dir(&root)
-        .env_remove("RUSTDOCFLAGS");
+    let mut cargo = cargo_doc(&root, &target)?;
     let output = cargo.output().map_err(|source| Error::Start {
         program: "cargo",
         source,
@@ -84,6 +79,19 @@ fn rustdoc() -> Result<PathBuf, Error> {
         return Err(Error::Rustdoc { stderr });
     }
     Ok(pages)
+}
+
+fn cargo_doc(root: &Path, target: &Path) -> Result<Command, Error> {
+    let toolchain = toolchain::get().map_err(Error::host)?;
+    let mut cargo = Command::new(&toolchain.cargo);
+    cargo
+        .env("PATH", toolchain.search_path())
+        .args(["doc", "--quiet", "--locked", "--package", "taper", "--lib"])
+        .args(["--no-deps", "--target-dir"])
+        .arg(target)
+        .current_dir(root)
+        .env_remove("RUSTDOCFLAGS");
+    Ok(cargo)
 }
 
 /// Moves the folder `new` to `old`; copies it if the two are on different file systems.
@@ -104,4 +112,24 @@ fn remove(folder: &Path) -> Result<(), Error> {
         return Ok(());
     }
     fs::remove_dir_all(folder).map_err(Error::io("removing", folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_toolchain_need_not_be_on_the_path() {
+        let cargo = cargo_doc(Path::new("."), Path::new("target")).expect("a toolchain");
+        let toolchain = toolchain::get().expect("a toolchain");
+        assert_eq!(cargo.get_program(), toolchain.cargo);
+        let path = cargo.get_envs().find(|(name, _)| *name == "PATH");
+        let path = path.and_then(|(_, path)| path).expect("a path");
+        let first = std::env::split_paths(path).next();
+        assert_eq!(
+            first,
+            Some(toolchain.sysroot.join("bin")),
+            "for rustc and rustdoc"
+        );
+    }
 }

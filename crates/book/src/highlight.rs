@@ -6,6 +6,7 @@
 use crate::api::{Context, Links};
 use crate::html::escape;
 use crate::lexer::{Kind, Token, tokens};
+use std::collections::BTreeSet;
 
 const KEYWORDS: [&str; 39] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
@@ -47,21 +48,51 @@ pub(crate) fn inline(code: &str, links: &Links) -> String {
     html
 }
 
-/// Returns the names that the code of a cell defines: the tokens after the keywords in [`DEFINING`].
-pub(crate) fn definitions(code: &str) -> Vec<String> {
-    let tokens = tokens(code);
-    let names = tokens.iter().filter(|token| !is_blank(token.kind));
-    let mut names = names.map(|token| token.text).peekable();
-    let mut defined = Vec::new();
-    while let Some(name) = names.next() {
-        if let Some(next) = names.peek()
-            && DEFINING.contains(&name)
-            && !KEYWORDS.contains(next)
+/// Returns the names that the code of a cell defines: those after the keywords in [`DEFINING`], and the variables in
+/// the pattern after `let`.
+pub(crate) fn definitions(code: &str) -> BTreeSet<String> {
+    let mut tokens = tokens(code);
+    tokens.retain(|token| !is_blank(token.kind));
+    let mut defined = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let rest = &tokens[at + 1..];
+        if token.text == "let" {
+            defined.extend(variables(rest));
+        } else if DEFINING.contains(&token.text)
+            && let Some(next) = rest.first()
+            && !KEYWORDS.contains(&next.text)
         {
-            defined.push((*next).to_owned());
+            defined.insert(next.text.to_owned());
         }
     }
     defined
+}
+
+/// Returns the variables of a pattern, which ends before its type or its value.
+fn variables(pattern: &[Token]) -> BTreeSet<String> {
+    let mut variables = BTreeSet::new();
+    let mut depth = 0;
+    for (at, token) in pattern.iter().enumerate() {
+        let neighbours = Neighbours::of(pattern, at);
+        let precedes = |mark| neighbours.precedes(&[mark]);
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            "=" | ";" if depth == 0 => break,
+            ":" if depth == 0 && !precedes(":") && !neighbours.follows(&[":"]) => break,
+            "_" => {}
+            name if token.kind == Kind::Name && !KEYWORDS.contains(&name) => {
+                let is_path = neighbours.precedes(&[":", ":"]) || neighbours.follows(&[":", ":"]);
+                // The pattern of a type or of a field is still to come.
+                let is_outer = precedes("(") || precedes("{") || depth > 0 && precedes(":");
+                if !is_path && !is_outer {
+                    variables.insert(name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    variables
 }
 
 /// Returns whether a line is a command of evcxr, such as `:dep`, or of the shell.
@@ -188,7 +219,34 @@ mod tests {
     #[test]
     fn definitions_are_found() {
         let defined = definitions("fn f() {}\nlet mut net = 1;\nstruct Net;\nlet (a, b) = c;");
-        assert_eq!(defined, ["f", "net", "Net", "("]);
+        let expected = ["Net", "a", "b", "f", "net"];
+        assert!(defined.iter().eq(&expected), "{defined:?}");
+    }
+
+    #[test]
+    fn the_variables_of_a_pattern_are_defined() {
+        for (code, expected) in [
+            ("let (cpu, mut x): (Device, f64) = f();", &["cpu", "x"][..]),
+            ("if let Some(x) = cpu() {}", &["x"]),
+            (
+                "let nn::Batch { x, y: Labels(labels), .. } = cpu();",
+                &["labels", "x"],
+            ),
+            (
+                "let [first, .., last @ 0..=9] = y else { cpu() };",
+                &["first", "last"],
+            ),
+            ("let Ok(n) | Err(n) = z;", &["n"]),
+            ("let &(_, ref b) = c", &["b"]),
+            ("let x: Vec<f32>;", &["x"]),
+            ("let (Q, K) = Kind::Linear;", &["K", "Q"]),
+            ("let Kind::Linear = x else { y }", &[]),
+            ("let", &[]),
+            ("let (a", &["a"]),
+        ] {
+            let defined = definitions(code);
+            assert!(defined.iter().eq(expected), "{code}: {defined:?}");
+        }
     }
 
     #[test]

@@ -74,12 +74,15 @@ fn card(rendered: &Rendered, item: &Value) -> Option<String> {
     let introduction = &chapter.cells.first()?.source;
     let time = minutes(introduction).map(|minutes| format!("{minutes} minutes"));
     let question = question(introduction).unwrap_or_default();
-    let number = chapter.number.as_deref().unwrap_or_default();
+    let number = chapter.number.as_ref();
     Some(format!(
-        "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{number}. {}</span></a>\
+        "<li><a href=\"{}.html\">{}<span class=\"chapter-name\">{}{}</span></a>\
          <span class=\"chapter-question\">{}</span><span class=\"chapter-time\">{}</span></li>\n",
         encode(&chapter.page),
         from_home(cover.as_deref()?, &chapter.page),
+        number
+            .map(|number| format!("{number}. "))
+            .unwrap_or_default(),
         escape(name),
         escape(&question.replace(['`', '*'], "")),
         time.unwrap_or_default(),
@@ -164,6 +167,7 @@ fn split(printed: &str) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn an_introduction_has_a_question_and_a_time() {
@@ -174,6 +178,36 @@ mod tests {
             Some("It is an array. How do you create it?")
         );
         assert_eq!((minutes("# T"), question("# T")), (None, None));
+    }
+
+    #[test]
+    fn a_chapter_without_a_number_has_only_its_title() {
+        let mut chapter = Chapter::default();
+        (chapter.path, chapter.page) = ("intro".into(), "intro".into());
+        let cell = json!({ "cell_type": "markdown", "source": "# Introduction" });
+        chapter.cells.push(Cell::read(&cell, None));
+        let page = Page {
+            cover: Some("<img src=\"a.svg\">".into()),
+            ..Page::default()
+        };
+        let mut rendered = Rendered {
+            book: Book::default(),
+            pages: vec![("intro".into(), page)],
+        };
+        rendered.book.chapters.push(chapter);
+        let items =
+            json!([{ "Chapter": { "name": "Intro", "source_path": "../notebooks/intro.ipynb" } }]);
+        let html = chapters(&rendered, &items);
+        assert!(
+            html.contains("<span class=\"chapter-name\">Intro</span>"),
+            "{html}"
+        );
+        rendered.book.chapters[0].number = Some("1".into());
+        let html = chapters(&rendered, &items);
+        assert!(
+            html.contains("<span class=\"chapter-name\">1. Intro</span>"),
+            "{html}"
+        );
     }
 
     #[test]

@@ -88,8 +88,8 @@ impl<'p, 'b> Prose<'p, 'b> {
             }
             Event::Start(Tag::Heading { level, .. }) => {
                 let text = inside(events, at);
-                let id = self.headings.next().cloned().unwrap_or_default();
-                self.heading(*level, id, &events[text.clone()], out);
+                let id = self.headings.next().filter(|id| !id.is_empty());
+                self.heading(*level, id.cloned(), &events[text.clone()], out);
                 return text.end + 1;
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
@@ -157,31 +157,31 @@ impl<'p, 'b> Prose<'p, 'b> {
         ))
     }
 
-    /// Writes a heading that links to itself, unless its text contains a link.
+    /// Writes a heading. With an id it links to itself, unless its text contains a link.
     fn heading<'e>(
         &mut self,
         level: HeadingLevel,
-        id: String,
+        id: Option<String>,
         text: &[Event<'e>],
         out: &mut Vec<Event<'e>>,
     ) {
         let has_link = text
             .iter()
             .any(|event| matches!(event, Event::Start(Tag::Link { .. })));
-        let href = encode(&id);
+        let href = id.as_deref().filter(|_| !has_link).map(encode);
         out.push(Event::Start(Tag::Heading {
             level,
-            id: Some(id.into()),
+            id: id.map(CowStr::from),
             classes: Vec::new(),
             attrs: Vec::new(),
         }));
-        if !has_link {
+        if let Some(href) = &href {
             out.push(Event::InlineHtml(
-                format!("<a class=\"header\" href=\"#{}\">", escape(&href)).into(),
+                format!("<a class=\"header\" href=\"#{}\">", escape(href)).into(),
             ));
         }
         self.events(text, out);
-        if !has_link {
+        if href.is_some() {
             out.push(Event::InlineHtml("</a>".into()));
         }
         out.push(Event::End(TagEnd::Heading(level)));
@@ -223,7 +223,10 @@ impl<'p, 'b> Prose<'p, 'b> {
         };
         let image = self.image(dest_url, &plain_text(&events[inside(events, 0)]));
         let image = div("picture", &image);
-        match self.figures.next().filter(|_| !title.is_empty()) {
+        if title.is_empty() {
+            return image;
+        }
+        match self.figures.next() {
             Some(number) => {
                 let caption = render_line(title, self.builder);
                 figure(&image, number, &caption)

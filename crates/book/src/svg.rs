@@ -163,7 +163,7 @@ fn size(root: Node) -> Option<(u32, u32)> {
         .filter_map(|number| number.parse().ok())
         .collect();
     match view[..] {
-        [_, _, width, height] if width > 0.0 && height > 0.0 => Some((width as u32, height as u32)),
+        [_, _, width, height] => Some((whole(width)?, whole(height)?)),
         _ => None,
     }
 }
@@ -178,7 +178,12 @@ fn pixels(length: &str) -> Option<u32> {
         "mm" => 96.0 / 25.4,
         _ => return None,
     };
-    let pixels = (number.trim().parse::<f64>().ok()? * factor).round();
+    whole(number.trim().parse::<f64>().ok()? * factor)
+}
+
+/// Rounds to whole pixels. Returns `None` for less than one.
+fn whole(pixels: f64) -> Option<u32> {
+    let pixels = pixels.round();
     (pixels >= 1.0).then_some(pixels as u32)
 }
 

@@ -161,6 +161,51 @@ fn only_notebooks_are_changed() {
     assert_eq!(output, expected);
 }
 
+/// Returns the page of a notebook with these cells.
+fn page_of(cells: Value) -> String {
+    let mut notebook: Value = serde_json::from_str(&dots()).expect("a notebook");
+    notebook["cells"] = cells;
+    let items = [chapter("dots", &notebook.to_string())];
+    let input = json!([context(), { "items": items }]).to_string();
+    let output: Value =
+        serde_json::from_str(&preprocess(&input).expect("it renders")).expect("JSON");
+    let content = output["items"][0]["Chapter"]["content"].as_str();
+    content.expect("a text").to_owned()
+}
+
+#[test]
+fn an_image_without_a_caption_takes_no_number() {
+    let source = "![A dot](dot.png)\n\n![Another dot](dot.png \"Captioned\")";
+    let cell = json!({ "cell_type": "markdown", "id": "a", "metadata": {}, "source": source });
+    let html = page_of(json!([cell]));
+    let caption = "<b class=\"figure-number\">Figure 1.1.</b> Captioned</figcaption>";
+    assert!(html.contains(caption), "{html}");
+    assert_eq!(html.matches("<figure>").count(), 1, "{html}");
+}
+
+#[test]
+fn a_heading_without_an_anchor_is_no_link() {
+    let shown = json!({ "output_type": "display_data", "metadata": {},
+        "data": { "text/markdown": "# A\n\n## [b](https://example.com)" } });
+    let code = json!({ "cell_type": "code", "id": "a", "metadata": {}, "source": "a",
+        "execution_count": 1, "outputs": [shown] });
+    let empty = json!({ "cell_type": "markdown", "id": "b", "metadata": {}, "source": "# C\n#" });
+    let html = page_of(json!([code, empty]));
+    assert!(html.contains("<h1>A</h1>"), "{html}");
+    assert!(
+        html.contains("<h2><a href=\"https://example.com\">b</a></h2>"),
+        "{html}"
+    );
+    assert!(
+        html.contains("<h1 id=\"C\"><a class=\"header\" href=\"#C\">C</a></h1>"),
+        "{html}"
+    );
+    assert!(
+        !html.contains("id=\"\"") && !html.contains("href=\"#\""),
+        "{html}"
+    );
+}
+
 #[test]
 fn files_are_written_beside_the_pages() {
     let folder = tempfile::tempdir().expect("a folder");

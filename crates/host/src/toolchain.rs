@@ -14,7 +14,7 @@
 use crate::error::{Context, Error, Result};
 use crate::{cache, store};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -57,6 +57,16 @@ impl Toolchain {
             sysroot,
             version,
         })
+    }
+
+    /// Returns the variable `PATH` with the programs of this toolchain first: from there, its cargo starts `rustc` and
+    /// `rustdoc`, which need not be on the user's PATH.
+    pub fn search_path(&self) -> OsString {
+        let path = path();
+        let folders = std::env::split_paths(&path);
+        let folders = std::iter::once(self.sysroot.join("bin")).chain(folders);
+        // A colon in the name of a folder cannot be on a PATH.
+        std::env::join_paths(folders).unwrap_or(path)
     }
 
     /// Stores this toolchain for later processes, which use it whatever is on their PATH. `taper setup` calls this
@@ -166,7 +176,7 @@ pub fn library_folder() -> Result<PathBuf> {
 }
 
 /// Returns the variable `PATH`, or the usual folders of programs if it is not set.
-pub fn path() -> std::ffi::OsString {
+pub fn path() -> OsString {
     let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
     path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
@@ -183,7 +193,7 @@ fn rustc(remembered: impl FnOnce() -> Option<PathBuf>) -> Result<PathBuf> {
     find("rustc").ok_or(Error::NoCompiler)
 }
 
-fn variable(name: &str) -> Option<std::ffi::OsString> {
+fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 

@@ -30,14 +30,6 @@ pub enum Error {
     /// The evaluator of the cells does not start.
     #[error("the kernel does not start")]
     Evaluator(#[source] AnyError),
-    /// The process of a notebook cannot be run.
-    #[error("{notebook}: its process cannot be run")]
-    Worker {
-        /// The notebook as it was named on the command line.
-        notebook: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
     /// The arguments of a worker process are not those that its parent writes.
     #[error("expected the arguments of a worker process")]
     WorkerArguments,

@@ -152,11 +152,14 @@ impl Row {
             None => format!("{} it {}", self.done, duration(spent)),
         };
         if self.done > 0 && !spent.is_zero() {
-            let each = spent.div_f64(self.done as f64);
+            let each = spent.as_secs_f64() / self.done as f64;
             let _ = write!(text, ", {}", rate(each));
             if let (Some(total), None) = (self.total, self.end) {
-                let left = each.mul_f64(total.saturating_sub(self.done) as f64);
-                let _ = write!(text, ", {} left", duration(left));
+                let left = each * total.saturating_sub(self.done) as f64;
+                // The total of a loop that never ends is so large that the time is not a `Duration`.
+                if let Ok(left) = Duration::try_from_secs_f64(left) {
+                    let _ = write!(text, ", {} left", duration(left));
+                }
             }
         }
         if self.end.is_some_and(|end| !end.complete) {
@@ -166,8 +169,8 @@ impl Row {
     }
 }
 
-fn rate(each: Duration) -> String {
-    let seconds = each.as_secs_f64();
+/// Formats the rate of steps that take this many seconds each: `41.7 it/s`, `80.0 s/it`.
+fn rate(seconds: f64) -> String {
     let per_second = 1.0 / seconds;
     match per_second {
         r if r < 1.0 => format!("{seconds:.1} s/it"),
@@ -214,6 +217,23 @@ mod tests {
             text(&bars, start + seconds(1.25)),
             "epoch 1 [##########          ] 50/100 1.2 s, 40.0 it/s, 1.2 s left"
         );
+    }
+
+    #[test]
+    fn a_loop_without_a_visible_end_has_no_time_left() {
+        let (mut bars, start) = (Bars::default(), Instant::now());
+        let id = bars.begin("", Some(usize::MAX), start);
+        bars.step(id);
+        let shown = text(&bars, start + seconds(2.0));
+        assert!(
+            shown.ends_with("] 1/18446744073709551615 2.0 s, 2.0 s/it"),
+            "{shown}"
+        );
+        // A step may take less than a nanosecond.
+        bars.step(id);
+        bars.step(id);
+        let shown = text(&bars, start + Duration::from_nanos(1));
+        assert!(shown.contains("0.0 s, 3000000000 it/s, "), "{shown}");
     }
 
     #[test]

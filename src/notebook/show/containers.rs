@@ -94,6 +94,13 @@ fn entry<K: Show, V: Show>((key, value): (&K, &V)) -> String {
     format!("{}: {}", key.show_text(), value.show_text())
 }
 
+/// Shows a comma after the value, as Rust writes a tuple of one value.
+impl<A: Show> Show for (A,) {
+    fn show_text(&self) -> String {
+        wrapped("(", vec![self.0.show_text()], ",)")
+    }
+}
+
 macro_rules! show_tuple {
     ($($part:ident $index:tt),*) => {
         impl<$($part: Show),*> Show for ($($part,)*) {
@@ -104,7 +111,6 @@ macro_rules! show_tuple {
     };
 }
 
-show_tuple!(A 0);
 show_tuple!(A 0, B 1);
 show_tuple!(A 0, B 1, C 2);
 show_tuple!(A 0, B 1, C 2, D 3);
@@ -143,7 +149,7 @@ mod tests {
         assert_eq!(None::<i32>.show_text(), "None");
         assert_eq!(Ok::<_, String>((1, 2.0)).show_text(), "Ok((1, 2.0))");
         assert_eq!(Err::<i32, _>("no").show_text(), r#"Err("no")"#);
-        assert_eq!((Box::new(cpu()),).show_text(), "(cpu)");
+        assert_eq!((Box::new(cpu()),).show_text(), "(cpu,)");
         assert_eq!([(); 2].show_text(), "[(), ()]");
         let ages = HashMap::from([("b", 2), ("a", 1)]);
         assert_eq!(ages.show_text(), r#"{"a": 1, "b": 2}"#);
@@ -153,6 +159,7 @@ mod tests {
     fn tensors_are_shown_one_below_the_other() {
         let x = zeros(1, &cpu()).unwrap();
         assert_eq!((&x, 1).show_text(), "([0.]\n Tensor[[1], f32, cpu],\n 1)");
+        assert_eq!((&x,).show_text(), "([0.]\n Tensor[[1], f32, cpu],)");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use super::*;
 use crate::plot::Scale;
+use crate::plot::testing::texts;
 use roxmltree::Document;
 
 const INFINITY: f64 = f64::INFINITY;
@@ -26,12 +27,6 @@ fn lines(svg: &str) -> Vec<String> {
         .filter_map(|node| node.attribute("d"))
         .map(str::to_owned)
         .collect()
-}
-
-fn texts(svg: &str) -> Vec<String> {
-    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
-    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
-    texts.filter_map(|n| n.text()).map(str::to_owned).collect()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::{Result, explain};
 use crate::plot::chart::{Series, Style};
+use crate::plot::number::count_values;
 use crate::plot::values::Values;
 
 /// Returns a series for each of `ys` over the same `x`.
@@ -16,9 +17,9 @@ pub(super) fn series(
     for (i, y) in ys.iter().enumerate() {
         let y = y.values()?;
         if x.len() != y.len() {
-            let (number, expected, found) = (i + 1, x.len(), y.len());
+            let (number, expected, found) = (i + 1, count_values(x.len()), y.len());
             return Err(explain(
-                format_args!("{what}: x has {expected} values, but series {number} has {found}"),
+                format_args!("{what}: x has {expected}, but series {number} has {found}"),
                 "Give as many values as there are places on the x axis",
             ));
         }

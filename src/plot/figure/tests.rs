@@ -80,7 +80,7 @@ fn a_histogram_counts_all_finite_values() {
 #[test]
 fn a_problem_is_shown_in_place_of_the_figure() {
     let figure = bar(["a"], &[&[1.0, 2.0]]);
-    let message = "bar: x has 1 values, but series 1 has 2\n\
+    let message = "bar: x has 1 value, but series 1 has 2\n\
                    Give as many values as there are places on the x axis";
     assert_eq!(figure.show_text(), message);
     assert_eq!(figure.show_bundle().get("image/svg+xml"), None);
@@ -114,7 +114,7 @@ fn only_svg_is_saved() {
 fn a_problem_is_drawn_as_text() {
     let svg = bar(["a"], &[&[1.0, 2.0]]).svg();
     assert!(
-        svg.contains(">bar: x has 1 values, but series 1 has 2</text>"),
+        svg.contains(">bar: x has 1 value, but series 1 has 2</text>"),
         "{svg}"
     );
     assert_eq!(count(&svg, "text"), 2);

@@ -1,13 +1,8 @@
 use super::*;
+use crate::plot::testing::texts;
 use crate::tensor::{tensor, zeros};
 use candle_core::Device;
 use roxmltree::Document;
-
-fn texts(svg: &str) -> Vec<String> {
-    let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}:\n{svg}"));
-    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
-    texts.filter_map(|n| n.text()).map(str::to_owned).collect()
-}
 
 #[test]
 fn a_confusion_matrix_counts_pairs_of_classes() {
@@ -30,7 +25,8 @@ fn invalid_classes_are_named() {
         message(&[0], &[2]).starts_with("confusion_matrix: expected a class below 2, found 2\n")
     );
     assert!(message(&[-1], &[1]).contains("found -1"));
-    assert!(message(&[0, 1], &[1]).contains("2 true classes, but 1 predicted classes"));
+    assert!(message(&[0, 1], &[1]).contains("truth has 2 values, but predicted has 1\n"));
+    assert!(message(&[0], &[1, 0]).contains("truth has 1 value, but predicted has 2\n"));
 }
 
 #[test]

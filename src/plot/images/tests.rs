@@ -52,6 +52,20 @@ fn of_many_images_the_first_are_shown() {
 }
 
 #[test]
+fn a_grid_is_saved_as_svg_or_without_titles_as_png() {
+    let grid = show_images(&zeros((1, 2, 2), &CPU).unwrap());
+    let message = |grid: &ImageGrid, name| grid.save(name).unwrap_err().to_string();
+    assert_eq!(
+        message(&grid, "a.jpg"),
+        "cannot save a.jpg: images without titles are saved as SVG or PNG\n\
+         Name the file a.svg or a.png"
+    );
+    let titled = grid.titles(["a"]);
+    let only_svg = "cannot save a.jpg: figures are saved as SVG\nName the file a.svg";
+    assert_eq!(message(&titled, "a.jpg"), only_svg);
+}
+
+#[test]
 fn tensors_that_are_not_images_are_explained() {
     let message = |shape: &[usize]| {
         let grid = show_images(&zeros(shape, &CPU).unwrap());

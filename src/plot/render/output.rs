@@ -80,12 +80,7 @@ pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
             Some(pixels) => pixels.encode_png(),
             None => return Err(no_png(path)),
         },
-        _ => {
-            return Err(explain(
-                format_args!("cannot save {}: figures are saved as SVG", path.display()),
-                format_args!("Name the file {}", path.with_extension("svg").display()),
-            ));
-        }
+        _ => return Err(unknown_format(scene, path)),
     };
     std::fs::write(path, bytes).map_err(|error| {
         explain(
@@ -93,6 +88,21 @@ pub(in crate::plot) fn save_scene(scene: &Scene, path: &Path) -> Result<()> {
             "Choose a folder that exists and that you may write to",
         )
     })
+}
+
+fn unknown_format(scene: &Scene, path: &Path) -> Error {
+    let (svg, png) = (path.with_extension("svg"), path.with_extension("png"));
+    let (path, svg, png) = (path.display(), svg.display(), png.display());
+    match pixels(scene) {
+        Some(_) => explain(
+            format_args!("cannot save {path}: images without titles are saved as SVG or PNG"),
+            format_args!("Name the file {svg} or {png}"),
+        ),
+        None => explain(
+            format_args!("cannot save {path}: figures are saved as SVG"),
+            format_args!("Name the file {svg}"),
+        ),
+    }
 }
 
 fn no_png(path: &Path) -> Error {

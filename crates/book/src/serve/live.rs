@@ -35,13 +35,14 @@ impl Live {
     /// Adds one event of the cell.
     pub(crate) fn event(&mut self, mut event: Event) {
         if let Event::Text { text, .. } = &mut event {
-            let was_full = self.text > MAX_TEXT;
-            self.text += text.len();
-            if was_full {
+            if self.text > MAX_TEXT {
                 return;
             }
-            if self.text > MAX_TEXT {
-                *text = format!("\n… (the page shows the first {MAX_TEXT} bytes of text)\n");
+            let room = MAX_TEXT - self.text;
+            self.text += text.len();
+            if text.len() > room {
+                text.truncate(text.floor_char_boundary(room));
+                *text += &format!("\n… (the page shows the first {MAX_TEXT} bytes of text)\n");
             }
         }
         self.outputs.event(event);
@@ -157,5 +158,26 @@ mod tests {
         }
         let html = html(&mut live);
         assert!(html.len() < 250_000 && html.contains("the first 200000 bytes"));
+    }
+
+    #[test]
+    fn the_text_before_the_limit_is_shown() {
+        // A character of two bytes is at the limit.
+        for written in ["x".repeat(300_000), format!("x{}", "é".repeat(150_000))] {
+            let mut live = Live::new();
+            live.event(text(&written));
+            live.event(text("more"));
+            let html = html(&mut live);
+            let note = "\n… (the page shows the first 200000 bytes of text)</pre>\n";
+            let shown = html.strip_suffix(note).expect("the note");
+            let shown = shown
+                .strip_prefix("<pre class=\"output stdout\">")
+                .expect("text");
+            assert!(
+                written.starts_with(shown) && shown.len() >= 199_999,
+                "{}",
+                shown.len()
+            );
+        }
     }
 }

@@ -26,6 +26,12 @@ fn size_and_title_are_read() {
         read("<svg width='72pt' height='1in'/>"),
         Ok(((96, 96), None))
     );
+    assert_eq!(
+        read("<svg viewBox='0\n0\t40 , 20.6'/>"),
+        Ok(((40, 21), None))
+    );
+    // Less than a pixel is not a size.
+    assert_eq!(read("<svg viewBox='0 0 0.4 0.4'/>"), Err(SvgError::NoSize));
     assert_eq!(read("<svg/>"), Err(SvgError::NoSize));
     assert_eq!(read("<p/>"), Err(SvgError::OtherRoot("p".into())));
     assert!(matches!(read("<p>"), Err(SvgError::NotXml(_))));

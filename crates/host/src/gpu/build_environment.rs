@@ -11,6 +11,7 @@ use crate::digest;
 use crate::error::{Context, Error, Result};
 use crate::lock::Lock;
 use crate::progress::Progress;
+use crate::toolchain;
 use cargo_metadata::MetadataCommand;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -113,8 +114,7 @@ fn bindings(checkout: &Path) -> Result<Option<PathBuf>> {
     cache::write_atomically(&folder.join("lib.rs"), b"")?;
     let lock = checkout.join("Cargo.lock");
     std::fs::copy(&lock, folder.join("Cargo.lock")).on_file("copy", &lock)?;
-    let metadata = MetadataCommand::new()
-        .cargo_path("cargo")
+    let metadata = cargo_metadata()?
         .current_dir(folder)
         .exec()
         .map_err(Error::ListPackages)?;
@@ -122,4 +122,29 @@ fn bindings(checkout: &Path) -> Result<Option<PathBuf>> {
     let cudarc = packages.find(|package| package.name.as_str() == "cudarc");
     let manifest = cudarc.and_then(|package| package.manifest_path.parent());
     Ok(manifest.map(|folder| folder.join("src").into()))
+}
+
+fn cargo_metadata() -> Result<MetadataCommand> {
+    let toolchain = toolchain::get()?;
+    let mut command = MetadataCommand::new();
+    command
+        .cargo_path(&toolchain.cargo)
+        .env("PATH", toolchain.search_path());
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_toolchain_need_not_be_on_the_path() {
+        let cargo = cargo_metadata().expect("a toolchain").cargo_command();
+        let toolchain = toolchain::get().expect("a toolchain");
+        assert_eq!(cargo.get_program(), toolchain.cargo);
+        let path = cargo.get_envs().find(|(name, _)| *name == "PATH");
+        let path = path.and_then(|(_, path)| path).expect("a path");
+        let first = std::env::split_paths(path).next();
+        assert_eq!(first, Some(toolchain.sysroot.join("bin")), "for rustc");
+    }
 }

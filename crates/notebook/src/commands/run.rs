@@ -64,7 +64,7 @@ pub fn run(
         return Ok(exit_code(&[verdict.into()]));
     }
     let task = task_for_several(options)?;
-    Ok(exit_code(&run_all(&task, notebooks, jobs, &console)?))
+    Ok(exit_code(&run_all(&task, notebooks, jobs, &console)))
 }
 
 fn task_for_several(options: &RunOptions) -> Result<Task> {

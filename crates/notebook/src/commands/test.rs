@@ -46,7 +46,7 @@ pub fn test(
             advice: "name one notebook",
         });
     } else {
-        summaries.extend(run_all(&Task::Test, &notebooks, jobs, &console)?);
+        summaries.extend(run_all(&Task::Test, &notebooks, jobs, &console));
     }
     Ok(total(&summaries, &console))
 }

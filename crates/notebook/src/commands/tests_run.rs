@@ -1,6 +1,6 @@
 //! `taper run` as a process, with the fake language.
 
-use crate::testing::{Folder, code, notebook, stdout, tagged};
+use crate::testing::{Done, Folder, code, notebook, stdout, tagged};
 use serde_json::{Value, json};
 
 fn good() -> Value {
@@ -276,6 +276,31 @@ fn several_notebooks_in_several_processes() {
             .err
             .contains("--output takes the outputs of one notebook")
     );
+}
+
+#[test]
+fn every_notebook_whose_process_does_not_start_is_reported() {
+    let folder = Folder::new();
+    let names = ["a.ipynb", "b.ipynb", "c.ipynb"];
+    for name in names {
+        folder.write(name, &good());
+    }
+    let done = |arguments: &[&str]| {
+        let mut command = folder.command(&[arguments, &names].concat());
+        // Workers write into temporary files.
+        command.env("TMPDIR", folder.path("none"));
+        Done::from(command.output().unwrap())
+    };
+    let run = done(&["run", "-j1"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for name in names {
+        let expected = format!("{name}: its process cannot be run: ");
+        assert!(run.err.contains(&expected), "{name}: {run:?}");
+    }
+    let test = done(&["test"]);
+    assert_eq!(test.code, Some(1), "{test:?}");
+    let total = "0 passed, 3 failed, 0 skipped\n";
+    assert!(test.out.ends_with(total), "{test:?}");
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use super::summary::{Summary, Verdict};
 use super::task::{Assignment, Task};
 use crate::console::Console;
-use crate::error::{Error, Result};
 use crate::signals;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeSet, HashSet};
@@ -18,13 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use taper_evaluator::evaluator::Interrupt;
 
-/// Runs all notebooks, `jobs` at a time, and prints the output of each when it has ended.
+/// Runs all notebooks, `jobs` at a time, and prints the output of each when it has ended. A notebook whose process
+/// cannot be run has failed; the others run nevertheless.
 pub(super) fn run_all(
     task: &Task,
     notebooks: &[PathBuf],
     jobs: usize,
     console: &Console,
-) -> Result<Vec<Summary>> {
+) -> Vec<Summary> {
     let workers = Arc::new(Workers::default());
     let _target = signals::set_target(workers.clone());
     let next = AtomicUsize::new(0);
@@ -63,7 +63,7 @@ fn print_progress(
     progress: mpsc::Receiver<Progress>,
     all: usize,
     console: &Console,
-) -> Result<Vec<Summary>> {
+) -> Vec<Summary> {
     let mut running = BTreeSet::new();
     let mut summaries = Vec::new();
     for one in progress {
@@ -73,10 +73,17 @@ fn print_progress(
             }
             Progress::Ended(notebook, ended) => {
                 running.remove(&notebook);
-                let ended = ended.map_err(|source| Error::Worker { notebook, source })?;
                 console.progress("");
-                console.pass_on(&ended.out, &ended.err);
-                summaries.push(ended.summary);
+                summaries.push(match ended {
+                    Ok(ended) => {
+                        console.pass_on(&ended.out, &ended.err);
+                        ended.summary
+                    }
+                    Err(error) => {
+                        console.warn(&format!("{notebook}: its process cannot be run: {error}"));
+                        Verdict::Failed.into()
+                    }
+                });
             }
         }
         let names: Vec<&str> = running.iter().map(String::as_str).collect();
@@ -87,7 +94,7 @@ fn print_progress(
         ));
     }
     console.progress("");
-    Ok(summaries)
+    summaries
 }
 
 fn run_one(task: &Task, notebook: &Path, workers: &Workers, colours: bool) -> io::Result<Ended> {

@@ -4,6 +4,7 @@ use super::rust_cell::RustCell;
 use crate::digest::source_digest;
 use crate::document::notebook::{CodeCell, Notebook};
 use nbformat::v4::Output;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use taper_evaluator::commands::Cell as Commands;
 use taper_evaluator::event::COMPILE_ERROR;
@@ -113,6 +114,7 @@ fn code_of(cell: &CodeCell) -> Option<Code> {
 
 fn header(name: &str, notebook: &str) -> String {
     let notebook = notebook.rsplit('/').next().unwrap_or(notebook);
+    let argument = shell_word(notebook);
     format!(
         "//! The cells of {notebook}, in order. Made by `taper export`.
 //!
@@ -121,7 +123,7 @@ fn header(name: &str, notebook: &str) -> String {
 //!
 //!     cargo run --release --bin {name}
 //!     cargo run --release --bin {name} > {name}.log
-//!     taper run {notebook} --outputs {name}.log --inplace
+//!     taper run {argument} --outputs {name}.log --inplace
 
 #![allow(warnings)] // as in a notebook
 
@@ -132,6 +134,15 @@ fn main() -> std::process::ExitCode {{
     export::run(|| {{
 "
     )
+}
+
+/// Quotes a text for a shell, unless it consists of letters, digits and `-`, `_` and `.`.
+fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || ['-', '_', '.'].contains(&c);
+    match text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    }
 }
 
 /// The scope that cells share. A cell that defines an item again begins an inner block.
@@ -259,6 +270,28 @@ mod tests {
         assert_eq!(dependencies, [("rand".into(), "\"0.9\"".into())]);
         assert_eq!(program.warnings, ["left out, because it is not Rust: !ls"]);
         assert_eq!(program.source.matches("export::cell(").count(), 1);
+    }
+
+    #[test]
+    fn the_commands_of_the_header_are_quoted_for_the_shell() {
+        let command = |notebook: &str| {
+            let header = header("n", notebook);
+            let line = header.lines().find(|line| line.contains("taper run"));
+            line.expect("a command")
+                .trim_start_matches("//!")
+                .trim()
+                .to_owned()
+        };
+        for (notebook, word) in [
+            ("a/01-net_2.ipynb", "01-net_2.ipynb"),
+            ("a b/my notebook.ipynb", "'my notebook.ipynb'"),
+            ("größe.ipynb", "größe.ipynb"),
+            ("Ada's.ipynb", r"'Ada'\''s.ipynb'"),
+            ("$HOME.ipynb", "'$HOME.ipynb'"),
+        ] {
+            let expected = format!("taper run {word} --outputs n.log --inplace");
+            assert_eq!(command(notebook), expected);
+        }
     }
 
     #[test]
