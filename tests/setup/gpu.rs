@@ -103,6 +103,12 @@ fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
 }
 
 #[test]
+fn the_checks_of_a_gpu_need_a_complete_clone() {
+    let check = Place::empty().taper(["gpu-check"]).run();
+    check.fails().says("from a complete clone of Taper");
+}
+
+#[test]
 fn unusable_drivers_leave_the_cpu_and_the_reason() {
     let place = Place::ready();
     let mismatch = "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18";
