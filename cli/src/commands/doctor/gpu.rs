@@ -144,7 +144,7 @@ fn product() -> Result<()> {
     }
     if printed != EXPECTED_SUM {
         bail!(
-            "the sum is {printed:?}, expected {EXPECTED_SUM}; run `cargo taper setup`, and if that does not help, report it"
+            "the sum is {printed:?}, expected {EXPECTED_SUM}; {SET_UP}, and if that does not help, report it"
         );
     }
     Ok(())
