@@ -55,7 +55,7 @@ fn driver(answer: &Answer, wanted: bool) -> State {
         Answer::Broken(said) => there(format!(
             "it does not work; restart the machine if it was just installed or updated. Its message: {said}"
         )),
-        Answer::NoCard => State::Good("works, but sees no card".to_owned()),
+        Answer::NoCard => State::Good("works, but finds no GPU".to_owned()),
         Answer::Works(Driver { version, cuda, .. }) => {
             State::Good(format!("{version}, runs CUDA up to {}.{}", cuda.0, cuda.1))
         }
