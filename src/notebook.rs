@@ -28,7 +28,7 @@
 //! | `cell` | the running cell: its thread and its output area |
 //! | `interrupt` | [`check_interrupt`]: requests to stop |
 //! | `failure` | the report of a `?` that ends a cell |
-//! | `hooks` | the functions that the kernel calls in the process of the cells |
+//! | `hooks` | the functions that the kernel calls in the cells process |
 //! | `variables` | the store that keeps the variables between cells |
 //! | `unit_tests` | the tests of a cell, which `%test` runs |
 //! | `widget` | [`slider`] and [`interact`]: controls that the user moves |

@@ -12,6 +12,7 @@ measurements; with the variable TAPER_PYTORCH, that of another Python.
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -140,8 +141,9 @@ def difference(some, others):
     """Returns the largest relative difference; infinite if the counts differ or a loss is not finite."""
     if len(some) != len(others):
         return float("inf")
-    off = max(abs(a / b - 1) for a, b in zip(some, others))
-    return off if off == off else float("inf")
+    differences = [abs(a / b - 1) for a, b in zip(some, others)]
+    # Tested one by one: `max` skips a NaN that is not the first.
+    return max(differences) if all(map(math.isfinite, differences)) else float("inf")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ state = here / "state"
 taper = store / "bin/taper"
 # In seconds. Kernels without a cell for this time are ended, then servers without a kernel.
 idle = int(os.environ.get("TAPER_HUB_IDLE", 3600))
-# For one student. A kernel needs about 0.5 GB, and what the tensors of its cells need.
+# For one student. MEMORY is the limit of the process in which cells run. A kernel without variables uses about
+# 0.24 GB, with that process; tensors and the compilation of cells need more.
 MEMORY = "2G"
 THREADS = "2"
 

@@ -59,7 +59,7 @@ impl Batch {
     /// Returns the batch on `device`. Tensors that are already there are not copied.
     ///
     /// # Errors
-    /// If the device has not enough memory or cannot be reached.
+    /// If the device does not have enough memory or cannot be reached.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -169,7 +169,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// Returns `len` examples from `start` on, on a device.
     ///
     /// # Errors
-    /// If there are fewer examples, or the device has not enough memory.
+    /// If there are fewer examples, or the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -182,7 +182,7 @@ pub trait BatchData: Sized + Send + Sync + 'static {
     /// Returns the batch on a device. Tensors that are already there are not copied.
     ///
     /// # Errors
-    /// If the device has not enough memory or cannot be reached.
+    /// If the device does not have enough memory or cannot be reached.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -259,7 +259,7 @@ impl DataFrame {
     /// Returns the values as a tensor of `f32`: `(rows, columns)`.
     ///
     /// # Errors
-    /// If a column has texts or missing values, or the device has not enough memory.
+    /// If a column has texts or missing values, or the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;

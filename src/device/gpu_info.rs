@@ -128,7 +128,7 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String> {
             };
             error::gpu(
                 format_args!("no NVIDIA driver found: {why}"),
-                "On a machine with an NVIDIA GPU, install its driver; else stay on cpu()",
+                "On a machine with an NVIDIA GPU, install its driver; otherwise use cpu()",
             )
         })?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

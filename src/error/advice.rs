@@ -111,23 +111,23 @@ fn of_candle(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::WithBacktrace { inner, .. } | Error::WithPath { inner, .. } => return of_candle(inner),
         Error::ShapeMismatchBinaryOp { op: "matmul", .. } => "A product needs (…, n, k) times (…, k, m): the two k must be equal. Perhaps one side needs `.t()?`.",
-        Error::ShapeMismatchBinaryOp { op, .. } if op.starts_with("broadcast") => "Compare the shapes from the right: two sizes must be equal, or one of them 1. `.unsqueeze(axis)?` puts a 1 in.",
+        Error::ShapeMismatchBinaryOp { op, .. } if op.starts_with("broadcast") => "Compare the shapes from the right: two sizes must be equal, or one of them 1. `.unsqueeze(dim)?` adds a dimension of size 1.",
         Error::ShapeMismatchBinaryOp { .. } => "Both shapes must be equal. To stretch the smaller one, use `broadcast_add`, `broadcast_sub`, `broadcast_mul` or `broadcast_div`.",
-        Error::ShapeMismatchCat { .. } => "All axes but the one along which they are joined must have equal sizes.",
-        Error::ShapeMismatchSplit { .. } => "The size of the axis must be a multiple of the number of parts.",
+        Error::ShapeMismatchCat { .. } => "All dimensions except the one being joined must have equal sizes.",
+        Error::ShapeMismatchSplit { .. } => "The size of the dimension must be a multiple of the number of parts.",
         Error::ShapeMismatch { .. } => "The sizes of a shape must multiply to the number of elements. Write `()` for one size, and it is computed: `(2, ())`.",
         Error::BroadcastIncompatibleShapes { .. } => "Compare the shapes from the right: two sizes must be equal, or the old one 1.",
-        Error::NarrowInvalidArgs { .. } => "An index counts from 0 and stays below the size of its axis; `.dims()` returns the sizes.",
-        Error::DimOutOfRange { .. } => "Axes count from 0, so a tensor with two axes has 0 and 1. `D::Minus1` is the last one.",
-        Error::DuplicateDimIndex { .. } => "Name each axis once.",
-        Error::UnexpectedNumberOfDims { expected: 0, .. } => "Only a tensor without axes is a scalar: add up with `.sum_all()?`, or choose one number with `.i((0, 0))?`.",
-        Error::UnexpectedNumberOfDims { expected: 1, .. } => "Make one axis of them first, with `.flatten_all()?`; or use `to_vec2` for two axes, `to_vec3` for three.",
-        Error::UnexpectedNumberOfDims { .. } => "The number of axes is wrong. `.dims()` returns the shape; `.reshape`, `.unsqueeze` and `.squeeze` change it.",
-        Error::UnexpectedDType { .. } => "Ask for the type that the tensor has, or convert it first: `.to_dtype(DType::F32)?`.",
-        Error::DTypeMismatchBinaryOp { .. } => "Both need the same type of number. Convert one: `.to_dtype(DType::F32)?`.",
-        Error::UnsupportedDTypeForOp(..) => "This operation needs another data type. Convert first: `.to_dtype(DType::U32)?` for indices, `DType::F32` to calculate.",
+        Error::NarrowInvalidArgs { .. } => "An index counts from 0 and stays below the size of its dimension; `.dims()` returns the sizes.",
+        Error::DimOutOfRange { .. } => "Dimensions count from 0, so a tensor with two dimensions has 0 and 1. `D::Minus1` is the last one.",
+        Error::DuplicateDimIndex { .. } => "Name each dimension once.",
+        Error::UnexpectedNumberOfDims { expected: 0, .. } => "Only a tensor without dimensions is a scalar: add up with `.sum_all()?`, or choose one element with `.i((0, 0))?`.",
+        Error::UnexpectedNumberOfDims { expected: 1, .. } => "Flatten it first: `.flatten_all()?`; or use `to_vec2` for two dimensions, `to_vec3` for three.",
+        Error::UnexpectedNumberOfDims { .. } => "The number of dimensions is wrong. `.dims()` returns the shape; `.reshape`, `.unsqueeze` and `.squeeze` change it.",
+        Error::UnexpectedDType { .. } => "Request the tensor's own type, or convert it first: `.to_dtype(DType::F32)?`.",
+        Error::DTypeMismatchBinaryOp { .. } => "Both need the same element type. Convert one: `.to_dtype(DType::F32)?`.",
+        Error::UnsupportedDTypeForOp(..) => "This operation needs another element type. Convert first: `.to_dtype(DType::U32)?` for indices, `DType::F32` to calculate.",
         Error::DeviceMismatchBinaryOp { .. } => "Both must be on the same device. Move one of them: `x.to_device(y.device())?`.",
-        Error::InvalidIndex { .. } => "Indices count from 0 and stay below the size of the axis.",
+        Error::InvalidIndex { .. } => "Indices count from 0 and stay below the size of the dimension.",
         Error::NotCompiledWithCudaSupport | Error::NotCompiledWithMetalSupport => "Write `try_gpu(0)`: it returns the GPU where one can be used, and the CPU elsewhere.",
         Error::RequiresContiguous { .. } | Error::MatMulUnexpectedStriding(_) => "Make the tensor contiguous first: `.contiguous()?`.",
         Error::EmptyTensor { .. } => "The tensor has no elements; `.dims()` returns its shape.",
@@ -156,9 +156,7 @@ fn of_the_driver(message: &str) -> Option<&'static str> {
 /// Returns what to do about an error of a file or another stream.
 fn of_io(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::NotFound => {
-            "Look at the name; a path begins in the folder in which the notebook lies."
-        }
+        ErrorKind::NotFound => "Check the name; a relative path starts in the notebook's folder.",
         ErrorKind::PermissionDenied => {
             "You may not read or write this file. Choose another one, or change its permissions."
         }
@@ -209,7 +207,9 @@ mod tests {
         let device = Device::Cpu;
         let x = Tensor::zeros((2, 3), DType::F32, &device).expect("a tensor");
         assert!(failed(x.matmul(&x)).contains("\nA product needs"));
-        assert!(failed(&x + x.t().expect("two axes")).contains("\nBoth shapes must be equal"));
+        assert!(
+            failed(&x + x.t().expect("two dimensions")).contains("\nBoth shapes must be equal")
+        );
         let text = "shape mismatch in matmul, lhs: [2, 3], rhs: [2, 3]";
         assert_eq!(described(&text), text);
         assert_eq!(described(&Error::Msg(text.to_owned())), text);
@@ -248,7 +248,7 @@ mod tests {
     fn errors_of_rusts_library_are_recognised_in_a_box_too() {
         let missing = || std::fs::read("nothing.txt").expect_err("there is no such file");
         let text = described(&missing());
-        assert!(text.contains("\nLook at the name"), "{text}");
+        assert!(text.contains("\nCheck the name"), "{text}");
         let boxed: Box<dyn std::error::Error> = missing().into();
         assert_eq!(described(&boxed), text);
         let number = "x".parse::<i32>().expect_err("not a number");

@@ -369,7 +369,7 @@ fn variable(values: &Tensor) -> Result<Var> {
 fn not_initialized() -> Error {
     explain(
         "this parameter has no values yet: its shape depends on the first input",
-        "Run the model once on a batch, model.forward(&x)?, and ask again",
+        "Run the model once on a batch, model.forward(&x)?, then try again",
     )
 }
 

@@ -1,8 +1,8 @@
-//! Functions that the kernel calls in the process of the cells.
+//! Functions that the kernel calls in the cells process.
 //!
 //! All cells share one copy of the standard library with this crate. So only this crate can flush a line
 //! without a newline, hook into a panic before its message is printed, and set the flag of an interrupt
-//! for long computations to check. Once this library is loaded, the process of the cells finds the three
+//! for long computations to check. Once this library is loaded, the cells process finds the three
 //! functions below by name; a plain program never calls them.
 
 use super::record::{Host, is_recorded, send_record};

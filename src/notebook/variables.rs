@@ -18,7 +18,7 @@ pub struct VariableStore {
     variables: HashMap<String, Box<dyn Any>>,
 }
 
-/// Creates an empty store, which the process of the cells owns from now on.
+/// Creates an empty store, which the cells process owns from now on.
 pub fn create_variable_store() -> *mut VariableStore {
     Box::into_raw(Box::new(VariableStore {
         variables: HashMap::new(),

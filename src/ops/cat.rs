@@ -39,7 +39,7 @@ pub fn cat<T: AsRef<Tensor>>(tensors: &[T], dim: impl Dim) -> Result<Tensor> {
     let Some(first) = tensors.first() else {
         return Err(explain(
             "cat needs at least one tensor",
-            "Give it the tensors in an array: cat(&[&a, &b], 0)?",
+            "Pass the tensors in an array: cat(&[&a, &b], 0)?",
         ));
     };
     let dim = check::dimension(&"cat", first, dim)?;

@@ -341,7 +341,7 @@ impl Figure {
     /// assert_eq!(
     ///     error.to_string(),
     ///     "plot: x has 3 values, but series 1 has 2\n\
-    ///      Give as many values as there are places on the x axis"
+    ///      Pass one y value for each x value"
     /// );
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {

@@ -30,7 +30,7 @@ pub fn tensor(data: impl NdArray, device: &Device) -> Result<Tensor> {
 /// Creates a tensor of `f32` zeros in the given shape.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -46,7 +46,7 @@ pub fn zeros(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// Creates a tensor of `f32` ones in the given shape.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -62,7 +62,7 @@ pub fn ones(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// Creates a tensor with the same `f32` value everywhere.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -80,7 +80,7 @@ pub fn full(shape: impl Into<Shape>, value: f64, device: &Device) -> Result<Tens
 /// Integers become `i64`, floating-point numbers `f32`, as in [`tensor`].
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -129,7 +129,7 @@ pub fn linspace(start: f64, end: f64, steps: usize, device: &Device) -> Result<T
 /// Creates the `n` by `n` identity matrix, as `f32`.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -21,7 +21,7 @@ pub trait TensorExt {
     /// The copy has the same shape and is contiguous. Gradients flow back through it.
     ///
     /// # Errors
-    /// If the device has not enough memory or cannot be reached.
+    /// If the device does not have enough memory or cannot be reached.
     ///
     /// ```
     /// use taper::prelude::*;

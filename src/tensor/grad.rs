@@ -50,7 +50,7 @@ pub trait GradStoreExt {
     /// Candle's own `get` returns `None` then, also for `x * 0.0`: Candle records nothing for a factor of 0.
     ///
     /// # Errors
-    /// If the device has not enough memory.
+    /// If the device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;

@@ -41,7 +41,7 @@ pub fn manual_seed(seed: u64) {
 /// Draws uniform `f32` values from `[0, 1)`.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -57,7 +57,7 @@ pub fn rand(shape: impl Into<Shape>, device: &Device) -> Result<Tensor> {
 /// Draws `f32` values from the standard normal distribution: mean 0, standard deviation 1.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -124,7 +124,7 @@ pub fn randint(low: i64, high: i64, shape: impl Into<Shape>, device: &Device) ->
 /// `index_select`.
 ///
 /// # Errors
-/// If the device has not enough memory.
+/// If the device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;

@@ -304,13 +304,13 @@ impl<'a> Fit<'a> {
                 self.epoch + 1,
                 match self.trainer.in_use[0].is_cpu() {
                     true => {
-                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
-                         values in the data"
+                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
+                         infinite values in the data"
                     }
                     // A GPU does not check the classes.
                     false => {
-                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for such \
-                         values in the data, and for classes out of range: a step on cpu() reports them"
+                        "Lower the learning rate, clip the gradients (.gradient_clip_val(1.0)), or look for NaN or \
+                         infinite values in the data, and for classes out of range: a step on cpu() reports them"
                     }
                 },
             ));

@@ -254,7 +254,7 @@ impl Trainer {
     /// or else the device on which it is. [`fit`](Self::fit) does this.
     ///
     /// # Errors
-    /// If there are fewer GPUs than requested, or a device has not enough memory.
+    /// If there are fewer GPUs than requested, or a device does not have enough memory.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -276,10 +276,13 @@ impl Trainer {
         self.in_use = match (&self.chosen[..], self.gpus) {
             ([], 0) => vec![self.gpu_of_rank()?.unwrap_or_else(|| device_of(model))],
             ([], n) if n > num_gpus() => {
-                let have = num_gpus();
+                let usable = match num_gpus() {
+                    1 => "1 usable GPU".to_owned(),
+                    have => format!("{have} usable GPUs"),
+                };
                 return Err(error::gpu(
-                    format_args!("num_gpus({n}): this machine has {have} that can be used"),
-                    "Ask for fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
+                    format_args!("num_gpus({n}): this machine has {usable}"),
+                    "Request fewer, or write .devices(&try_all_gpus()), which falls back to the CPU",
                 ));
             }
             ([], n) => (0..n).map(gpu).collect::<Result<_>>()?,
@@ -292,7 +295,7 @@ impl Trainer {
     /// this.
     ///
     /// # Errors
-    /// If a device has not enough memory, or no model was prepared.
+    /// If a device does not have enough memory, or no model was prepared.
     ///
     /// ```
     /// use taper::prelude::*;

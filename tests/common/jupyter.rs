@@ -20,7 +20,7 @@ pub(crate) struct Jupyter {
 
 impl Jupyter {
     /// Registers the kernel with `taper setup --jupyter`. Only one test at a time has a `Jupyter`,
-    /// because a kernel needs half a gigabyte.
+    /// because a kernel needs a quarter of a gigabyte, and more while cells compile.
     pub(crate) fn with_our_kernel() -> Jupyter {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -100,7 +100,7 @@ def crop(x, size):
 
 exercise("data.13", [(GRID, 2), (GRID, 4), ([[1.0, 2.0, 3.0, 4.0, 5.0]] * 3, 1)],
          crop, lambda x, n: [row[:n] for row in x[:n]], (
-    "As much must be cut off at the top as at the bottom; at an odd rest, one more at the bottom.",
+    "Cut off as much at the top as at the bottom; if the difference is odd, one row more at the bottom.",
     "Begin at `(height - size) / 2`, and likewise for the width: `x.i((top..top + size, left..left + size))`."))
 
 # --- Tables
@@ -235,5 +235,5 @@ exercise("fine-tuning.7", [([1.0, 0.0], [0.0, 1.0]), ([1.0, 2.0], [2.0, 4.0]), (
     "The length of a vector is the square root of the sum of its squares."))
 exercise("fine-tuning.8", [(FEATURES[:2], FEATURES), (FEATURES, [[0.1, 0.1], [0.0, 9.0]]), ([[5.0]], [[1.0], [2.0]])],
          lambda means, x: [nearest(means, row) for row in x], lambda means, x: [len(means) - nearest(means, r) for r in x], (
-    "Bring the means to (1, classes, features) and the examples to (n, 1, features), and subtract.",
+    "Reshape the means to (1, classes, features) and the examples to (n, 1, features), then subtract.",
     "Sum the squares along dimension 2, and take `argmin(1)`."))

@@ -64,7 +64,7 @@ exercise("gpt.3", [(512,), (2,), (50257,)], log, lambda n: 1 / n, (
     "An untrained model gives each token about the same probability.",
     "The loss is −ln(1 / tokens), which is ln(tokens)."))
 exercise("gpt.4", [(3.0, 2.3), (8.0, 4.0), (1.5, 1.0)], lambda b, c: b / c, lambda b, c: b * c, (
-    "A token stands for several characters, which share its bits.",
+    "A token covers several characters, so its bits are divided among them.",
     "Divide the bits per token by the characters per token."))
 
 

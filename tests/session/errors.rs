@@ -63,7 +63,7 @@ fn a_panic_in_a_function_of_an_earlier_cell_shows_its_line() {
     let mut session = session();
     session.run("fn errors_third(v: &[i32]) -> i32 {\n    v[2]\n}");
     let message = "index out of bounds: the len is 1 but the index is 2\n\
-        Indices count from 0, so the last one is the length less 1.";
+        Indices count from 0, so the last index is the length minus 1.";
     let quote = "     | v[2] (in an earlier cell)";
     assert_eq!(
         session.run("errors_third(&[1])"),
@@ -94,7 +94,7 @@ fn memory_that_is_not_there_is_named() {
     assert_eq!(failed["name"], "ProcessEnded");
     let message = failed["message"].as_str().expect("text");
     assert!(
-        message.starts_with("The memory is full: 64.0 TiB were needed"),
+        message.starts_with("Out of memory: one value needed 64.0 TiB"),
         "{ran:#?}"
     );
     assert!(
@@ -143,7 +143,7 @@ fn a_panic_is_the_cells_error_and_variables_are_kept() {
     assert_eq!(session.run("errors_kept.len()"), [value("2")]);
     let cell = "println!(\"first\");\nerrors_kept[errors_kept.len()]";
     let message = "index out of bounds: the len is 2 but the index is 2\n\
-        Indices count from 0, so the last one is the length less 1.";
+        Indices count from 0, so the last index is the length minus 1.";
     let quote = "   2 | errors_kept[errors_kept.len()]";
     assert_eq!(
         session.run(cell),

@@ -81,7 +81,7 @@ fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
 
     // Without the driver, the same packages start, and doctor names the next step.
     let doctor = place.taper(["doctor"]).run();
-    assert!(line(&doctor, "NVIDIA driver").contains("sees no card"));
+    assert!(line(&doctor, "NVIDIA driver").contains("finds no GPU"));
     let toolkit = place.cache().join("python");
     for environment in fs::read_dir(toolkit).expect("a folder").flatten() {
         let _ = fs::remove_dir_all(environment.path().join("lib"));
@@ -103,6 +103,12 @@ fn a_gpu_gets_an_image_for_cuda_and_doctor_shows_each_link() {
 }
 
 #[test]
+fn the_checks_of_a_gpu_need_a_complete_clone() {
+    let check = Place::empty().taper(["gpu-check"]).run();
+    check.fails().says("from a complete clone of Taper");
+}
+
+#[test]
 fn unusable_drivers_leave_the_cpu_and_the_reason() {
     let place = Place::ready();
     let mismatch = "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18";
@@ -111,7 +117,7 @@ fn unusable_drivers_leave_the_cpu_and_the_reason() {
     for (driver, why) in [
         (
             mismatch,
-            "the NVIDIA driver does not work; it says: Failed to initialize NVML",
+            "the NVIDIA driver does not work: Failed to initialize NVML",
         ),
         (
             &*old,
@@ -121,7 +127,7 @@ fn unusable_drivers_leave_the_cpu_and_the_reason() {
             &*pascal,
             "NVIDIA GeForce GTX 1080 has compute capability 6.1",
         ),
-        ("exit 0", "the NVIDIA driver sees no card"),
+        ("exit 0", "the NVIDIA driver finds no GPU"),
     ] {
         on(&place, driver, ["setup"]).run().succeeds().says(why);
         let doctor = on(&place, driver, ["doctor"]).run().succeeds();

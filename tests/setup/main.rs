@@ -184,7 +184,7 @@ fn an_administrator_limits_memory_and_packages() {
         run.env("TAPER_MEMORY", limit).run()
     };
     run("300M", CELL).succeeds();
-    run("300M", large).fails().says("The memory is full");
+    run("300M", large).fails().says("Out of memory");
     let dependency = place.notebook(":dep rand = \"0.9\"\n1");
     let run_dependency = place.taper(["run", &dependency.to_string_lossy()]);
     run_dependency
@@ -194,7 +194,7 @@ fn an_administrator_limits_memory_and_packages() {
         .says("switched off");
     run("much", CELL)
         .fails()
-        .says("expected a number with its unit");
+        .says("expected an integer with the unit");
 }
 
 #[test]

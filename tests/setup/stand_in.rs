@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Returns the folder of the stand-in for the clone. It has all items that the process of the cells looks for.
+/// Returns the folder of the stand-in for the clone. It has all items that the cells process looks for.
 pub(crate) fn home() -> &'static Path {
     static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
         let folder = fresh("stand-in");

@@ -110,7 +110,7 @@ fn a_folder_that_is_not_unicode_is_refused_in_a_sentence_or_works() {
     doctor
         .run()
         .fails()
-        .says("must be named in Unicode")
+        .says("must be valid Unicode")
         .says("TAPER_CACHE");
     let notebook = odd.join("notebook.ipynb");
     fs::copy(place.notebook(CELL), &notebook).expect("it is copied");

@@ -41,8 +41,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             .iter()
             .for_each(|file| println!("    {}", file.display()));
     }
-    println!("The course is in {folder}. Next: taper lab {folder}/01-welcome.ipynb");
+    let next = next_step(&arguments.folder);
+    println!("The course is in {folder}. Next: {next}");
     Ok(ExitCode::SUCCESS)
+}
+
+fn next_step(folder: &Path) -> String {
+    let (taper, folder) = (checkout::command(), folder.display());
+    format!("{taper} lab {folder}/01-welcome.ipynb")
 }
 
 /// The files of the course.
@@ -206,6 +212,12 @@ mod tests {
         fs::write(folder.join("01-a.ipynb"), "1").expect("it was not replaced yet");
         assert!(course("3").write(folder).expect("it is written").is_empty());
         assert_eq!(text(folder, "01-a.ipynb"), "3");
+    }
+
+    #[test]
+    fn in_a_clone_the_next_step_is_a_command_of_cargo() {
+        let next = next_step(Path::new("course"));
+        assert_eq!(next, "cargo taper lab course/01-welcome.ipynb");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use taper_host::checkout;
 use taper_host::progress::{Console, Progress};
 
 #[derive(Debug, clap::Args)]
@@ -41,8 +42,9 @@ fn list(folder: &Path) {
         println!("{}", describe(set, store::is_there(set, folder)));
     }
     println!(
-        "\nThey are stored in {}. To download one: cargo taper data get NAME",
-        folder.display()
+        "\nThey are stored in {}. To download one: {} data get NAME",
+        folder.display(),
+        checkout::command()
     );
     println!("Digits, Shapes, Leaves and SyntheticRegression come with Taper.");
 }

@@ -11,7 +11,7 @@ use finding::{Finding, SET_UP, State};
 use std::process::ExitCode;
 use taper_host::progress::Console;
 use taper_host::python::interpreter;
-use taper_host::{cache, checks, library_source, store as shared, toolchain};
+use taper_host::{cache, checkout, checks, library_source, store as shared, toolchain};
 use taper_session::image::{Condition, Image};
 use taper_session::image_key;
 
@@ -116,7 +116,10 @@ fn data_state() -> Result<State> {
     let there = ALL.iter().filter(|set| store::is_there(set, &folder));
     let there: Vec<&str> = there.map(|set| set.name).collect();
     Ok(match there[..] {
-        [] => State::Absent("none downloaded; `cargo taper data list` names them".to_owned()),
+        [] => State::Absent(format!(
+            "none downloaded; `{} data list` names them",
+            checkout::command()
+        )),
         _ => State::Good(format!("{} in {}", there.join(", "), folder.display())),
     })
 }

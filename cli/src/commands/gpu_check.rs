@@ -33,6 +33,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let home = checkout::folder()?;
+    if !home.join("benches/gpu/check.rs").exists() {
+        bail!(
+            "There are no checks in {}: run this command from a complete clone of Taper.",
+            home.display()
+        );
+    }
     let mut progress = Console::new();
     let driver = match smi::ask() {
         Answer::Works(driver) => driver,
@@ -40,10 +47,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             "There is no NVIDIA driver (no nvidia-smi), so nothing can be checked. On a machine with an NVIDIA card, \
              install its driver, 580 or newer."
         ),
-        Answer::NoCard => bail!("The NVIDIA driver sees no card, so nothing can be checked."),
-        Answer::Broken(said) => bail!("The NVIDIA driver does not work. Its message: {said}"),
+        Answer::NoCard => bail!("The NVIDIA driver finds no GPU, so nothing can be checked."),
+        Answer::Broken(said) => bail!("The NVIDIA driver does not work: {said}"),
     };
-    let settings = gpu::for_cuda(&checkout::folder()?, &mut progress)?;
+    let settings = gpu::for_cuda(&home, &mut progress)?;
     let mut report = Report::new(&driver, &settings, report_file(&arguments.report)?)?;
     for step in steps(arguments)? {
         report.run(step, &settings, &mut progress)?;
@@ -259,7 +266,10 @@ fn keep_outputs(notebook: &Path, log: &[u8], machine: &str) -> Result<Output> {
 /// Returns the log with `cpu` in place of the names of the cards, `cuda:0` to `cuda:15`.
 fn as_on_cpu(log: &[u8]) -> String {
     let log = String::from_utf8_lossy(log).into_owned();
-    (0..16).fold(log, |log, card| log.replace(&format!("cuda:{card}"), "cpu"))
+    // From the last: `cuda:1` is the beginning of `cuda:10`.
+    (0..16)
+        .rev()
+        .fold(log, |log, card| log.replace(&format!("cuda:{card}"), "cpu"))
 }
 
 /// Returns the text of an output with its lines cut, because the lines of a chapter's figures are very long.
@@ -286,8 +296,8 @@ mod tests {
 
     #[test]
     fn a_log_of_a_card_is_compared_as_one_of_the_cpu() {
-        let log = r#"{"text":"Tensor[[2], f32, cuda:0] cuda:1"}"#;
-        let expected = r#"{"text":"Tensor[[2], f32, cpu] cpu"}"#;
+        let log = r#"{"text":"Tensor[[2], f32, cuda:0] cuda:1 cuda:10 cuda:15"}"#;
+        let expected = r#"{"text":"Tensor[[2], f32, cpu] cpu cpu cpu"}"#;
         assert_eq!(as_on_cpu(log.as_bytes()), expected);
     }
 

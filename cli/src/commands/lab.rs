@@ -2,6 +2,7 @@
 
 use crate::setup;
 use anyhow::{Context, Result, bail};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -99,19 +100,20 @@ fn root_folder(notebook: Option<&Path>) -> Result<PathBuf> {
     })
 }
 
+/// The bytes of a file's name that are encoded in an address.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// Returns the path of JupyterLab's address that opens a notebook, percent-encoded.
 fn address(notebook: &Path, root: &Path) -> String {
     let relative = notebook.strip_prefix(root).unwrap_or(notebook);
     let mut address = "/lab/tree".to_owned();
     for name in relative.iter() {
         address.push('/');
-        for byte in name.as_encoded_bytes() {
-            match byte {
-                b'-' | b'.' | b'_' | b'~' => address.push(*byte as char),
-                _ if byte.is_ascii_alphanumeric() => address.push(*byte as char),
-                _ => address += &format!("%{byte:02X}"),
-            }
-        }
+        address.extend(percent_encode(name.as_encoded_bytes(), ENCODED));
     }
     address
 }

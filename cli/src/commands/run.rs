@@ -28,7 +28,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["inplace", "output"])]
     pub(crate) machine: Option<String>,
 
-    /// How many notebooks to run at the same time (each takes about a gigabyte).
+    /// How many notebooks to run at the same time. Each needs 240 MB of memory for its kernel and the process of
+    /// its cells, and more while cells compile or train.
     #[arg(short, long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: u16,

@@ -1,4 +1,4 @@
-//! Decodes the standard output of the cells' process: text, records and evcxr's own marks.
+//! Decodes the standard output of the cells process: text, records and evcxr's own marks.
 
 use crate::record::{MARK, Record};
 

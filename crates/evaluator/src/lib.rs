@@ -15,7 +15,7 @@
 //!
 //! ```text
 //! cell's source ── commands ──> lines for the session (`!ls`, `:restart`, `:dep`) and Rust
-//!                                              │ runs in the process of the cells
+//!                                              │ runs in the cells process
 //! bytes of its standard output <───────────────┘
 //!       │ decoder
 //!       ├─> text

@@ -1,4 +1,4 @@
-//! Records: reports that the process of the cells writes between its other output. The relay, a process of the
+//! Records: reports that the cells process writes between its other output. The relay, a process of the
 //! session that reads this output, adds some records of its own.
 
 use crate::event::{Event, MimeBundle, Stream};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// The control character with which every record begins. Printed text does not contain it by accident.
 pub const MARK: char = '\x1e';
 
-/// A report from the process of the cells.
+/// A report from the cells process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Record {
@@ -107,7 +107,7 @@ pub enum Record {
     Ran(Times),
     /// The cell has ended.
     Complete,
-    /// The process of the cells has ended.
+    /// The cells process has ended.
     Ended(End),
 }
 
@@ -122,7 +122,7 @@ pub struct Times {
     pub system: u64,
 }
 
-/// How the process of the cells ended.
+/// How the cells process ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// The exit status, unless a signal ended the process.

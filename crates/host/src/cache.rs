@@ -145,7 +145,7 @@ mod tests {
         let error = unicode("the folder", path, "Rename it.").expect_err("it is refused");
         assert_eq!(
             error.to_string(),
-            "the folder must be named in Unicode, found \"/a\\xFF\". Rename it."
+            "the path of the folder must be valid Unicode, found \"/a\\xFF\". Rename it."
         );
     }
 }

@@ -33,6 +33,11 @@ pub fn is_carried() -> bool {
     CARRIED.get().is_some()
 }
 
+/// Returns how a user calls this program: `taper` where it is installed, `cargo taper` in a clone.
+pub fn command() -> &'static str {
+    if is_carried() { "taper" } else { "cargo taper" }
+}
+
 /// Returns the folder that contains the crate `taper` and the notebooks. The first call in an installed program
 /// unpacks them into the cache.
 pub fn folder() -> Result<PathBuf> {

@@ -47,7 +47,7 @@ pub enum Error {
     )]
     UnsafeArchive(PathBuf),
     /// A path is not valid Unicode.
-    #[error("{what} must be named in Unicode, found {path:?}. {next}")]
+    #[error("the path of {what} must be valid Unicode, found {path:?}. {next}")]
     NotUnicode {
         /// What the path names: `the cache folder`.
         what: &'static str,

@@ -41,7 +41,9 @@ impl Drop for TargetGuard {
 }
 
 fn lock_target() -> MutexGuard<'static, Option<Arc<dyn Interrupt>>> {
-    TARGET.lock().expect("no code panics with the lock")
+    TARGET
+        .lock()
+        .expect("no code panics while it holds the lock")
 }
 
 /// A target that ends the process at once, for steps that can take minutes, cannot be interrupted and write

@@ -82,7 +82,9 @@ pub enum Error {
     #[error("{0} is not an image that `taper image export` wrote")]
     NotAnImage(PathBuf),
     /// A file has another SHA-256 than expected.
-    #[error("expected the SHA-256 {expected}, found {found}: the file is damaged, or another one")]
+    #[error(
+        "expected the SHA-256 {expected}, found {found}: the file is damaged, or not the expected one"
+    )]
     OtherDigest {
         /// The SHA-256 that the user named.
         expected: String,
@@ -151,7 +153,9 @@ pub enum Error {
     #[error("the variable {0} is not set")]
     Variable(&'static str),
     /// The limit of memory cannot be read.
-    #[error("TAPER_MEMORY is `{0}`: expected a number with its unit, such as `512M` or `2G`")]
+    #[error(
+        "TAPER_MEMORY is `{0}`: expected an integer with the unit `M` or `G`, such as `512M` or `2G`"
+    )]
     Memory(String),
     /// The cells process received an instruction that it does not know.
     #[error("unknown instruction `{0}`")]

@@ -117,7 +117,7 @@ mod tests {
         for (text, begin) in [
             (
                 driver(CUresult::CUDA_ERROR_NO_DEVICE),
-                "no GPU can be used: the NVIDIA driver sees none",
+                "no GPU can be used: the NVIDIA driver finds none",
             ),
             (
                 driver(CUresult::CUDA_ERROR_OUT_OF_MEMORY),

@@ -59,7 +59,7 @@ impl Meaning {
                 "On a machine with an NVIDIA GPU, install its driver, 580 or newer; otherwise use cpu(), or try_gpu(0)",
             ),
             Self::NoDevice => (
-                "no GPU can be used: the NVIDIA driver sees none",
+                "no GPU can be used: the NVIDIA driver finds none",
                 "Check whether `nvidia-smi` lists one and whether the variable CUDA_VISIBLE_DEVICES hides it; or use cpu()",
             ),
             Self::DeviceInUse => (
@@ -137,7 +137,7 @@ mod tests {
     const ALL: [(Meaning, &str); 19] = [
         (Meaning::OutOfMemory, "out of memory"),
         (Meaning::NoDriver, "there is no NVIDIA driver"),
-        (Meaning::NoDevice, "driver sees none"),
+        (Meaning::NoDevice, "driver finds none"),
         (Meaning::DeviceInUse, "exclusively"),
         (Meaning::OldDriver, "driver is too old"),
         (Meaning::NotSupported, "does not support a function"),

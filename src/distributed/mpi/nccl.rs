@@ -58,7 +58,7 @@ impl CustomOp1 for Sum<'_> {
         Err(error::state(
             "the sum of gradients",
             "a gradient is not on the GPU",
-            "Report this fault",
+            "Please report this bug",
         ))
     }
 

@@ -200,7 +200,7 @@ impl Recurrent {
             let found = valid.dims()[0];
             return Err(explain(
                 format!("{name}: there are {found} lengths for {batch} examples"),
-                "Give one length for each example: (batch,)",
+                "Pass one length for each example: (batch,)",
             ));
         }
         valid.t()?.contiguous()

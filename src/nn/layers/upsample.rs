@@ -52,7 +52,7 @@ impl Upsample {
         if !(scale_factor > 0.0 && scale_factor.is_finite()) {
             return Err(explain(
                 format!("Upsample: scale_factor is {scale_factor}"),
-                "Give it a finite value above 0, as in Upsample::new(2.0)?",
+                "Pass a finite factor above 0, as in Upsample::new(2.0)?",
             ));
         }
         Ok(Self {

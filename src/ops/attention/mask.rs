@@ -174,7 +174,7 @@ impl AttentionMask {
                 format!(
                     "{caller}: a mask of shape {found:?} does not fit scores of shape {dims:?}"
                 ),
-                "Give it the shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
+                "Pass a mask of shape (queries, keys), (batch, 1, queries, keys), or for padding (batch, keys)",
             ));
         }
         let least = (sum.ones_like()? * hidden(like.dtype()))?;
@@ -228,7 +228,7 @@ pub(crate) fn valid_steps(caller: &dyn Display, lengths: &Tensor, steps: usize) 
                 lengths.dtype().as_str(),
                 lengths.dims()
             ),
-            "Give the number of valid steps of each example: tensor(&[5, 3], &cpu())?",
+            "Pass the number of valid steps of each example: tensor(&[5, 3], &cpu())?",
         ));
     }
     let lengths = lengths.to_dtype(DType::I64)?.unsqueeze(1)?; // (batch, 1)

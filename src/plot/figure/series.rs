@@ -20,7 +20,7 @@ pub(super) fn series(
             let (number, expected, found) = (i + 1, count_values(x.len()), y.len());
             return Err(explain(
                 format_args!("{what}: x has {expected}, but series {number} has {found}"),
-                "Give as many values as there are places on the x axis",
+                "Pass one y value for each x value",
             ));
         }
         let points = x.iter().copied().zip(y).collect();

@@ -81,7 +81,7 @@ fn a_histogram_counts_all_finite_values() {
 fn a_problem_is_shown_in_place_of_the_figure() {
     let figure = bar(["a"], &[&[1.0, 2.0]]);
     let message = "bar: x has 1 value, but series 1 has 2\n\
-                   Give as many values as there are places on the x axis";
+                   Pass one y value for each x value";
     assert_eq!(figure.show_text(), message);
     assert_eq!(figure.show_bundle().get("image/svg+xml"), None);
     assert_eq!(figure.save("x.svg").unwrap_err().to_string(), message);

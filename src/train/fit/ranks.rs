@@ -263,7 +263,7 @@ fn append(values: &mut Vec<f32>, gradient: &Tensor, part: Range<usize>, factor: 
         return Err(error::state(
             "the sum of gradients",
             "a gradient is not on the CPU",
-            "Report this fault",
+            "Please report this bug",
         ));
     };
     let start = layout.start_offset();

@@ -59,7 +59,7 @@ impl<M> DataParallel<M> {
     /// Moves the model to the first device and copies it to the others.
     ///
     /// # Errors
-    /// If there are no devices, or one has not enough memory, or the model has lazy parameters that
+    /// If there are no devices, or one does not have enough memory, or the model has lazy parameters that
     /// are not initialised yet.
     ///
     /// ```

@@ -10,7 +10,7 @@ use candle_core::{Device, Result};
 /// devices, there are fewer parts, none of them empty.
 ///
 /// # Errors
-/// If the list of devices is empty, or a device has not enough memory.
+/// If the list of devices is empty, or a device does not have enough memory.
 ///
 /// ```
 /// use taper::prelude::*;

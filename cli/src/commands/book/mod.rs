@@ -99,7 +99,9 @@ fn serve(
                 "Open this address in your browser; it works once:\n    {address}\n\
                  Enter prints another address, Ctrl-C ends the server."
             );
-            let mut opened = opened.lock().expect("no code panics with the lock");
+            let mut opened = opened
+                .lock()
+                .expect("no code panics while it holds the lock");
             if open && opened.is_none() {
                 *opened = open_browser(address);
             }

@@ -1,7 +1,19 @@
 //! The result of one check of `taper doctor`.
 
+use std::fmt;
+use taper_host::checkout;
+
 /// The next step for most of what is missing.
-pub(super) const SET_UP: &str = "run `cargo taper setup`";
+pub(super) const SET_UP: SetUp = SetUp;
+
+/// Displays the command that completes the set-up.
+pub(super) struct SetUp;
+
+impl fmt::Display for SetUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "run `{} setup`", checkout::command())
+    }
+}
 
 /// One thing that Taper needs or can use.
 pub(super) struct Finding {

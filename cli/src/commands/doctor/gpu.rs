@@ -55,7 +55,7 @@ fn driver(answer: &Answer, wanted: bool) -> State {
         Answer::Broken(said) => there(format!(
             "it does not work; restart the machine if it was just installed or updated. Its message: {said}"
         )),
-        Answer::NoCard => State::Good("works, but sees no card".to_owned()),
+        Answer::NoCard => State::Good("works, but finds no GPU".to_owned()),
         Answer::Works(Driver { version, cuda, .. }) => {
             State::Good(format!("{version}, runs CUDA up to {}.{}", cuda.0, cuda.1))
         }
@@ -144,7 +144,7 @@ fn product() -> Result<()> {
     }
     if printed != EXPECTED_SUM {
         bail!(
-            "the sum is {printed:?}, expected {EXPECTED_SUM}; run `cargo taper setup`, and if that does not help, report it"
+            "the sum is {printed:?}, expected {EXPECTED_SUM}; {SET_UP}, and if that does not help, report it"
         );
     }
     Ok(())

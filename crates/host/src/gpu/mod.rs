@@ -85,9 +85,9 @@ fn metal() -> Settings {
 fn automatic(checkout: &Path, progress: &mut dyn Progress) -> Result<Settings> {
     let why = match smi::ask() {
         Answer::NoDriver => "there is no NVIDIA driver (no nvidia-smi)".to_owned(),
-        Answer::NoCard => "the NVIDIA driver sees no card".to_owned(),
+        Answer::NoCard => "the NVIDIA driver finds no GPU".to_owned(),
         Answer::Broken(output) => {
-            format!("the NVIDIA driver does not work; it says: {output}")
+            format!("the NVIDIA driver does not work: {output}")
         }
         Answer::Works(driver) => match cuda(None, Some(&driver), checkout, progress) {
             Err(Error::NoCuda(why)) => why.to_string(),

@@ -15,9 +15,9 @@ pub enum Answer {
     NoDriver,
     /// The driver is installed but does not work, with what `nvidia-smi` prints.
     Broken(String),
-    /// The driver works, and sees no GPU.
+    /// The driver works, and finds no GPU.
     NoCard,
-    /// The driver works, and sees at least one GPU.
+    /// The driver works, and finds at least one GPU.
     Works(Driver),
 }
 

@@ -177,7 +177,9 @@ impl Workers {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<Pid>> {
-        self.0.lock().expect("no code panics with the lock")
+        self.0
+            .lock()
+            .expect("no code panics while it holds the lock")
     }
 }
 

@@ -39,7 +39,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn a_limit_is_a_number_with_its_unit() {
+    fn a_limit_is_an_integer_with_its_unit() {
         assert_eq!(bytes("512M"), Some(512 << 20));
         assert_eq!(bytes(" 2 G "), Some(2 << 30));
         for wrong in ["", "2", "G", "-1G", "1.5G", "2T", "0M", "99999999999999G"] {

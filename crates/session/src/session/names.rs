@@ -110,8 +110,8 @@ impl Names {
     pub(crate) fn why_missing(&self, name: &str) -> Option<String> {
         Some(match self.missing.get(name)? {
             Reason::Moved(line) => format!(
-                "an earlier cell gave `{name}` away, in `{line}`. \
-                 Lend it there with `&{name}`, or give a copy with `{name}.clone()`; then run the cell that makes `{name}` again."
+                "an earlier cell moved `{name}`, in `{line}`. \
+                 Borrow it there with `&{name}`, or pass a copy, `{name}.clone()`; then run the cell that makes `{name}` again."
             ),
             Reason::TypeRedefined => format!(
                 "`{name}` is gone, because its type was redefined. Run the cell that makes `{name}` again."

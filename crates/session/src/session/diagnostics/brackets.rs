@@ -29,8 +29,8 @@ pub(crate) fn unmatched(cell: &str) -> Option<Diagnostic> {
     });
     let closed = wrong.map(|(at, token)| {
         let text = match open.is_empty() {
-            true => "nothing is open here",
-            false => "it is not closed by this one",
+            true => "no bracket is open here",
+            false => "this bracket does not close it",
         };
         Label::at(at, token, text, cell)
     });
@@ -63,7 +63,7 @@ pub(crate) fn dropped(cell: &str) -> Option<Diagnostic> {
         match token {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" if depth == 0 => {
-                let label = Label::at(at, token, "nothing is open here", cell);
+                let label = Label::at(at, token, "no bracket is open here", cell);
                 return Some(syntax_error("the brackets do not match", vec![label]));
             }
             ")" | "]" | "}" => depth -= 1,

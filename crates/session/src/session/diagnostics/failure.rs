@@ -89,16 +89,16 @@ fn only_question_mark(code: &str) -> Option<Location> {
 const ADVICE: [(&str, &str); 12] = [
     ("called `Result::unwrap()` on an `Err` value: Any { .. }", "The thread panicked; its own message is shown above."),
     ("called `Result::unwrap()` on an `Err` value", "Write `?` in place of `.unwrap()`: then the cell ends with the error itself."),
-    ("called `Option::unwrap()` on a `None` value", "There was no value. Look first, with `if let Some(x) = …`, or give another one with `.unwrap_or(…)`."),
-    ("index out of bounds", "Indices count from 0, so the last one is the length less 1."),
+    ("called `Option::unwrap()` on a `None` value", "There was no value. Test first, with `if let Some(x) = …`, or pass a default to `.unwrap_or(…)`."),
+    ("index out of bounds", "Indices count from 0, so the last index is the length minus 1."),
     ("attempt to subtract with overflow", "Unsigned integers, such as `usize`, cannot go below 0. Convert first: `x as i64`."),
     ("attempt to divide by zero", "An integer cannot be divided by 0. Check the divisor first, or calculate with `f64`."),
     (" with overflow", "The result does not fit into its type. Use a larger one, such as `i64`, or `f64`."),
     ("already borrowed", "The value is in use elsewhere. Let the first borrow end, with a block `{ … }`, before the next begins."),
     ("already mutably borrowed", "The value is being changed elsewhere. Let that borrow end, with a block `{ … }`, before the next begins."),
-    ("is not a char boundary", "A character may be several bytes long, and a string is cut by bytes. Use characters, with `.chars()`."),
-    ("no entry found for key", "Look first, with `.get(key)`: it returns an `Option`."),
-    ("capacity overflow", "The size is larger than the memory can be. Check the number of elements."),
+    ("is not a char boundary", "A character may be several bytes long, and a string is sliced by bytes. Use characters, with `.chars()`."),
+    ("no entry found for key", "Test first, with `.get(key)`: it returns an `Option`."),
+    ("capacity overflow", "The size is larger than any memory. Check the number of elements."),
 ];
 
 /// Adds a line about what to do, unless the message has one.
@@ -148,7 +148,7 @@ pub(crate) fn ended(end: Option<&End>, status: &str) -> String {
             allocation: Some(bytes),
             ..
         }) => format!(
-            "The memory is full: {} were needed for one value, and the process in which all cells run was ended. \
+            "Out of memory: one value needed {}, and the process in which all cells run was ended. \
              Check the sizes, use smaller batches, or drop variables with `drop(x)`.",
             readable(*bytes)
         ),
@@ -242,7 +242,7 @@ mod tests {
         assert!(text(end(None, Some(libc::SIGSEGV), None)).contains("segmentation fault"));
         let full = text(end(None, Some(libc::SIGABRT), Some(1 << 45)));
         assert!(
-            full.starts_with("The memory is full: 32.0 TiB were needed"),
+            full.starts_with("Out of memory: one value needed 32.0 TiB"),
             "{full}"
         );
         assert!(ended(None, "signal: 9").contains("(signal: 9)"));

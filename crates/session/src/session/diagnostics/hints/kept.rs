@@ -1,4 +1,4 @@
-//! Variables that cannot be kept for the next cell, because their type cannot be written down.
+//! Variables that cannot be kept for the next cell, because their type has no name.
 
 use super::hint::quoted;
 use crate::session::diagnostics::diagnostic::{Diagnostic, Label};
@@ -11,7 +11,7 @@ pub(crate) fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
         (
             format!("the closure `{name}` cannot be kept"),
             format!(
-                "what lives on between cells needs a type that can be written down, and a closure has none. \
+                "a variable that is kept for later cells needs a type with a name, and a closure has none. \
                  Write a function, `fn {name}(…) -> … {{ … }}`; \
                  or, if it uses other variables, `let {name}: Box<dyn Fn(f64) -> f64> = Box::new(move |x| …);`."
             ),
@@ -19,7 +19,7 @@ pub(crate) fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
     } else if message.contains("cannot be persisted") {
         (
             format!("`{name}` has a type without a name and cannot be kept"),
-            "what lives on between cells needs a type that can be written down. \
+            "a variable that is kept for later cells needs a type with a name. \
              Turn an iterator into a list with `.collect::<Vec<_>>()`, or box a function: `Box::new(…)`, with its type `Box<dyn Fn(f64) -> f64>`."
                 .to_owned(),
         )

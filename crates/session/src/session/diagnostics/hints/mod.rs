@@ -65,7 +65,7 @@ fn reword(diagnostic: &mut Diagnostic) -> Option<Hint> {
         let name = quoted(message).to_owned();
         diagnostic.message = format!("`{name}` borrows from another value and cannot be kept");
         return Some(instead(format!(
-            "variables live on between cells, but what is borrowed cannot. Keep a value of its own: \
+            "variables live on between cells, but a borrowed value cannot. Keep an owned value: \
              `.clone()` or `.to_owned()` for data, `.collect::<Vec<_>>()` for an iterator. \
              Or write all lines that use `{name}` in one cell, between `{{` and `}}`."
         )));
@@ -152,7 +152,7 @@ fn hidden_type(diagnostic: &Diagnostic) -> Option<Hint> {
     let name = ours.rsplit("::").next()?;
     Some(instead(format!(
         "a cell has defined a type `{name}`, which hides taper's. Give yours another name; \
-         `use {ours};` brings taper's back."
+         `use {ours};` restores taper's."
     )))
 }
 
