@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use taper_host::toolchain;
 use toml::{Table, Value};
 
 /// The first line of a manifest that an export may replace.
@@ -36,14 +37,19 @@ pub fn write_project(
         let file = sources.join(format!("{name}.rs"));
         write(&file, &program.source)?;
         // Cells keep their own layout if rustfmt is missing or cannot parse them.
-        let _ = Command::new("rustfmt")
-            .args(["--edition", "2024"])
-            .arg(&file)
-            .stderr(Stdio::null())
-            .status();
+        let _ = rustfmt(&file).stderr(Stdio::null()).status();
     }
     // Last: a project with a manifest is complete.
     write(&manifest, &manifest_of(programs, config)?)
+}
+
+fn rustfmt(file: &Path) -> Command {
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--edition", "2024"]).arg(file);
+    if let Ok(toolchain) = toolchain::get() {
+        rustfmt.env("PATH", toolchain.search_path());
+    }
+    rustfmt
 }
 
 fn refuse_other_files(folder: &Path, manifest: &Path) -> Result<()> {
@@ -268,6 +274,16 @@ mod tests {
             error.to_string().starts_with("`:dep rand = 0.9.0` is not"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn rustfmt_need_not_be_on_the_path() {
+        let rustfmt = rustfmt(Path::new("main.rs"));
+        let path = rustfmt.get_envs().find(|(name, _)| *name == "PATH");
+        let path = path.and_then(|(_, path)| path).expect("a path");
+        let toolchain = toolchain::get().expect("a toolchain");
+        let first = std::env::split_paths(path).next();
+        assert_eq!(first, Some(toolchain.sysroot.join("bin")));
     }
 
     #[test]
