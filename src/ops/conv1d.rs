@@ -33,7 +33,7 @@ pub fn conv1d(
     let caller = &"conv1d";
     if weight.rank() != 3 {
         let expected = "Expected a weight (out, in / groups, kernel)";
-        return Err(check::wrong_shape(caller, weight, expected));
+        return Err(check::wrong_weight(caller, weight, expected));
     }
     let Conv2dSpec {
         stride,

@@ -56,7 +56,7 @@ pub(crate) fn embedding_as(
     check::same_device(caller, tokens, weight)?;
     let &[count, length] = weight.dims() else {
         let expected = "Expected a weight (tokens, length)";
-        return Err(check::wrong_shape(caller, weight, expected));
+        return Err(check::wrong_weight(caller, weight, expected));
     };
     let remedy = "create the embedding for more tokens";
     check_indices(caller, "token", tokens, count, remedy)?;

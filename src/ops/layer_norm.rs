@@ -52,7 +52,7 @@ pub(crate) fn layer_norm_as(
     eps: f64,
 ) -> Result<Tensor> {
     check_features(caller, x, weight)?;
-    check_features(caller, x, bias)?;
+    check::bias(caller, Some(bias), weight)?;
     normalize(&[x, weight, bias], eps)
 }
 
@@ -88,13 +88,19 @@ pub(crate) fn rms_norm_as(
     normalize(&[x, weight], eps)
 }
 
-fn check_features(caller: &dyn Display, x: &Tensor, parameter: &Tensor) -> Result<()> {
-    let features = parameter.elem_count();
-    if parameter.rank() != 1 || x.dims().last() != Some(&features) {
+fn check_features(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
+    let &[features] = weight.dims() else {
+        return Err(check::wrong_weight(
+            caller,
+            weight,
+            "Expected a weight (features,)",
+        ));
+    };
+    if x.dims().last() != Some(&features) {
         let expected = format!("Its last dimension must be {features}");
         return Err(check::wrong_shape(caller, x, expected));
     }
-    check::same_place(caller, x, parameter)
+    check::same_place(caller, x, weight)
 }
 
 /// Normalises the rows of the inputs: `x`, the weight, and the bias. Without a bias, the mean is not

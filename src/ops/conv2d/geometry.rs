@@ -115,7 +115,10 @@ impl Conv2dSpec {
     /// settings to compute with, where stride and dilation are at most the size of the padded images.
     pub(super) fn check(&self, caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<Self> {
         let (batch, channels, height, width) = check::images(caller, x)?;
-        let (out_channels, in_channels, rows, columns) = check::images(caller, weight)?;
+        let &[out_channels, in_channels, rows, columns] = weight.dims() else {
+            let expected = "Expected a weight (out, in / groups, rows, columns)";
+            return Err(check::wrong_weight(caller, weight, expected));
+        };
         let settings = [
             ("stride", self.stride.least()),
             ("dilation", self.dilation.least()),

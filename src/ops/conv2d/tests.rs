@@ -101,6 +101,17 @@ fn an_empty_batch_stays_empty() {
 }
 
 #[test]
+fn a_wrong_weight_is_not_called_an_image() {
+    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 3, 3), &CPU));
+    let message = conv2d(&x.unwrap(), &weight.unwrap(), None, Conv2dSpec::new());
+    assert_eq!(
+        message.unwrap_err().to_string(),
+        "conv2d cannot take a weight of shape [1, 3, 3]\n\
+         Expected a weight (out, in / groups, rows, columns)"
+    );
+}
+
+#[test]
 fn invalid_settings_are_errors() {
     let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 1, 3, 3), &CPU));
     let (x, weight) = (x.unwrap(), weight.unwrap());
