@@ -120,6 +120,7 @@ impl Conv2dSpec {
             return Err(check::wrong_weight(caller, weight, expected));
         };
         let settings = [
+            ("out_channels", out_channels),
             ("stride", self.stride.least()),
             ("dilation", self.dilation.least()),
             ("groups", self.groups),
@@ -171,7 +172,8 @@ impl Conv2dSpec {
     /// Returns the height and width of a dilated kernel, in pixels.
     pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
         let dilation = self.dilation.both();
-        [0, 1].map(|i| dilation[i].saturating_mul(kernel[i] - 1).saturating_add(1))
+        let steps = kernel.map(|size| size.saturating_sub(1));
+        [0, 1].map(|i| dilation[i].saturating_mul(steps[i]).saturating_add(1))
     }
 
     /// Returns the output's height and width for an input and a kernel of these sizes.
