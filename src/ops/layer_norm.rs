@@ -7,7 +7,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use candle_core::shape::Dim;
 use candle_core::{D, DType, Result, Tensor};
 use std::fmt::Display;
@@ -158,7 +158,7 @@ fn forward<T: Element>(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
     };
     // SAFETY: `normalize_row` initialises its row, and chunks are whole rows.
     let y = unsafe {
-        vec_by_chunks(values.len(), chunk(features), |first, y| {
+        vec_by_chunks(values.len(), whole_rows(CHUNK, features), |first, y| {
             let rows = values[first..].chunks_exact(features);
             for (x, y) in rows.zip(y.chunks_exact_mut(features)) {
                 normalize_row(x, &weights, &biases, rule, y);
@@ -171,10 +171,6 @@ fn forward<T: Element>(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
         weights,
         rule,
     })
-}
-
-fn chunk(features: usize) -> usize {
-    (CHUNK / features).max(1) * features
 }
 
 /// The settings of the normalisation.
