@@ -3,6 +3,7 @@
 mod benchmark;
 mod compare;
 mod comparison;
+mod digits;
 mod stopwatch;
 mod timeit;
 

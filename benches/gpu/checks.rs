@@ -189,7 +189,7 @@ fn messages(machine: &Machine) -> Result<Outcome> {
 fn refusals(found: [Option<String>; 2], sum: f32) -> Outcome {
     let expected = [
         "the GPU is out of memory: requested 4096.0 GiB, ",
-        "and its input are on cuda:0, but were opened by two devices",
+        "and its input are on cuda:0, but belong to two devices",
     ];
     for (found, expected) in found.iter().zip(expected) {
         match found {
@@ -296,8 +296,7 @@ mod tests {
     #[test]
     fn wrong_messages_and_orders_fail() {
         let memory = "the GPU is out of memory: requested 4096.0 GiB, 1 of 2 are free".to_owned();
-        let handles =
-            "Linear(…) and its input are on cuda:0, but were opened by two devices".to_owned();
+        let handles = "Linear(…) and its input are on cuda:0, but belong to two devices".to_owned();
         let right = [Some(memory.clone()), Some(handles.clone())];
         assert!(matches!(refusals(right.clone(), 10.0), Outcome::Passed(_)));
         let other = Some("CUDA_ERROR".to_owned());

@@ -1,5 +1,6 @@
 //! Repeats a measurement, and reports the median and the spread.
 
+use super::digits::{TIMES, three_digits};
 use super::stopwatch::Stopwatch;
 use crate::error::Result;
 use crate::notebook::MimeBundle;
@@ -267,20 +268,9 @@ impl Show for Timings {
 }
 
 /// Formats a time with three significant digits: `1.23 ms`, `45.6 µs`.
-pub(crate) fn readable_time(time: Duration) -> String {
-    let nanoseconds = time.as_nanos() as f64;
-    let (value, unit) = match nanoseconds {
-        n if n < 1e3 => (n, "ns"),
-        n if n < 1e6 => (n / 1e3, "µs"),
-        n if n < 1e9 => (n / 1e6, "ms"),
-        n => (n / 1e9, "s"),
-    };
-    let decimals = match value {
-        v if v >= 100.0 || unit == "ns" => 0,
-        v if v >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$} {unit}")
+pub(super) fn readable_time(time: Duration) -> String {
+    let (text, unit) = three_digits(time.as_nanos() as f64, &TIMES);
+    format!("{text} {unit}")
 }
 
 #[cfg(test)]
@@ -295,6 +285,8 @@ mod tests {
             shown,
             ["7 ns", "1.23 µs", "45.6 µs", "1.23 ms", "250 ms", "2.00 s"]
         );
+        let rounded = [9_996, 99_970_000, 999_600].map(|n| readable_time(Duration::from_nanos(n)));
+        assert_eq!(rounded, ["10.0 µs", "100 ms", "1.00 ms"]);
     }
 
     #[test]

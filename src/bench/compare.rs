@@ -173,8 +173,10 @@ pub fn compare_transfers(device: &Device, bytes: &[usize]) -> Result<Comparison>
     for &size in bytes {
         let here = Tensor::zeros(size, DType::U8, &cpu())?;
         there.push(benchmark("", device, || here.copy_to(device))?);
-        let away = here.to_device(device)?;
-        back.push(benchmark("", device, || away.copy_to(&cpu()))?);
+        if !device.is_cpu() {
+            let away = here.to_device(device)?;
+            back.push(benchmark("", device, || away.copy_to(&cpu()))?);
+        }
     }
     let label = device.label();
     let directions = match device.is_cpu() {

@@ -1,6 +1,7 @@
 //! A table of measurements, one row for each size.
 
 use super::benchmark::{Timing, readable_time};
+use super::digits::three_digits;
 use crate::error::{Result, explain};
 use crate::notebook::MimeBundle;
 use crate::notebook::{Show, Table};
@@ -198,16 +199,8 @@ impl Unit {
 
 /// Formats a value with three significant digits and a metric prefix: `1.23 MB`.
 fn prefixed(value: f64, unit: &str) -> String {
-    let prefixes = ["", "k", "M", "G", "T"];
-    let steps = ((value.max(1.0).log10() / 3.0) as usize).min(prefixes.len() - 1);
-    let value = value / 1000f64.powi(steps as i32);
-    let decimals = match value {
-        _ if steps == 0 => 0,
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$} {}{unit}", prefixes[steps])
+    let (text, prefix) = three_digits(value, &["", "k", "M", "G", "T"]);
+    format!("{text} {prefix}{unit}")
 }
 
 impl Show for Comparison {
@@ -235,6 +228,15 @@ impl fmt::Debug for Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_three_significant_digits() {
+        let shown = [1e3, 9_996.0, 99_970.0, 999_600.0, 1e6].map(|value| prefixed(value, "B"));
+        assert_eq!(
+            shown,
+            ["1.00 kB", "10.0 kB", "100 kB", "1.00 MB", "1.00 MB"]
+        );
+    }
 
     #[test]
     fn a_table_shows_readable_units_and_its_note() {

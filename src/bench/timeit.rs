@@ -1,5 +1,6 @@
 //! [`timeit!`](crate::timeit): the time of a few lines, measured as IPython's `%timeit` does.
 
+use super::digits::{TIMES, three_digits, without_zeros};
 use crate::notebook::{Show, interrupted};
 use std::time::{Duration, Instant};
 
@@ -98,7 +99,7 @@ impl Timeit {
 impl std::fmt::Display for Timeit {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let (mean, std) = self.statistics();
-        let (mean, std) = (three_digits(mean), three_digits(std));
+        let (mean, std) = (short_time(mean), short_time(std));
         let runs = counted(self.seconds.len(), "run");
         let loops = counted(self.loops, "loop");
         write!(
@@ -177,22 +178,9 @@ impl Timer {
 }
 
 /// Formats a time with three significant digits, without zeros at the end: `2.41 µs`, `250 ms`.
-fn three_digits(seconds: f64) -> String {
-    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
-    let unit = units.into_iter().find(|(size, _)| seconds >= *size);
-    let (size, unit) = unit.unwrap_or((1e-9, "ns"));
-    let value = seconds / size;
-    let decimals = match value {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    };
-    let text = format!("{value:.decimals$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{text} {unit}")
+fn short_time(seconds: f64) -> String {
+    let (text, unit) = three_digits(seconds * 1e9, &TIMES);
+    format!("{} {unit}", without_zeros(&text))
 }
 
 /// Formats `1 loop`, `100,000 loops`.
@@ -231,8 +219,13 @@ mod tests {
             once.to_string(),
             "1.5 s ± 0 ns per loop (mean ± std. dev. of 1 run, 1 loop each)"
         );
-        for (seconds, text) in [(0.25, "250 ms"), (9.999e-6, "10 µs"), (12.34e-9, "12.3 ns")] {
-            assert_eq!(three_digits(seconds), text);
+        for (seconds, text) in [
+            (0.25, "250 ms"),
+            (9.999e-6, "10 µs"),
+            (12.34e-9, "12.3 ns"),
+            (999.6e-6, "1 ms"),
+        ] {
+            assert_eq!(short_time(seconds), text);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Invalid inputs and settings: an operation returns a result, or an error of two lines; it never panics or aborts.
 
 use super::*;
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor, Var};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An operation of an input, a second input and a size.
@@ -38,6 +38,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("conv2d, groups", |x, w, size| {
         conv2d(x, w, None, Conv2dSpec::new().groups(size))
     }),
+    ("conv1d", |x, w, _| conv1d(x, w, None, Conv2dSpec::new())),
     ("max_pool2d", |x, _, size| {
         max_pool2d(x, Pool2dSpec::new((1, size)))
     }),
@@ -54,6 +55,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
         adaptive_avg_pool2d(x, size)
     }),
     ("layer_norm", |x, w, _| layer_norm(x, w, w, 1e-5)),
+    ("layer_norm, bias", |x, w, _| layer_norm(x, w, x, 1e-5)),
     ("rms_norm", |x, w, _| rms_norm(x, w, 1e-5)),
     ("group_norm", |x, w, size| group_norm(x, size, w, w, 1e-5)),
     ("dropout", |x, _, size| dropout(x, size as f64)),
@@ -81,6 +83,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("kl_div", |x, y, _| kl_div(x, y)),
     ("cross_entropy", |x, y, _| cross_entropy(x, y)),
     ("nll_loss", |x, y, _| nll_loss(x, y)),
+    ("embedding", |x, w, _| embedding(x, w)),
 ];
 
 const SIZES: [usize; 7] = [0, 1, 2, 1 << 38, 1 << 40, usize::MAX / 2, usize::MAX];
@@ -111,6 +114,38 @@ fn tensors() -> Vec<Tensor> {
 fn invalid_inputs_are_refused_in_two_lines() {
     let refused = sweep(OPERATIONS, 1);
     assert!(refused >= 300, "only {refused} inputs were refused");
+}
+
+#[test]
+fn the_backward_pass_of_a_valid_input_does_not_panic() {
+    let floating = |x: &Tensor| x.dtype() == DType::F32;
+    let variable = |x: &Tensor| match floating(x) {
+        true => Var::from_tensor(x).unwrap().into_inner(),
+        false => x.clone(),
+    };
+    let tensors = tensors();
+    let mut wrong = Vec::new();
+    for (name, operation) in OPERATIONS {
+        for (x, w) in tensors
+            .iter()
+            .flat_map(|x| tensors.iter().map(move |w| (x, w)))
+            .filter(|(x, w)| floating(x) || floating(w))
+        {
+            for size in [0, 1, 2] {
+                let Ok(Ok(y)) = catch_unwind(AssertUnwindSafe(|| {
+                    operation(&variable(x), &variable(w), size)
+                })) else {
+                    continue;
+                };
+                let backward = || y.sum_all().and_then(|sum| sum.backward());
+                if catch_unwind(AssertUnwindSafe(backward)).is_err() {
+                    let inputs = [x, w].map(|t| (t.dims().to_vec(), t.dtype()));
+                    wrong.push(format!("{name} of {inputs:?}, {size}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Returns how many inputs were refused. Panics if an operation panics, or an error does not have two lines. Every

@@ -51,7 +51,7 @@ pub(crate) fn batch_norm(
     check::same_place(caller, x, weight)?;
     match statistics {
         None if values < 2 => {
-            let expected = "In training it needs two values or more of each feature: a larger batch, or model.eval()";
+            let expected = "Expected at least two values of each channel in training; use a larger batch, or call model.eval()";
             return Err(check::wrong_shape(caller, x, expected));
         }
         Some((mean, var)) if x.elem_count() == 0 => {

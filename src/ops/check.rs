@@ -48,19 +48,33 @@ fn to_single(tensors: &mut [Tensor]) -> Result<()> {
 /// Checks that an input is on the device of the weight and has its type, which must be a floating-point type.
 pub(crate) fn same_place(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
     floating(caller, weight)?;
-    same_device(caller, x, weight)?;
-    if x.dtype() != weight.dtype() {
-        let (found, expected) = (x.dtype(), weight.dtype());
-        let (found, name) = (found.as_str(), expected.as_str());
-        return Err(explain(
-            format!("{caller} computes in {name}, but its input is {found}"),
-            format!("Convert the input: x.to_dtype(DType::{expected:?})?"),
-        ));
-    }
-    Ok(())
+    same_device_and_dtype(caller, INPUT, x, weight)
 }
 
-/// Checks that a bias has an element for each row of the weight.
+/// What an input is called in a sentence, and in code.
+const INPUT: [&str; 2] = ["input", "x"];
+/// What a bias is called.
+const BIAS: [&str; 2] = ["bias", "bias"];
+
+fn same_device_and_dtype(
+    caller: &dyn Display,
+    names: [&str; 2],
+    x: &Tensor,
+    weight: &Tensor,
+) -> Result<()> {
+    device_of(caller, names, x, weight)?;
+    let ([what, name], expected) = (names, weight.dtype());
+    if x.dtype() == expected {
+        return Ok(());
+    }
+    let (found, own) = (x.dtype().as_str(), expected.as_str());
+    Err(explain(
+        format!("{caller} computes in {own}, but its {what} is {found}"),
+        format!("Convert the {what}: {name}.to_dtype(DType::{expected:?})?"),
+    ))
+}
+
+/// Checks that a bias has an element for each row of the weight, and the weight's type and device.
 pub(super) fn bias(caller: &dyn Display, bias: Option<&Tensor>, weight: &Tensor) -> Result<()> {
     let Some(bias) = bias else {
         return Ok(());
@@ -72,24 +86,29 @@ pub(super) fn bias(caller: &dyn Display, bias: Option<&Tensor>, weight: &Tensor)
             format!("It must have the shape ({},)", weight.dims()[0]),
         ));
     }
-    same_place(caller, bias, weight)
+    same_device_and_dtype(caller, BIAS, bias, weight)
 }
 
 /// Checks that an input is on the device of the weight.
 pub(crate) fn same_device(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
+    device_of(caller, INPUT, x, weight)
+}
+
+fn device_of(caller: &dyn Display, names: [&str; 2], x: &Tensor, weight: &Tensor) -> Result<()> {
     match x.device().same_device(weight.device()) {
         true => Ok(()),
         false => {
             let (own, other) = (weight.device().label(), x.device().label());
-            Err(two_devices(caller, &own, &other))
+            Err(two_devices(caller, names, &own, &other))
         }
     }
 }
 
-fn two_devices(caller: &dyn Display, own: &str, other: &str) -> Error {
+fn two_devices(caller: &dyn Display, names: [&str; 2], own: &str, other: &str) -> Error {
+    let [what, name] = names;
     if own == other {
         return explain(
-            format!("{caller} and its input are on {own}, but were opened by two devices"),
+            format!("{caller} and its {what} are on {own}, but belong to two devices"),
             format!(
                 "Open each GPU with gpu({})?, which always returns the same device: two do not wait for each other",
                 own.rsplit(':').next().unwrap_or("0")
@@ -97,8 +116,10 @@ fn two_devices(caller: &dyn Display, own: &str, other: &str) -> Error {
         );
     }
     explain(
-        format!("{caller} is on {own}, but its input is on {other}"),
-        "Move one of them: model.to_device(x.device())?, or x.to_device(&device)?",
+        format!("{caller} is on {own}, but its {what} is on {other}"),
+        format!(
+            "Move one of them: model.to_device({name}.device())?, or {name}.to_device(&device)?"
+        ),
     )
 }
 
@@ -125,6 +146,15 @@ pub(crate) fn wrong_shape(caller: &dyn Display, x: &Tensor, expected: impl Displ
     let shape = x.dims();
     explain(
         format!("{caller} cannot take an input of shape {shape:?}"),
+        expected,
+    )
+}
+
+/// Returns the error for a weight whose number of dimensions the operation cannot take.
+pub(super) fn wrong_weight(caller: &dyn Display, weight: &Tensor, expected: &str) -> Error {
+    let shape = weight.dims();
+    explain(
+        format!("{caller} cannot take a weight of shape {shape:?}"),
         expected,
     )
 }
@@ -167,21 +197,39 @@ pub(crate) fn positive(caller: &dyn Display, sizes: &[(&str, usize)]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::ones;
+    use candle_core::Device;
 
     #[test]
     fn an_error_names_both_devices() {
         assert_eq!(
-            two_devices(&"Linear(…)", "cuda:0", "cpu").to_string(),
+            two_devices(&"Linear(…)", INPUT, "cuda:0", "cpu").to_string(),
             "Linear(…) is on cuda:0, but its input is on cpu\n\
              Move one of them: model.to_device(x.device())?, or x.to_device(&device)?"
         );
     }
 
     #[test]
+    fn a_bias_is_not_called_an_input() {
+        let weight = ones((2, 1), &Device::Cpu).unwrap();
+        let wide = ones(2, &Device::Cpu).and_then(|bias| bias.to_dtype(DType::F64));
+        let message = bias(&"linear", wide.as_ref().ok(), &weight).unwrap_err();
+        assert_eq!(
+            message.to_string(),
+            "linear computes in f32, but its bias is f64\nConvert the bias: bias.to_dtype(DType::F32)?"
+        );
+        assert_eq!(
+            two_devices(&"linear", BIAS, "cuda:0", "cpu").to_string(),
+            "linear is on cuda:0, but its bias is on cpu\n\
+             Move one of them: model.to_device(bias.device())?, or bias.to_device(&device)?"
+        );
+    }
+
+    #[test]
     fn two_handles_of_a_gpu_are_told_apart() {
         assert_eq!(
-            two_devices(&"Linear(…)", "cuda:1", "cuda:1").to_string(),
-            "Linear(…) and its input are on cuda:1, but were opened by two devices\n\
+            two_devices(&"Linear(…)", INPUT, "cuda:1", "cuda:1").to_string(),
+            "Linear(…) and its input are on cuda:1, but belong to two devices\n\
              Open each GPU with gpu(1)?, which always returns the same device: two do not wait for each other"
         );
     }

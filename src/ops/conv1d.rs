@@ -13,7 +13,7 @@ use std::fmt::Display;
 /// `(batch, out, length')`, where `length'` is computed like the width of [`conv2d`](super::conv2d).
 ///
 /// # Errors
-/// If the shapes, types or devices do not fit, or the stride, the dilation or the number of groups is 0.
+/// As for [`conv2d`](super::conv2d).
 ///
 /// ```
 /// use taper::prelude::*;
@@ -33,7 +33,7 @@ pub fn conv1d(
     let caller = &"conv1d";
     if weight.rank() != 3 {
         let expected = "Expected a weight (out, in / groups, kernel)";
-        return Err(check::wrong_shape(caller, weight, expected));
+        return Err(check::wrong_weight(caller, weight, expected));
     }
     let Conv2dSpec {
         stride,
@@ -93,5 +93,23 @@ fn checked(caller: &dyn Display, x: &Tensor, expected: usize) -> Result<usize> {
             let expected = format!("Its second dimension, the channels, must be {expected}");
             Err(check::wrong_shape(caller, x, expected))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::zeros;
+    use candle_core::Device;
+
+    #[test]
+    fn an_empty_kernel_is_refused() {
+        let x = zeros((1, 2, 5), &Device::Cpu).unwrap();
+        let weight = zeros((1, 2, 0), &Device::Cpu).unwrap();
+        let message = conv1d(&x, &weight, None, Conv2dSpec::new()).unwrap_err();
+        assert_eq!(
+            message.to_string(),
+            "conv1d: kernel is 0\nGive kernel a value of at least 1"
+        );
     }
 }

@@ -42,7 +42,8 @@ use std::fmt::Display;
 /// `height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1`, rounded down.
 ///
 /// # Errors
-/// If the shapes, types or devices do not fit, or the stride, the dilation or the number of groups is 0.
+/// If the shapes, types or devices do not fit, or the number of output channels, the stride, the dilation or the
+/// number of groups is 0.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -76,7 +77,8 @@ pub(crate) fn conv2d_as(
         let (rows, columns) = (weight.dim(2)?, weight.dim(3)?);
         let [height, width] = spec.output_size([x.dim(2)?, x.dim(3)?], [rows, columns]);
         let shape = (x.dim(0)?, weight.dim(0)?, height, width);
-        return Tensor::zeros(shape, x.dtype(), x.device());
+        let y = Tensor::zeros(shape, x.dtype(), x.device())?;
+        return plus_bias(y, bias);
     }
     if check::is_half(x) {
         let bias = bias.map(|bias| bias.to_dtype(DType::F32)).transpose()?;
@@ -111,6 +113,11 @@ fn conv2d_with_candle(
             every(&every(&y, 2, stride.height)?, 3, stride.width)?
         }
     };
+    plus_bias(y, bias)
+}
+
+/// Adds the bias of each channel `(channels,)` to images `(batch, channels, height, width)`.
+fn plus_bias(y: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     match bias {
         Some(bias) => y.broadcast_add(&bias.reshape((1, (), 1, 1))?),
         None => Ok(y),

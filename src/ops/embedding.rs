@@ -4,7 +4,7 @@ use super::check;
 use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record};
 use super::engine::simd::Element;
 use super::engine::strided::in_order;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use super::lookup::{check_indices, or_nan};
 use crate::error::explain;
 use candle_core::{DType, Result, Tensor};
@@ -56,7 +56,7 @@ pub(crate) fn embedding_as(
     check::same_device(caller, tokens, weight)?;
     let &[count, length] = weight.dims() else {
         let expected = "Expected a weight (tokens, length)";
-        return Err(check::wrong_shape(caller, weight, expected));
+        return Err(check::wrong_weight(caller, weight, expected));
     };
     let remedy = "create the embedding for more tokens";
     check_indices(caller, "token", tokens, count, remedy)?;
@@ -83,7 +83,7 @@ fn forward<T: Element>(weight: &Tensor, indices: &Tensor, shape: Vec<usize>) -> 
     let rows = unsafe {
         vec_by_chunks(
             indices.len() * length,
-            (CHUNK / length).max(1) * length,
+            whole_rows(CHUNK, length),
             |first, out| {
                 let indices = &indices[first / length..];
                 for (out, index) in out.chunks_exact_mut(length).zip(indices) {

@@ -138,6 +138,11 @@ unsafe fn fill_by_chunks<T: Element>(
     }
 }
 
+/// Returns the number of elements in as many whole rows as have at most `most` elements, but at least one row.
+pub(super) fn whole_rows(most: usize, row: usize) -> usize {
+    (most / row).max(1) * row
+}
+
 /// Splits `count` into parts of at most `most` whose sizes differ by at most one.
 pub(super) fn split_evenly(count: usize, most: usize) -> Vec<usize> {
     let parts = count.div_ceil(most);

@@ -42,14 +42,19 @@ pub(crate) fn group_norm_as(
     bias: &Tensor,
     eps: f64,
 ) -> Result<Tensor> {
-    let channels = weight.elem_count();
-    let fits = weight.dims() == [channels] && bias.dims() == [channels];
-    if !fits || x.dims().get(1) != Some(&channels) {
+    let &[channels] = weight.dims() else {
+        return Err(check::wrong_weight(
+            caller,
+            weight,
+            "Expected a weight (channels,)",
+        ));
+    };
+    if x.dims().get(1) != Some(&channels) {
         let expected = format!("Its second dimension, the channels, must be {channels}");
         return Err(check::wrong_shape(caller, x, expected));
     }
     check::same_place(caller, x, weight)?;
-    check::same_place(caller, x, bias)?;
+    check::bias(caller, Some(bias), weight)?;
     check::positive(caller, &[("groups", groups)])?;
     if !channels.is_multiple_of(groups) {
         return Err(error::argument(
@@ -83,6 +88,29 @@ mod tests {
     use super::*;
     use crate::tensor::{ones, zeros};
     use candle_core::Device;
+
+    #[test]
+    fn a_wrong_parameter_is_named() {
+        let (x, one) = (ones((1, 4), &Device::Cpu), ones(4, &Device::Cpu));
+        let (x, one) = (x.unwrap(), one.unwrap());
+        let message = |weight: &Tensor, bias: &Tensor| {
+            let error = group_norm(&x, 2, weight, bias, 1e-5).unwrap_err();
+            error.to_string()
+        };
+        assert_eq!(
+            message(&one, &ones(3, &Device::Cpu).unwrap()),
+            "group_norm: a bias of shape [3] does not fit the weight\nIt must have the shape (4,)"
+        );
+        assert_eq!(
+            message(&x, &one),
+            "group_norm cannot take a weight of shape [1, 4]\nExpected a weight (channels,)"
+        );
+        let message = message(
+            &ones(3, &Device::Cpu).unwrap(),
+            &one.narrow(0, 0, 3).unwrap(),
+        );
+        assert!(message.ends_with("the channels, must be 3"), "{message}");
+    }
 
     #[test]
     fn wrong_groups_are_refused() {

@@ -7,7 +7,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{add_pairwise, sum, sum_pairs, sum_terms};
 use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use candle_core::shape::Dim;
 use candle_core::{D, DType, Result, Tensor};
 use std::fmt::Display;
@@ -52,7 +52,7 @@ pub(crate) fn layer_norm_as(
     eps: f64,
 ) -> Result<Tensor> {
     check_features(caller, x, weight)?;
-    check_features(caller, x, bias)?;
+    check::bias(caller, Some(bias), weight)?;
     normalize(&[x, weight, bias], eps)
 }
 
@@ -88,13 +88,19 @@ pub(crate) fn rms_norm_as(
     normalize(&[x, weight], eps)
 }
 
-fn check_features(caller: &dyn Display, x: &Tensor, parameter: &Tensor) -> Result<()> {
-    let features = parameter.elem_count();
-    if parameter.rank() != 1 || x.dims().last() != Some(&features) {
+fn check_features(caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<()> {
+    let &[features] = weight.dims() else {
+        return Err(check::wrong_weight(
+            caller,
+            weight,
+            "Expected a weight (features,)",
+        ));
+    };
+    if x.dims().last() != Some(&features) {
         let expected = format!("Its last dimension must be {features}");
         return Err(check::wrong_shape(caller, x, expected));
     }
-    check::same_place(caller, x, parameter)
+    check::same_place(caller, x, weight)
 }
 
 /// Normalises the rows of the inputs: `x`, the weight, and the bias. Without a bias, the mean is not
@@ -152,7 +158,7 @@ fn forward<T: Element>(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
     };
     // SAFETY: `normalize_row` initialises its row, and chunks are whole rows.
     let y = unsafe {
-        vec_by_chunks(values.len(), chunk(features), |first, y| {
+        vec_by_chunks(values.len(), whole_rows(CHUNK, features), |first, y| {
             let rows = values[first..].chunks_exact(features);
             for (x, y) in rows.zip(y.chunks_exact_mut(features)) {
                 normalize_row(x, &weights, &biases, rule, y);
@@ -165,10 +171,6 @@ fn forward<T: Element>(inputs: &[&Tensor], eps: f64) -> Result<Tensor> {
         weights,
         rule,
     })
-}
-
-fn chunk(features: usize) -> usize {
-    (CHUNK / features).max(1) * features
 }
 
 /// The settings of the normalisation.

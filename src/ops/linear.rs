@@ -40,7 +40,7 @@ pub(crate) fn linear_as(
 ) -> Result<Tensor> {
     let &[out_features, in_features] = weight.dims() else {
         let expected = "Expected a weight (out_features, in_features)";
-        return Err(check::wrong_shape(caller, weight, expected));
+        return Err(check::wrong_weight(caller, weight, expected));
     };
     if x.dims().last() != Some(&in_features) {
         let expected = format!("Its last dimension must be {in_features}");

@@ -1,12 +1,12 @@
 //! Indices of classes and tokens: an error for those out of range, or NaN where an error would make
 //! a GPU wait.
 
-use crate::error::explain;
+use crate::error::{self, explain};
 use candle_core::{DType, Result, Tensor};
 use std::fmt::Display;
 
-/// Checks on the CPU that all indices are in `0..count`. On other devices reading them would make
-/// every step wait for the device; there [`or_nan`] replaces the check.
+/// Checks that `count` is not 0 if there are indices, and on the CPU that all are in `0..count`. On other
+/// devices reading them would make every step wait for the device; there [`or_nan`] replaces the check.
 pub(super) fn check_indices(
     caller: &dyn Display,
     what: &str,
@@ -14,7 +14,18 @@ pub(super) fn check_indices(
     count: usize,
     remedy: &str,
 ) -> Result<()> {
-    if !indices.device().is_cpu() || indices.elem_count() == 0 {
+    if indices.elem_count() == 0 {
+        return Ok(());
+    }
+    let Some(last) = count.checked_sub(1) else {
+        return Err(error::argument(
+            caller,
+            format_args!("at least one {what}"),
+            0,
+            format_args!("To use {what} indices, {remedy}"),
+        ));
+    };
+    if !indices.device().is_cpu() {
         return Ok(());
     }
     let values: Vec<i64> = indices.to_dtype(DType::I64)?.flatten_all()?.to_vec1()?;
@@ -24,7 +35,6 @@ pub(super) fn check_indices(
     else {
         return Ok(());
     };
-    let last = count - 1;
     Err(explain(
         format!("{caller}: {what} {wrong} is out of range: there are {count}, from 0 to {last}"),
         format!("Use {what} indices from 0 to {last}, or {remedy}"),
@@ -58,6 +68,17 @@ mod tests {
     use super::*;
     use crate::tensor::tensor;
     use candle_core::Device;
+
+    #[test]
+    fn without_classes_every_index_is_refused() {
+        let indices = tensor(&[0], &Device::Cpu).unwrap();
+        let check = |indices: &Tensor| check_indices(&"loss", "class", indices, 0, "add outputs");
+        assert_eq!(
+            check(&indices).unwrap_err().to_string(),
+            "loss: expected at least one class, found 0\nTo use class indices, add outputs"
+        );
+        check(&indices.narrow(0, 0, 0).unwrap()).unwrap();
+    }
 
     #[test]
     fn without_a_check_indices_out_of_range_give_nan() {

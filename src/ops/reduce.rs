@@ -10,7 +10,7 @@ use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{column_sums, column_sums_in_task, sum as sum_row, total};
 use super::engine::threads::map_tasks;
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use candle_core::shape::Dim;
 use candle_core::{Result, Tensor};
 use std::marker::PhantomData;
@@ -119,11 +119,10 @@ impl<T: Element> Backward for Back<T> {
         let rows = self.shape[self.dim];
         // A line consists of equal values, or of one row of all columns.
         let line = if columns == 1 { rows } else { columns };
-        let lines_per_task = (CHUNK / line).max(1);
         let count: usize = self.shape.iter().product();
         // SAFETY: chunks are whole lines, and the loop initialises each line.
         let of_x = unsafe {
-            vec_by_chunks(count, lines_per_task * line, |first, out| {
+            vec_by_chunks(count, whole_rows(CHUNK, line), |first, out| {
                 for (i, out) in out.chunks_exact_mut(line).enumerate() {
                     let line = first / line + i;
                     if columns == 1 {

@@ -7,7 +7,7 @@ use super::engine::autograd::{Backward, Downstream, Upstream, has_kernel, record
 use super::engine::simd::{Element, multiversion};
 use super::engine::strided::in_order;
 use super::engine::sums::{dot, largest, sum};
-use super::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use super::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use candle_core::shape::Dim;
 use candle_core::{D, Result, Tensor};
 use std::fmt::Display;
@@ -103,7 +103,7 @@ fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
     let count = row_length(x);
     // SAFETY: `softmax_row` initialises its row, and chunks are whole rows.
     let y = unsafe {
-        vec_by_chunks(values.len(), chunk(count), |first, y| {
+        vec_by_chunks(values.len(), whole_rows(CHUNK, count), |first, y| {
             let rows = values[first..].chunks_exact(count);
             for (x, y) in rows.zip(y.chunks_exact_mut(count)) {
                 softmax_row(x, y, log);
@@ -117,10 +117,6 @@ fn forward<T: Element>(x: &Tensor, log: bool) -> Result<Tensor> {
 
 fn row_length(x: &Tensor) -> usize {
     x.dims().last().copied().unwrap_or(1)
-}
-
-fn chunk(count: usize) -> usize {
-    (CHUNK / count).max(1) * count
 }
 
 multiversion! {
@@ -200,7 +196,7 @@ impl<T: Element> Backward for Back<T> {
         let count = row_length(output);
         // SAFETY: `gradient_row` initialises its row, and chunks are whole rows.
         let of_x = unsafe {
-            vec_by_chunks(g.len(), chunk(count), |first, out| {
+            vec_by_chunks(g.len(), whole_rows(CHUNK, count), |first, out| {
                 let rows = g[first..].chunks_exact(count);
                 let rows = rows.zip(y[first..].chunks_exact(count));
                 for ((g, y), out) in rows.zip(out.chunks_exact_mut(count)) {

@@ -4,13 +4,15 @@ use crate::error;
 use crate::nn::Parameter;
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Result, Tensor};
+use std::collections::HashSet;
 
 /// Scales all gradients together so that their norm, over all parameters, is at most `max_norm`. Returns
 /// the norm before the scaling, as a scalar on the device of the gradients: nothing is copied to the CPU.
 /// From d2l's chapter *Recurrent Neural Network Implementation*; follows PyTorch's `clip_grad_norm_`.
 ///
 /// The norm is computed in double precision, so it does not overflow (in single precision on a Mac's GPU,
-/// which has no double precision). Without gradients, the norm is 0.
+/// which has no double precision). Without gradients, the norm is 0. A parameter that is listed twice counts
+/// once (in PyTorch, twice).
 ///
 /// # Errors
 /// If `max_norm` is not positive, or the parameters are on different devices.
@@ -39,7 +41,9 @@ pub fn clip_gradients(
             "Choose one such as 1.0",
         ));
     }
-    let vars: Vec<_> = parameters.iter().filter_map(|p| p.var().ok()).collect();
+    let mut seen = HashSet::new();
+    let vars = parameters.iter().filter_map(|p| p.var().ok());
+    let vars: Vec<_> = vars.filter(|var| seen.insert(var.id())).collect();
     let found = vars.iter().filter_map(|var| gradients.get(var));
     let squares: Vec<Tensor> = found.map(sum_of_squares).collect::<Result<_>>()?;
     if squares.is_empty() {

@@ -251,6 +251,18 @@ fn the_norm_of_large_gradients_does_not_overflow() {
 }
 
 #[test]
+fn a_parameter_that_is_listed_twice_is_clipped_once() {
+    let (a, b) = (parameter(&[1.5]), parameter(&[2.0]));
+    let mut clipped = gradients(&[&a, &b]); // 3 and 4
+    let norm = clip_gradients(&[a.clone(), b.clone(), a.clone()], &mut clipped, 1.0).unwrap();
+    assert_eq!(norm.to_scalar::<f64>().unwrap(), 5.0);
+    for (parameter, want) in [(a, 0.6), (b, 0.8)] {
+        let got = clipped.get(&parameter.tensor().unwrap()).unwrap();
+        assert!((got.to_vec1::<f32>().unwrap()[0] - want).abs() < 1e-5);
+    }
+}
+
+#[test]
 fn sums_of_gradients_that_do_not_fit_are_unchanged() {
     let (a, b) = (parameter(&[1.0]), parameter(&[2.0, 3.0]));
     let both = [a.clone(), b.clone()];

@@ -115,8 +115,12 @@ impl Conv2dSpec {
     /// settings to compute with, where stride and dilation are at most the size of the padded images.
     pub(super) fn check(&self, caller: &dyn Display, x: &Tensor, weight: &Tensor) -> Result<Self> {
         let (batch, channels, height, width) = check::images(caller, x)?;
-        let (out_channels, in_channels, rows, columns) = check::images(caller, weight)?;
+        let &[out_channels, in_channels, rows, columns] = weight.dims() else {
+            let expected = "Expected a weight (out, in / groups, rows, columns)";
+            return Err(check::wrong_weight(caller, weight, expected));
+        };
         let settings = [
+            ("out_channels", out_channels),
             ("stride", self.stride.least()),
             ("dilation", self.dilation.least()),
             ("groups", self.groups),
@@ -168,7 +172,8 @@ impl Conv2dSpec {
     /// Returns the height and width of a dilated kernel, in pixels.
     pub(in crate::ops) fn extent(&self, kernel: [usize; 2]) -> [usize; 2] {
         let dilation = self.dilation.both();
-        [0, 1].map(|i| dilation[i].saturating_mul(kernel[i] - 1).saturating_add(1))
+        let steps = kernel.map(|size| size.saturating_sub(1));
+        [0, 1].map(|i| dilation[i].saturating_mul(steps[i]).saturating_add(1))
     }
 
     /// Returns the output's height and width for an input and a kernel of these sizes.

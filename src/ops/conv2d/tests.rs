@@ -1,7 +1,7 @@
 use super::*;
 use crate::ops::pair::Pair;
 use crate::ops::testing::{Case, compare};
-use crate::tensor::{ones, rand, randn, zeros};
+use crate::tensor::{ones, rand, randn, tensor, zeros};
 use candle_core::{Device, Var};
 
 const CPU: Device = Device::Cpu;
@@ -98,6 +98,47 @@ fn an_empty_batch_stays_empty() {
     let spec = Conv2dSpec::new().groups(2);
     let y = conv2d(&x.unwrap(), &weight.unwrap(), None, spec).unwrap();
     assert_eq!(y.dims(), [0, 2, 1, 1]);
+}
+
+/// As in PyTorch.
+#[test]
+fn a_weight_without_output_channels_is_refused() {
+    let x = Var::zeros((1, 1, 8, 8), DType::F32, &CPU).unwrap();
+    let weight = zeros((0, 1, 3, 3), &CPU).unwrap();
+    let y = conv2d(&x, &weight, None, Conv2dSpec::new());
+    let message = y.and_then(|y| y.sum_all()?.backward()).unwrap_err();
+    assert_eq!(
+        message.to_string(),
+        "conv2d: out_channels is 0\nGive out_channels a value of at least 1"
+    );
+}
+
+#[test]
+fn without_input_channels_the_output_is_the_bias() {
+    let (x, weight) = (zeros((1, 0, 4, 3), &CPU), zeros((2, 0, 3, 3), &CPU));
+    let (x, weight) = (x.unwrap(), weight.unwrap());
+    let bias = Var::from_tensor(&tensor(&[1.0, 2.0], &CPU).unwrap()).unwrap();
+    let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new()).unwrap(); // (1, 2, 2, 1)
+    assert_eq!(y.dims(), [1, 2, 2, 1]);
+    let values = |x: &Tensor| x.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+    assert_eq!(values(&y), [1.0, 1.0, 2.0, 2.0]);
+    let gradients = y.sum_all().unwrap().backward().unwrap();
+    assert_eq!(values(gradients.get(&bias).unwrap()), [2.0, 2.0]);
+    let [x, weight, bias] =
+        [&x, &weight, &bias].map(|tensor| tensor.to_dtype(DType::BF16).unwrap());
+    let y = conv2d(&x, &weight, Some(&bias), Conv2dSpec::new()).unwrap();
+    assert_eq!(y.dtype(), DType::BF16);
+}
+
+#[test]
+fn a_wrong_weight_is_not_called_an_image() {
+    let (x, weight) = (zeros((1, 1, 8, 8), &CPU), zeros((1, 3, 3), &CPU));
+    let message = conv2d(&x.unwrap(), &weight.unwrap(), None, Conv2dSpec::new());
+    assert_eq!(
+        message.unwrap_err().to_string(),
+        "conv2d cannot take a weight of shape [1, 3, 3]\n\
+         Expected a weight (out, in / groups, rows, columns)"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::cpu::forward;
 use super::geometry::{Conv2dSpec, Geometry};
-use super::{conv2d_with_candle, spread};
+use super::{conv2d_with_candle, plus_bias, spread};
 use crate::error::explain;
 use crate::ops::engine::autograd::has_kernel;
 use crate::ops::engine::dispatch_dtype;
@@ -120,10 +120,7 @@ fn with_candle(
         x.conv_transpose2d(&weight, padding, added, stride, dilation)
     });
     let y = Tensor::cat(&parts.collect::<Result<Vec<_>>>()?, 1)?;
-    match bias {
-        Some(bias) => y.broadcast_add(&bias.reshape((1, (), 1, 1))?),
-        None => Ok(y),
-    }
+    plus_bias(y, bias)
 }
 
 /// Returns the transposed convolution, computed as a convolution of the input, with zeros between its pixels,

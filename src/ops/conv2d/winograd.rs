@@ -60,6 +60,12 @@ fn squares_of(geometry: &Geometry) -> [usize; 2] {
     ]
 }
 
+/// Returns the number of squares that a task transforms together: whole tiles.
+fn squares_of_task(squares: usize, ins: usize, tile_columns: usize) -> usize {
+    let together = (PIXELS / (VALUES * ins)).min(squares.div_ceil(TASKS));
+    together.max(1).next_multiple_of(tile_columns)
+}
+
 /// Returns the distance from one of the 16 matrices to the next. Elements at a distance of a power of two would share
 /// a few lines of the cache.
 fn apart(elements: usize) -> usize {
@@ -79,8 +85,7 @@ pub(super) fn convolve<T: Element>(
     let [rows, columns] = squares_of(geometry);
     let squares = geometry.batch * rows * columns;
     let (_, tile_columns) = tile_shape::<T>();
-    let together = (PIXELS / (VALUES * ins)).min(squares.div_ceil(TASKS));
-    let together = together.next_multiple_of(tile_columns);
+    let together = squares_of_task(squares, ins, tile_columns);
     let chunks = squares.div_ceil(together);
     let blocks = split_evenly(outs, outs.div_ceil(TASKS.div_ceil(chunks)).max(LEAST_BLOCK));
     let kernels = geometry.groups * outs * ins;

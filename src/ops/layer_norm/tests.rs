@@ -23,6 +23,28 @@ fn a_constant_row_becomes_zero() {
 }
 
 #[test]
+fn a_wrong_parameter_is_named() {
+    let (x, one) = (ones((1, 2), &CPU).unwrap(), ones(2, &CPU).unwrap());
+    let message = |weight: &Tensor, bias: &Tensor| {
+        let error = layer_norm(&x, weight, bias, 1e-5).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        message(&one, &x),
+        "layer_norm: a bias of shape [1, 2] does not fit the weight\nIt must have the shape (2,)"
+    );
+    assert_eq!(
+        message(&x, &one),
+        "layer_norm cannot take a weight of shape [1, 2]\nExpected a weight (features,)"
+    );
+    assert_eq!(
+        message(&one, &one.to_dtype(DType::F64).unwrap()),
+        "layer_norm computes in f32, but its bias is f64\n\
+         Convert the bias: bias.to_dtype(DType::F32)?"
+    );
+}
+
+#[test]
 fn empty_views_and_half_precision_are_normalised() {
     let (one, zero) = (ones(5, &CPU).unwrap(), zeros(5, &CPU).unwrap());
     let view = zeros((0, 10), &CPU).unwrap().narrow(1, 2, 5).unwrap();

@@ -8,7 +8,7 @@ use crate::ops::engine::autograd::{Backward, Downstream, Upstream, has_kernel, r
 use crate::ops::engine::simd::Element;
 use crate::ops::engine::strided::in_order;
 use crate::ops::engine::threads::map_tasks;
-use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks};
+use crate::ops::engine::{CpuView, dispatch_dtype, vec_by_chunks, whole_rows};
 use candle_core::shape::Dim;
 use candle_core::{DType, Device, Result, Tensor};
 use kernels::{extremes_of_columns, extremes_of_rows, pick, places_in_columns, places_in_rows};
@@ -303,10 +303,9 @@ impl<T: Element> Backward for Back<T> {
         let places = self.lines.places(x.as_slice::<T>()?, y.as_slice::<T>()?);
         // A row is a line with a single gradient, or consists of an element of each line of a part.
         let row = if columns == 1 { rows } else { columns };
-        let rows_per_task = (CHUNK / row).max(1);
         // SAFETY: chunks are whole rows, and the loop initialises each row.
         let of_x = unsafe {
-            vec_by_chunks(self.x.elem_count(), rows_per_task * row, |first, out| {
+            vec_by_chunks(self.x.elem_count(), whole_rows(CHUNK, row), |first, out| {
                 for (i, out) in out.chunks_exact_mut(row).enumerate() {
                     let i = first / row + i;
                     if columns == 1 {

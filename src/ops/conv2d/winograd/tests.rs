@@ -29,6 +29,18 @@ fn the_kernel_agrees_with_candle() {
     });
 }
 
+/// With more than 8192 channels, the pixels of one square are more than a task should have.
+#[test]
+fn a_task_has_whole_tiles_for_any_number_of_channels() {
+    for ins in [1, 64, 8192, 8193, 1 << 20] {
+        let squares = super::squares_of_task(200, ins, 16);
+        assert!(
+            squares > 0 && squares.is_multiple_of(16),
+            "{ins}: {squares}"
+        );
+    }
+}
+
 /// Random images and weights in `f64`.
 fn random() -> [Tensor; 2] {
     crate::tensor::manual_seed(5);

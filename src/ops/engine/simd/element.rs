@@ -34,22 +34,59 @@ pub(in crate::ops) trait Element:
     fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [Self]>;
 }
 
-impl Element for f32 {
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
+/// Implements what is the same for both types.
+macro_rules! common {
+    ($float:ident, $storage:ident) => {
+        const ZERO: Self = 0.0;
+        const ONE: Self = 1.0;
 
-    #[inline(always)]
-    fn of(value: f64) -> f32 {
-        value as f32
-    }
-
-    #[inline(always)]
-    fn multiply_add<const FUSED: bool>(self, factor: Self, addend: Self) -> Self {
-        match FUSED {
-            true => self.mul_add(factor, addend),
-            false => self * factor + addend,
+        #[inline(always)]
+        fn of(value: f64) -> Self {
+            value as $float
         }
-    }
+
+        #[inline(always)]
+        fn multiply_add<const FUSED: bool>(self, factor: Self, addend: Self) -> Self {
+            match FUSED {
+                true => self.mul_add(factor, addend),
+                false => self * factor + addend,
+            }
+        }
+
+        fn exp_m1(self) -> Self {
+            $float::exp_m1(self)
+        }
+
+        fn ln_1p(self) -> Self {
+            $float::ln_1p(self)
+        }
+
+        #[inline(always)]
+        fn abs(self) -> Self {
+            $float::abs(self)
+        }
+
+        #[inline(always)]
+        fn sqrt(self) -> Self {
+            $float::sqrt(self)
+        }
+
+        #[inline(always)]
+        fn is_nan(self) -> bool {
+            $float::is_nan(self)
+        }
+
+        fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [Self]> {
+            match storage {
+                CpuStorage::$storage(values) => Ok(values),
+                _ => bail!("kernel: expected a storage of {}", stringify!($float)),
+            }
+        }
+    };
+}
+
+impl Element for f32 {
+    common!(f32, F32);
 
     /// Computes a power of two times a polynomial, exact to 2 units in the last place. From Cephes.
     #[inline(always)]
@@ -89,19 +126,6 @@ impl Element for f32 {
         let far = 1.0 - 2.0 / (Element::exp::<FUSED>(2.0 * self.abs()) + 1.0);
         let far = if self < 0.0 { -far } else { far };
         if self.abs() < 0.625 { near } else { far }
-    }
-
-    fn exp_m1(self) -> f32 {
-        f32::exp_m1(self)
-    }
-
-    fn ln_1p(self) -> f32 {
-        f32::ln_1p(self)
-    }
-
-    #[inline(always)]
-    fn abs(self) -> f32 {
-        f32::abs(self)
     }
 
     /// Adds the logarithm of the power of two and a polynomial of the mantissa between √½ and √2, exact to 2 units
@@ -167,41 +191,10 @@ impl Element for f32 {
         let cdf = if square < 1.0 { near } else { far };
         (cdf, bell * DENSITY_AT_0 as f32)
     }
-
-    #[inline(always)]
-    fn sqrt(self) -> f32 {
-        f32::sqrt(self)
-    }
-
-    #[inline(always)]
-    fn is_nan(self) -> bool {
-        f32::is_nan(self)
-    }
-
-    fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [f32]> {
-        match storage {
-            CpuStorage::F32(values) => Ok(values),
-            _ => bail!("kernel: expected a storage of f32"),
-        }
-    }
 }
 
 impl Element for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-
-    #[inline(always)]
-    fn of(value: f64) -> f64 {
-        value
-    }
-
-    #[inline(always)]
-    fn multiply_add<const FUSED: bool>(self, factor: Self, addend: Self) -> Self {
-        match FUSED {
-            true => self.mul_add(factor, addend),
-            false => self * factor + addend,
-        }
-    }
+    common!(f64, F64);
 
     fn exp<const FUSED: bool>(self) -> f64 {
         f64::exp(self)
@@ -211,19 +204,6 @@ impl Element for f64 {
         f64::tanh(self)
     }
 
-    fn exp_m1(self) -> f64 {
-        f64::exp_m1(self)
-    }
-
-    fn ln_1p(self) -> f64 {
-        f64::ln_1p(self)
-    }
-
-    #[inline(always)]
-    fn abs(self) -> f64 {
-        f64::abs(self)
-    }
-
     fn ln<const FUSED: bool>(self) -> f64 {
         f64::ln(self)
     }
@@ -231,23 +211,6 @@ impl Element for f64 {
     fn normal<const FUSED: bool>(self) -> (f64, f64) {
         let cdf = 0.5 * (1.0 + erf_f64(self * std::f64::consts::FRAC_1_SQRT_2));
         (cdf, DENSITY_AT_0 * (self * self * -0.5).exp())
-    }
-
-    #[inline(always)]
-    fn sqrt(self) -> f64 {
-        f64::sqrt(self)
-    }
-
-    #[inline(always)]
-    fn is_nan(self) -> bool {
-        f64::is_nan(self)
-    }
-
-    fn storage_slice_mut(storage: &mut CpuStorage) -> Result<&mut [f64]> {
-        match storage {
-            CpuStorage::F64(values) => Ok(values),
-            _ => bail!("kernel: expected a storage of f64"),
-        }
     }
 }
 
