@@ -312,10 +312,7 @@ fn first_loss(
     model: &dyn AnyModel,
     train: &AnyLoader,
 ) -> Result<f32> {
-    let Some(batch) = with_seed(0, || train.batches().next()) else {
-        return Ok(0.0);
-    };
-    let batch = batch?;
+    let batch = with_seed(0, || train.example())?;
     let ranks = trainer.ranks.as_ref().map_or(1, |ranks| ranks.world().size);
     let len = batch.examples()?.div_ceil(ranks);
     let first = batch.part_on(0, len, &trainer.in_use[0])?;
