@@ -5,8 +5,9 @@ use crate::nn::{Linear, ParametersExt};
 use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
-use crate::train::{Classifier, EarlyStopping};
+use crate::train::{Callback, Classifier, EarlyStopping, Step};
 use candle_core::{DType, Device, Tensor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -183,6 +184,24 @@ fn a_validation_set_may_be_absent_but_not_empty() -> Result<()> {
         "{message}"
     );
     assert!(trainer.history().intervals.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_panic_leaves_the_model_in_evaluation_mode() -> Result<()> {
+    struct Panics;
+    impl Callback for Panics {
+        fn on_step(&mut self, _: &mut Step<'_>) -> Result<Flow> {
+            panic!("on purpose")
+        }
+    }
+    let mut model = mlp(0.5);
+    let mut trainer = Trainer::new(1).callback(Panics);
+    let fit = || trainer.fit(&mut model, &Quarters::new(32));
+    assert!(catch_unwind(AssertUnwindSafe(fit)).is_err());
+    let x = ones((8, 2), &Device::Cpu)?;
+    let [first, second] = [model.forward(&x)?, model.forward(&x)?].map(|y| y.to_vec2::<f32>());
+    assert_eq!(first?, second?, "no dropout");
     Ok(())
 }
 
