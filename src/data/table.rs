@@ -17,7 +17,8 @@ use std::path::Path;
 /// file and converted to a tensor.
 ///
 /// A column whose entries are all floating-point numbers has values, any other column has texts. An
-/// entry is missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL` or `None`.
+/// entry is missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL` or `None`; spaces around it do
+/// not count.
 ///
 /// From d2l's chapters *Data Preprocessing* and *Predicting House Prices on Kaggle*.
 ///

@@ -113,7 +113,10 @@ impl Entries {
     pub(super) fn of(texts: Vec<Option<String>>) -> Self {
         let value = |text: &Option<String>| match text {
             None => Ok(None),
-            Some(text) => text.trim().parse().map(Some),
+            Some(text) => {
+                let value = text.trim().parse();
+                value.map(|value: f64| (!value.is_nan()).then_some(value))
+            }
         };
         match texts.iter().map(value).collect() {
             Ok(values) => Entries::Values(values),

@@ -127,3 +127,20 @@ fn the_test_part_is_standardised_as_the_training_part() {
         assert_eq!(message.lines().count(), 2, "{message}");
     }
 }
+
+#[test]
+fn missing_entries_are_recognised_between_spaces_and_nan_in_any_spelling() {
+    for missing in [
+        " NaN", "NaN ", " NA", "\" NA\"", " ", "NAN", "-nan", " null ",
+    ] {
+        let table = table(&format!("x,name\n1,a\n{missing},b\n"));
+        assert_eq!(
+            table.fill_missing(0.0).values("x").unwrap(),
+            [1.0, 0.0],
+            "{missing:?}"
+        );
+    }
+    // Where texts are, NaN is a text unless it is spelled as a missing entry.
+    let table = table("name\na\n NA\nNAN\n");
+    assert_eq!(table.texts("name").unwrap(), ["a", "", "NAN"]);
+}
