@@ -300,9 +300,8 @@ impl DataFrame {
 
     fn table(&self) -> Table {
         let mut table = Table::new(self.columns());
-        for row in 0..self.rows {
-            table.push(Vec::from_iter(self.columns.iter().map(|c| c.text(row))));
-        }
+        let row = |row| self.columns.iter().map(|c| c.text(row)).collect();
+        table.push_all(self.rows, row);
         table
     }
 }
