@@ -32,7 +32,8 @@ impl ImageDataset {
     /// Creates a data set of images, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
     ///
     /// # Errors
-    /// If the images have another shape or type, or there are fewer or more classes.
+    /// If the images have another shape or type, the classes are not integers, or there are fewer or more of
+    /// them.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,6 +69,14 @@ impl ImageDataset {
                 format_args!("one label for each image, ({n},)"),
                 labels.dims(),
                 "Give a tensor with one label for each image",
+            ));
+        }
+        if !labels.dtype().is_int() {
+            return Err(error::dtype(
+                "ImageDataset",
+                "classes of an integer type",
+                labels.dtype(),
+                "Convert them first: labels.to_dtype(DType::U32)?",
             ));
         }
         let labels = labels.to_dtype(DType::U32)?;
@@ -188,5 +197,14 @@ mod tests {
             message.contains("expected one label for each image, (3,), found shape [2]\n"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn classes_are_integers() {
+        let images = Tensor::zeros((2, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
+        let labels = Tensor::new(&[0.7f32, 1.0], &Device::Cpu).unwrap();
+        let message = ImageDataset::new(images, labels).unwrap_err().to_string();
+        let first = "ImageDataset: expected classes of an integer type, found f32\n";
+        assert!(message.starts_with(first), "{message}");
     }
 }
