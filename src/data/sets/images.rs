@@ -1,5 +1,6 @@
 //! Images in memory.
 
+use crate::data::dataset::stack;
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
 use crate::error;
@@ -120,7 +121,7 @@ impl Dataset for ImageDataset {
         };
         let images = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
         let images = (0..indices.len()).map(|i| transform.apply(&images.get(i)?));
-        let x = Tensor::stack(&images.collect::<Result<Vec<_>>>()?, 0)?;
+        let x = stack(&images.collect::<Result<Vec<_>>>()?)?;
         Ok(Batch { x, y })
     }
 }
@@ -206,5 +207,16 @@ mod tests {
         let message = ImageDataset::new(images, labels).unwrap_err().to_string();
         let first = "ImageDataset: expected classes of an integer type, found f32\n";
         assert!(message.starts_with(first), "{message}");
+    }
+
+    #[test]
+    fn a_batch_without_images_is_empty_unless_a_transform_decides_its_shape() -> Result<()> {
+        let images = Tensor::zeros((2, 1, 2, 3), DType::U8, &Device::Cpu)?;
+        let data = ImageDataset::new(images, Tensor::zeros(2, DType::U32, &Device::Cpu)?)?;
+        assert_eq!(data.get(&[])?.x.dims(), [0, 1, 2, 3]);
+        let message = data.transform(ToTensor).get(&[]).unwrap_err().to_string();
+        let first = "get: expected at least one index, found none\n";
+        assert!(message.starts_with(first), "{message}");
+        Ok(())
     }
 }
