@@ -200,8 +200,24 @@ pub(super) fn check_indices(indices: &[usize], len: usize) -> Result<()> {
             "example",
             *index as i64,
             len,
-            format_args!("Use indices from 0 to {}", len.saturating_sub(1)),
+            match len {
+                0 => "Add examples: the data set is empty".to_owned(),
+                _ => format!("Use indices from 0 to {}", len - 1),
+            },
         )),
+    }
+}
+
+/// Joins transformed images to a batch. Without images, its shape is unknown.
+pub(super) fn stack(images: &[Tensor]) -> Result<Tensor> {
+    match images {
+        [] => Err(error::argument(
+            "get",
+            "at least one index",
+            "none",
+            "Give the index of each example of the batch",
+        )),
+        _ => Tensor::stack(images, 0),
     }
 }
 
@@ -251,5 +267,16 @@ mod tests {
     fn tensors_without_rows_are_refused() {
         let x = zeros((), &CPU).unwrap();
         assert!(TensorDataset::new(x.clone(), x).is_err());
+    }
+
+    #[test]
+    fn an_empty_data_set_has_no_indices_to_use() {
+        let data = TensorDataset::new(zeros((0, 2), &CPU).unwrap(), zeros(0, &CPU).unwrap());
+        let message = data.unwrap().get(&[0]).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "get: example 0 is out of range: there are 0, counted from 0\n\
+             Add examples: the data set is empty"
+        );
     }
 }

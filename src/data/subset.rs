@@ -128,7 +128,7 @@ pub fn random_split<B: BatchData, D: Dataset<B>, const N: usize>(
 /// The order is random and follows [`manual_seed`](crate::tensor::manual_seed).
 ///
 /// # Errors
-/// If `k` is below 2 or above the number of examples.
+/// If there are fewer than 2 examples, or `k` is below 2 or above the number of examples.
 ///
 /// ```
 /// use taper::prelude::*;
@@ -144,6 +144,14 @@ pub fn k_folds<B: BatchData, D: Dataset<B>>(
     k: usize,
 ) -> Result<Vec<[Subset<Arc<D>>; 2]>> {
     let examples = dataset.len();
+    if examples < 2 {
+        return Err(error::argument(
+            "k_folds",
+            "a data set of at least 2 examples",
+            examples,
+            "Add examples: each fold needs one",
+        ));
+    }
     if k < 2 || k > examples {
         return Err(error::argument(
             "k_folds",
@@ -208,6 +216,13 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, (0..11).collect::<Vec<i64>>());
         assert!(k_folds(numbers(3), 4).is_err());
+        for few in [0, 1] {
+            let message = k_folds(numbers(few), 2).unwrap_err().to_string();
+            assert!(
+                message.starts_with("k_folds: expected a data set of at least 2 examples, found "),
+                "{message}"
+            );
+        }
     }
 
     #[test]

@@ -17,7 +17,8 @@ use std::path::Path;
 /// file and converted to a tensor.
 ///
 /// A column whose entries are all floating-point numbers has values, any other column has texts. An
-/// entry is missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL` or `None`.
+/// entry is missing if it is empty, `NA`, `N/A`, `NaN`, `nan`, `null`, `NULL` or `None`; spaces around it do
+/// not count.
 ///
 /// From d2l's chapters *Data Preprocessing* and *Predicting House Prices on Kaggle*.
 ///
@@ -242,7 +243,8 @@ impl DataFrame {
     }
 
     /// Replaces each column of texts by one column for each distinct text, sorted, in which 1 marks the rows
-    /// with this text and 0 all others. If texts are missing, a column `…_missing` marks their rows.
+    /// with this text and 0 all others. If texts are missing, a column `…_missing` marks their rows. If a name
+    /// is taken already, the new column gets a number: `…_2`.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -253,7 +255,11 @@ impl DataFrame {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn one_hot(&self) -> Self {
-        self.with(self.columns.iter().flat_map(Column::one_hot).collect())
+        let columns = self.columns.iter();
+        let kept = columns.filter(|column| matches!(column.entries, Entries::Values(_)));
+        let mut taken = kept.map(|column| column.name.clone()).collect();
+        let columns = self.columns.iter();
+        self.with(columns.flat_map(|c| c.one_hot(&mut taken)).collect())
     }
 
     /// Returns the values as a tensor of `f32`: `(rows, columns)`.
@@ -294,9 +300,8 @@ impl DataFrame {
 
     fn table(&self) -> Table {
         let mut table = Table::new(self.columns());
-        for row in 0..self.rows {
-            table.push(Vec::from_iter(self.columns.iter().map(|c| c.text(row))));
-        }
+        let row = |row| self.columns.iter().map(|c| c.text(row)).collect();
+        table.push_all(self.rows, row);
         table
     }
 }

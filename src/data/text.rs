@@ -118,7 +118,10 @@ fn unknown(operation: &str, index: u32, len: usize) -> candle_core::Error {
         "token",
         i64::from(index),
         len,
-        format_args!("Use indices from 0 to {}", len.saturating_sub(1)),
+        match len {
+            0 => "Create it from a text with tokens: it has none".to_owned(),
+            _ => format!("Use indices from 0 to {}", len - 1),
+        },
     )
 }
 
@@ -134,6 +137,10 @@ mod tests {
         assert_eq!(tokenizer.decode(&indices).unwrap(), text);
         assert!(tokenizer.decode(&[tokenizer.vocab_size() as u32]).is_err());
         assert!(CharTokenizer::new("").encode("").unwrap().is_empty());
-        assert!(CharTokenizer::new("").decode(&[0]).is_err());
+        let message = CharTokenizer::new("").decode(&[0]).unwrap_err().to_string();
+        assert!(
+            message.ends_with("\nCreate it from a text with tokens: it has none"),
+            "{message}"
+        );
     }
 }

@@ -15,7 +15,7 @@ pub use geometry::{CenterCrop, RandomHorizontalFlip, Resize};
 pub use random_crop::RandomCrop;
 
 use crate::error;
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Device, Error, Result, Tensor};
 use std::fmt;
 
 /// A step that turns an image into another one.
@@ -161,13 +161,20 @@ impl ImageBytes {
                 step,
                 "an image (height, width, 3) of u8",
                 image.dtype(),
-                "Put it before ToTensor, which changes shape and type",
+                match step {
+                    "ToTensor" => {
+                        "Use ToTensor once, or convert the image first: image.to_dtype(DType::U8)?"
+                            .to_owned()
+                    }
+                    _ => format!("Put {step} before ToTensor, which changes shape and type"),
+                },
             )),
             dims => Err(error::shape(
                 step,
                 "an image (height, width, 3) of u8",
                 dims,
-                "Put it before ToTensor, which changes shape and type",
+                "Bring the channels to the end with image.permute((1, 2, 0))?, and keep 3 of them with \
+                 image.narrow(2, 0, 3)?",
             )),
         }
     }
@@ -176,6 +183,16 @@ impl ImageBytes {
         let shape = (self.height, self.width, self.channels);
         Tensor::from_slice(&self.bytes, shape, &self.device)
     }
+}
+
+/// Returns the error of a step whose size is 0.
+fn no_pixels(step: &str) -> Error {
+    error::argument(
+        step,
+        "a size of at least 1 pixel",
+        0,
+        "Choose a size above 0",
+    )
 }
 
 #[cfg(test)]

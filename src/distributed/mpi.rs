@@ -148,11 +148,11 @@ impl Communicator for Mpi {
                     self.ranks.as_raw(),
                 );
             }),
-            None => {
-                let own = values.to_vec();
+            None => values.chunks_mut(LONGEST).for_each(|part| {
+                let own = part.to_vec();
                 self.ranks
-                    .all_reduce_into(&own[..], values, SystemOperation::sum());
-            }
+                    .all_reduce_into(&own[..], part, SystemOperation::sum());
+            }),
         });
         Ok(())
     }

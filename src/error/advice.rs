@@ -50,6 +50,12 @@ pub(crate) fn described(error: &AnyError<'_>) -> String {
     if let Some(error) = error.get::<Box<dyn std::error::Error>>() {
         return of_any(&**error);
     }
+    if let Some(error) = error.get::<Box<dyn std::error::Error + Send>>() {
+        return of_any(&**error);
+    }
+    if let Some(error) = error.get::<Box<dyn std::error::Error + Send + Sync>>() {
+        return of_any(&**error);
+    }
     let advice = if let Some(error) = error.get::<std::io::Error>() {
         of_io(error.kind())
     } else if error.get::<ParseIntError>().is_some() {
@@ -265,5 +271,14 @@ mod tests {
         }
         let text = String::from("no");
         assert_eq!(described(&Borrows(&text)), "no");
+    }
+
+    #[test]
+    fn a_box_may_be_of_an_error_for_threads() {
+        let number = "tall".parse::<f64>().expect_err("a word");
+        let boxed: Box<dyn std::error::Error + Send> = Box::new(number.clone());
+        assert_eq!(described(&boxed), described(&number));
+        let boxed: Box<dyn std::error::Error + Send + Sync> = Box::new(number.clone());
+        assert_eq!(described(&boxed), described(&number));
     }
 }

@@ -192,10 +192,23 @@ fn compare_values(expected: &Value, found: &Value, tolerance: f64) -> Result<(),
         return Ok(());
     };
     let is_long = |value: &Value| value.to_string().len() > LONG;
-    Err(match is_long(expected) || is_long(found) {
-        true => format!("expected  {} at {path:?}\nfound     {}", short(e), short(f)),
-        false => format!("expected  {expected}\nfound     {found}"),
-    })
+    let exact = exact(e, f);
+    if exact.is_none() && !is_long(expected) && !is_long(found) {
+        return Err(format!("expected  {expected}\nfound     {found}"));
+    }
+    let [e, f] = exact.unwrap_or_else(|| [e, f].map(short));
+    let at = match path[..] {
+        [] => String::new(),
+        _ => format!(" at {path:?}"),
+    };
+    Err(format!("expected  {e}{at}\nfound     {f}"))
+}
+
+/// Returns two floating-point numbers with all digits if they are the same when rounded; else `None`.
+fn exact(expected: &Value, found: &Value) -> Option<[String; 2]> {
+    let floats = [expected.float()?, found.float()?];
+    let [e, f] = floats.map(|float| Value::Float(float).to_string());
+    (e == f).then(|| floats.map(|float| format!("{float:?}")))
 }
 
 type Difference<'a> = (Vec<usize>, &'a Value, &'a Value);
@@ -291,5 +304,28 @@ mod tests {
         assert!(!differ(f64::INFINITY, f64::INFINITY));
         assert!(differ(f64::INFINITY, f64::NEG_INFINITY));
         assert!(differ(1.0, f64::INFINITY) && differ(1.0, f64::NAN));
+    }
+
+    #[test]
+    fn a_difference_that_rounding_hides_is_shown() {
+        let differ = |e: Value, f: Value| compare_values(&e, &f, 1e-6).unwrap_err();
+        let float = Value::Float;
+        assert_eq!(
+            differ(float(1.00001), float(1.000006)),
+            "expected  1.00001\nfound     1.000006"
+        );
+        assert_eq!(
+            differ(Value::Integer(1), float(1.000003)),
+            "expected  1.0\nfound     1.000003"
+        );
+        let list = |last| Value::List(vec![float(2.0), float(last)]);
+        assert_eq!(
+            differ(list(1.00001), list(1.000006)),
+            "expected  1.00001 at [1]\nfound     1.000006"
+        );
+        assert_eq!(
+            differ(list(0.5), list(0.25)),
+            "expected  [2.0, 0.5]\nfound     [2.0, 0.25]"
+        );
     }
 }

@@ -196,6 +196,7 @@ impl Visitor for SetFrozen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Problem;
     use crate::nn::{BatchNorm1d, Layer, Linear, Mode, ParametersExt, ReLU, Sequential};
     use crate::notebook::Show;
     use crate::tensor::zeros;
@@ -333,12 +334,14 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_answered_with_the_right_ones() {
-        let message = block().parameter("weight").err().unwrap().to_string();
+        let error = block().parameter("weight").err().unwrap();
         assert_eq!(
-            message,
+            error.to_string(),
             "there is no parameter named \"weight\"\nChoose one of: linear.weight, linear.bias"
         );
+        let problem = &crate::error::of(&error).unwrap().problem;
+        assert!(matches!(problem, Problem::Name { kind, .. } if kind == "parameter"));
         let message = ReLU.parameter("x").err().unwrap().to_string();
-        assert!(message.ends_with("This model has no parameters"));
+        assert!(message.ends_with("There is no parameter at all"));
     }
 }

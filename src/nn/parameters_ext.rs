@@ -1,6 +1,6 @@
 //! The methods of a model.
 
-use crate::error::explain;
+use crate::error;
 use crate::nn::{
     Init, Layer, LoadOptions, LoadReport, Parameter, Parameters, StateEntry, Summary, files,
     placement, state, state_of,
@@ -352,14 +352,8 @@ fn named(state: Vec<StateEntry>, name: &str) -> Result<Parameter> {
     if let Some((_, parameter)) = named.iter().find(|(n, _)| n == name) {
         return Ok(parameter.clone());
     }
-    let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-    Err(explain(
-        format!("there is no parameter named {name:?}"),
-        match names[..] {
-            [] => "This model has no parameters".to_owned(),
-            _ => format!("Choose one of: {}", names.join(", ")),
-        },
-    ))
+    let names = named.iter().map(|(name, _)| name);
+    Err(error::name("parameter", name, names))
 }
 
 fn tensors(state: Vec<StateEntry>) -> Result<Vec<(String, Tensor)>> {

@@ -99,6 +99,7 @@ mod tests {
         BatchNorm1d, Embedding, Flatten, Linear, Parameter, ParametersExt, ReLU, Sequential,
     };
     use crate::tensor::zeros;
+    use std::panic::AssertUnwindSafe;
 
     #[derive(taper_macros::Parameters)]
     struct Scale {
@@ -182,5 +183,20 @@ total                         13"
             let elements = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
             assert_eq!(elements(a).unwrap(), elements(b).unwrap(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_panic_leaves_nothing_behind() {
+        #[derive(taper_macros::Parameters)]
+        struct Panics;
+        impl Layer for Panics {
+            fn forward(&self, _: &Tensor) -> Result<Tensor> {
+                panic!("on purpose")
+            }
+        }
+        let net = crate::seq![Linear::new(2, 2).unwrap(), Panics];
+        let caught = std::panic::catch_unwind(AssertUnwindSafe(|| net.summary((1, 2))));
+        assert!(caught.is_err());
+        assert!(!is_recording());
     }
 }

@@ -24,7 +24,8 @@ pub struct EarlyStopping {
     min_delta: f64,
     larger_is_better: bool,
     restore_best: bool,
-    best: Option<Values>,
+    /// The best epoch of this training: the metric, larger for a better epoch, and the model.
+    best: Option<(f64, Values)>,
 }
 
 impl EarlyStopping {
@@ -91,9 +92,9 @@ impl Callback for EarlyStopping {
     // The epoch at which it stops follows from the history alone, so a resumed training stops at the
     // same epoch as an uninterrupted one.
     fn on_epoch_end(&mut self, end: &EpochEnd<'_>) -> Result<Flow> {
-        if end.epoch.metric(&self.name).is_none() {
+        let Some(value) = end.epoch.metric(&self.name) else {
             return Err(error::name("metric", &self.name, end.epoch.metrics.keys()));
-        }
+        };
         let sign = if self.larger_is_better { 1.0 } else { -1.0 };
         let (mut best, mut waited) = (f64::NEG_INFINITY, 0);
         for value in end.history.values(&self.name) {
@@ -103,8 +104,8 @@ impl Callback for EarlyStopping {
                 false => waited += 1,
             }
         }
-        if self.restore_best && (waited == 0 || self.best.is_none()) {
-            self.best = Some(Values::of(end.model)?);
+        if self.restore_best {
+            self.keep_best(value * sign, end.model)?;
         }
         match waited >= self.patience.max(1) {
             true => Ok(Flow::Stop),
@@ -114,9 +115,21 @@ impl Callback for EarlyStopping {
 
     fn on_fit_end(&mut self, end: &FitEnd<'_>) -> Result<()> {
         match self.best.take() {
-            Some(best) if end.completed => best.restore(end.model),
+            Some((_, best)) if end.completed => best.restore(end.model),
             _ => Ok(()),
         }
+    }
+}
+
+impl EarlyStopping {
+    /// Keeps a copy of the model if its value is better than those of the other epochs of this training.
+    fn keep_best(&mut self, value: f64, model: &dyn Parameters) -> Result<()> {
+        let best = self.best.as_ref().map(|(best, _)| *best);
+        if best.is_none_or(|best| value - best > self.min_delta) {
+            // Any other value is better than NaN.
+            self.best = Some((value.max(f64::NEG_INFINITY), Values::of(model)?));
+        }
+        Ok(())
     }
 }
 
@@ -141,5 +154,58 @@ impl Values {
 impl fmt::Debug for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} tensors", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::{Parameter, ParametersExt};
+    use crate::optim::Sgd;
+    use crate::tensor::full;
+    use crate::train::{Epoch, History};
+    use candle_core::Device;
+
+    /// Runs epochs with these losses, after the epochs of a checkpoint; the parameter of the model is the loss.
+    /// Returns the parameter that is restored.
+    fn restored(checkpoint: &[f64], losses: &[f64]) -> Result<f64> {
+        let mut stop = EarlyStopping::new("val_loss", 100).restore_best(true);
+        let model = vec![Parameter::new(&full((), 0.0, &Device::Cpu)?)?];
+        let epoch = |loss: &f64| Epoch {
+            metrics: [("val_loss".to_owned(), *loss)].into(),
+            ..Epoch::default()
+        };
+        let mut history = History {
+            epochs: checkpoint.iter().map(epoch).collect(),
+            ..History::default()
+        };
+        for loss in losses {
+            model[0].set(&full((), *loss, &Device::Cpu)?)?;
+            history.epochs.push(epoch(loss));
+            stop.on_epoch_end(&EpochEnd {
+                epoch: &epoch(loss),
+                history: &history,
+                step: 0,
+                model: &model,
+                optimizer: &Sgd::new(model.parameters(), 0.1),
+                unfinished: None,
+            })?;
+        }
+        stop.on_fit_end(&FitEnd {
+            model: &model,
+            history: &history,
+            completed: true,
+        })?;
+        Ok(f64::from(model[0].tensor()?.to_scalar::<f32>()?))
+    }
+
+    #[test]
+    fn the_best_epoch_since_the_checkpoint_is_restored() -> Result<()> {
+        let near = |found: f64, want: f64| assert!((found - want).abs() < 1e-6, "{found}");
+        near(restored(&[], &[0.5, 0.25, 0.375])?, 0.25);
+        near(restored(&[0.125], &[0.5, 0.25, 0.375])?, 0.25);
+        near(restored(&[0.125], &[f64::NAN, 0.5, 0.25, 0.375])?, 0.25);
+        near(restored(&[f64::NAN], &[0.5])?, 0.5);
+        Ok(())
     }
 }

@@ -87,7 +87,6 @@ impl Trainer {
             Ok(loaders) => Fit::new(self, steps, model, loaders).and_then(|mut fit| fit.run()),
             Err(error) => Err(error),
         };
-        model.set_training(false);
         let end = FitEnd {
             model: &*model,
             history: &self.history,
@@ -248,7 +247,7 @@ impl<'a> Fit<'a> {
     }
 
     fn train_epoch(&mut self, bar: &mut impl Iterator) -> Result<()> {
-        self.set_training(true);
+        parallel::set_training(self.model, &self.others, true);
         self.speed = Speed::start();
         let remaining = self.begin_epoch();
         let batches = self.train.num_batches();
@@ -377,12 +376,12 @@ impl<'a> Fit<'a> {
         }
         self.agreed(flow)
     }
+}
 
-    fn set_training(&self, training: bool) {
-        self.model.set_training(training);
-        self.others
-            .iter()
-            .for_each(|other| other.set_training(training));
+/// Leaves the model in evaluation mode, also after a panic.
+impl Drop for Fit<'_> {
+    fn drop(&mut self) {
+        self.model.set_training(false);
     }
 }
 

@@ -40,7 +40,14 @@ pub(super) fn collect<T>(
     examples: usize,
     step: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Vec<Metric>)> {
-    COLLECTED.set(Some(Vec::new()));
+    /// Restores the metrics of an outer step when it is dropped, also after a panic.
+    struct Restore(Option<Vec<Metric>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            COLLECTED.set(self.0.take());
+        }
+    }
+    let _restore = Restore(COLLECTED.replace(Some(Vec::new())));
     let result = step();
     let mut metrics = COLLECTED.take().unwrap_or_default();
     for metric in &mut metrics {
@@ -143,5 +150,17 @@ impl Fetched {
         sums.into_iter()
             .map(|(name, (sum, total))| (name, sum / total))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_step_leaves_nothing_behind() {
+        let step = || -> Result<()> { panic!("on purpose") };
+        assert!(std::panic::catch_unwind(|| collect(1, step)).is_err());
+        assert!(COLLECTED.with_borrow(Option::is_none));
     }
 }

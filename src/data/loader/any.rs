@@ -2,7 +2,7 @@
 
 use super::batches::AnyBatches;
 use super::plan::{AnyDataset, Plan, Share};
-use crate::data::Sampler;
+use crate::data::{AnyBatch, Sampler};
 use crate::error;
 use crate::tensor::{draw_seed, permutation};
 use candle_core::{Device, Result};
@@ -80,6 +80,17 @@ impl AnyLoader {
     /// Returns the batches of a new loop.
     pub(crate) fn batches(&self) -> AnyBatches {
         AnyBatches::new(self.plan(), self.prefetch)
+    }
+
+    /// Returns a batch as an example of what a loop returns. It does not call the sampler, which may count its
+    /// loops: then the batch is the first example of the data set.
+    pub(crate) fn example(&self) -> Result<Box<dyn AnyBatch>> {
+        let mut plain = self.clone();
+        if plain.sampler.take().is_some() {
+            plain.batch_size = 1;
+            plain.shuffle = false;
+        }
+        plain.plan()?.batch(0)
     }
 
     pub(crate) fn show_text(&self) -> String {

@@ -1,7 +1,8 @@
 //! Images on disk, in one folder per class.
 
+use crate::data::dataset::{check_indices, stack};
 use crate::data::transforms::{ToTensor, Transform};
-use crate::data::{Batch, Dataset, dataset::check_indices};
+use crate::data::{Batch, Dataset};
 use crate::error;
 use crate::image::RgbImage;
 use crate::notebook::Show;
@@ -217,7 +218,7 @@ impl Dataset for ImageFolder {
         }
         let labels = Tensor::from_vec(labels, indices.len(), &Device::Cpu)?;
         Ok(Batch {
-            x: Tensor::stack(&images, 0)?,
+            x: stack(&images)?,
             y: labels,
         })
     }

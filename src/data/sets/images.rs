@@ -1,5 +1,6 @@
 //! Images in memory.
 
+use crate::data::dataset::stack;
 use crate::data::transforms::Transform;
 use crate::data::{Batch, Dataset, TensorDataset};
 use crate::error;
@@ -32,7 +33,8 @@ impl ImageDataset {
     /// Creates a data set of images, `(n, channels, height, width)` of `u8`, and classes, `(n,)`.
     ///
     /// # Errors
-    /// If the images have another shape or type, or there are fewer or more classes.
+    /// If the images have another shape or type, the classes are not integers, or there are fewer or more of
+    /// them.
     ///
     /// ```
     /// use taper::prelude::*;
@@ -68,6 +70,14 @@ impl ImageDataset {
                 format_args!("one label for each image, ({n},)"),
                 labels.dims(),
                 "Give a tensor with one label for each image",
+            ));
+        }
+        if !labels.dtype().is_int() {
+            return Err(error::dtype(
+                "ImageDataset",
+                "classes of an integer type",
+                labels.dtype(),
+                "Convert them first: labels.to_dtype(DType::U32)?",
             ));
         }
         let labels = labels.to_dtype(DType::U32)?;
@@ -111,7 +121,7 @@ impl Dataset for ImageDataset {
         };
         let images = x.permute((0, 2, 3, 1))?; // (batch, height, width, channels)
         let images = (0..indices.len()).map(|i| transform.apply(&images.get(i)?));
-        let x = Tensor::stack(&images.collect::<Result<Vec<_>>>()?, 0)?;
+        let x = stack(&images.collect::<Result<Vec<_>>>()?)?;
         Ok(Batch { x, y })
     }
 }
@@ -188,5 +198,25 @@ mod tests {
             message.contains("expected one label for each image, (3,), found shape [2]\n"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn classes_are_integers() {
+        let images = Tensor::zeros((2, 1, 2, 2), DType::U8, &Device::Cpu).unwrap();
+        let labels = Tensor::new(&[0.7f32, 1.0], &Device::Cpu).unwrap();
+        let message = ImageDataset::new(images, labels).unwrap_err().to_string();
+        let first = "ImageDataset: expected classes of an integer type, found f32\n";
+        assert!(message.starts_with(first), "{message}");
+    }
+
+    #[test]
+    fn a_batch_without_images_is_empty_unless_a_transform_decides_its_shape() -> Result<()> {
+        let images = Tensor::zeros((2, 1, 2, 3), DType::U8, &Device::Cpu)?;
+        let data = ImageDataset::new(images, Tensor::zeros(2, DType::U32, &Device::Cpu)?)?;
+        assert_eq!(data.get(&[])?.x.dims(), [0, 1, 2, 3]);
+        let message = data.transform(ToTensor).get(&[]).unwrap_err().to_string();
+        let first = "get: expected at least one index, found none\n";
+        assert!(message.starts_with(first), "{message}");
+        Ok(())
     }
 }

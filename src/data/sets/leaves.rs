@@ -320,6 +320,11 @@ impl DataModule for Leaves {
         let val = (self.num_val > 0).then(|| self.val()).transpose()?;
         Ok(val.map(|val| DataLoader::new(val).batch_size(self.batch_size)))
     }
+
+    fn test_dataloader(&self) -> Result<Option<DataLoader>> {
+        let test = (self.num_test > 0).then(|| self.test_dataloader());
+        test.transpose()
+    }
 }
 
 #[cfg(test)]

@@ -71,13 +71,17 @@ impl Column {
         )
     }
 
-    /// Returns this column if it has values, else the one-hot columns that replace it.
-    pub(super) fn one_hot(&self) -> Vec<Column> {
+    /// Returns this column if it has values, else the one-hot columns that replace it. Their names are none
+    /// of those that are `taken`, and are added to these.
+    pub(super) fn one_hot(&self, taken: &mut BTreeSet<String>) -> Vec<Column> {
         let Entries::Texts(texts) = &self.entries else {
             return vec![self.clone()];
         };
         let marked = |text: Option<&str>| Column {
-            name: format!("{}_{}", self.name, text.unwrap_or("missing")),
+            name: unique(
+                format!("{}_{}", self.name, text.unwrap_or("missing")),
+                taken,
+            ),
             entries: Entries::Values(
                 texts
                     .iter()
@@ -108,12 +112,24 @@ impl Column {
     }
 }
 
+/// Returns the name, with a number if it is taken already: `name_2`.
+fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    let free = names.find(|name| taken.insert(name.clone()));
+    free.expect("the number of columns is finite")
+}
+
 impl Entries {
-    /// Creates values if all entries that are not missing are floating-point numbers, else texts.
+    /// Creates values if all entries that are not missing are floating-point numbers, else texts. NaN is a
+    /// missing value, however it is spelled.
     pub(super) fn of(texts: Vec<Option<String>>) -> Self {
         let value = |text: &Option<String>| match text {
             None => Ok(None),
-            Some(text) => text.trim().parse().map(Some),
+            Some(text) => {
+                let value = text.trim().parse();
+                value.map(|value: f64| (!value.is_nan()).then_some(value))
+            }
         };
         match texts.iter().map(value).collect() {
             Ok(values) => Entries::Values(values),

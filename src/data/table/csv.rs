@@ -4,7 +4,7 @@ use super::column::{Column, Entries};
 use crate::error;
 use candle_core::Result;
 
-/// The fields that mark a missing entry, besides an empty one.
+/// The fields that mark a missing entry, besides an empty one; spaces around them do not count.
 const MISSING: [&str; 7] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None"];
 
 /// Reads the columns of a table, and the number of its rows; `source` names the text in errors.
@@ -43,7 +43,8 @@ pub(super) fn parse(source: &str, text: &str) -> Result<(Vec<Column>, usize)> {
             ));
         }
         for (column, field) in columns.iter_mut().zip(fields) {
-            let missing = field.is_empty() || MISSING.contains(&&*field);
+            let text = field.trim();
+            let missing = text.is_empty() || MISSING.contains(&text);
             column.push((!missing).then_some(field));
         }
         rows += 1;

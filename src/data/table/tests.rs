@@ -127,3 +127,35 @@ fn the_test_part_is_standardised_as_the_training_part() {
         assert_eq!(message.lines().count(), 2, "{message}");
     }
 }
+
+#[test]
+fn missing_entries_are_recognised_between_spaces_and_nan_in_any_spelling() {
+    for missing in [
+        " NaN", "NaN ", " NA", "\" NA\"", " ", "NAN", "-nan", " null ",
+    ] {
+        let table = table(&format!("x,name\n1,a\n{missing},b\n"));
+        assert_eq!(
+            table.fill_missing(0.0).values("x").unwrap(),
+            [1.0, 0.0],
+            "{missing:?}"
+        );
+    }
+    // Where texts are, NaN is a text unless it is spelled as a missing entry.
+    let table = table("name\na\n NA\nNAN\n");
+    assert_eq!(table.texts("name").unwrap(), ["a", "", "NAN"]);
+}
+
+#[test]
+fn one_hot_columns_have_different_names() {
+    let columns = |text: &str| -> Vec<String> {
+        let table = table(text).one_hot();
+        table.columns().into_iter().map(str::to_owned).collect()
+    };
+    let names = columns("roof\nmissing\nNA\n");
+    assert_eq!(names, ["roof_missing", "roof_missing_2"]);
+    let names = columns("a,a_b,a_b_c\nb_c,c,1\nb_c,c,2\n");
+    assert_eq!(names, ["a_b_c_2", "a_b_c_3", "a_b_c"]);
+    let table = table("roof\nmissing\nNA\n").one_hot();
+    assert_eq!(table.values("roof_missing").unwrap(), [1.0, 0.0]);
+    assert_eq!(table.values("roof_missing_2").unwrap(), [0.0, 1.0]);
+}

@@ -1,6 +1,6 @@
 //! Steps that move pixels.
 
-use super::{ImageBytes, Transform};
+use super::{ImageBytes, Transform, no_pixels};
 use crate::error;
 use crate::tensor::{check_size, random_unit};
 use candle_core::{Device, Result, Tensor};
@@ -79,12 +79,7 @@ impl Transform for Resize {
         let (height, width, channels) = (image.height, image.width, image.channels);
         let (new_height, new_width) = self.target(height, width);
         if new_height == 0 || new_width == 0 {
-            return Err(error::argument(
-                "Resize",
-                "a size of at least 1 pixel",
-                0,
-                "Choose a size above 0",
-            ));
+            return Err(no_pixels("Resize"));
         }
         if (new_height, new_width) == (height, width) {
             return Ok(input.clone());
@@ -175,12 +170,7 @@ impl Transform for CenterCrop {
         let ImageBytes { height, width, .. } = ImageBytes::of("CenterCrop", image)?;
         let size = self.size;
         if size == 0 {
-            return Err(error::argument(
-                "CenterCrop",
-                "a size of at least 1 pixel",
-                0,
-                "Choose a size above 0",
-            ));
+            return Err(no_pixels("CenterCrop"));
         }
         if size > height || size > width {
             return Err(error::shape(

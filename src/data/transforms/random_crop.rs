@@ -1,6 +1,6 @@
 //! Random crops of an image.
 
-use super::{ImageBytes, Transform};
+use super::{ImageBytes, Transform, no_pixels};
 use crate::error;
 use crate::tensor::random_unit;
 use candle_core::{Result, Tensor};
@@ -62,12 +62,7 @@ impl Transform for RandomCrop {
         let ImageBytes { height, width, .. } = ImageBytes::of("RandomCrop", image)?;
         let (size, padding) = (self.size, self.padding);
         if size == 0 {
-            return Err(error::argument(
-                "RandomCrop",
-                "a size of at least 1 pixel",
-                0,
-                "Choose a size above 0",
-            ));
+            return Err(no_pixels("RandomCrop"));
         }
         // A crop of the padding alone has no pixel of the image, and memory for the padding is limited.
         let limit = size.saturating_sub(1).min(height).min(width);

@@ -182,6 +182,13 @@ macro_rules! transformer_stack {
                 self.norm = Some(norm);
                 self
             }
+
+            fn normalized(&self, x: Tensor) -> Result<Tensor> {
+                match &self.norm {
+                    Some(norm) => norm.forward(&x),
+                    None => Ok(x),
+                }
+            }
         }
     };
 }

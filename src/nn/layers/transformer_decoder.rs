@@ -176,9 +176,6 @@ impl TransformerDecoder {
             layer.forward(&x, memory, mask, memory_mask)
         };
         let x = layers.try_fold(x.clone(), step)?;
-        match &self.norm {
-            Some(norm) => norm.forward(&x),
-            None => Ok(x),
-        }
+        self.normalized(x)
     }
 }

@@ -154,10 +154,7 @@ impl TransformerEncoder {
     pub fn forward(&self, x: &Tensor, mask: &AttentionMask) -> Result<Tensor> {
         let mut layers = self.layers.iter();
         let x = layers.try_fold(x.clone(), |x, layer| layer.forward(&x, mask))?;
-        match &self.norm {
-            Some(norm) => norm.forward(&x),
-            None => Ok(x),
-        }
+        self.normalized(x)
     }
 }
 

@@ -36,7 +36,14 @@ impl Row {
 
 /// Runs the model, and returns its output and a row for each layer that reported its output.
 pub(super) fn record(model: &dyn Layer, input: Result<Tensor>) -> (Result<Tensor>, Vec<Row>) {
-    ROWS.set(Some(Vec::new()));
+    /// Restores the rows of an outer recording when it is dropped, also after a panic.
+    struct Restore(Option<Vec<Row>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ROWS.set(self.0.take());
+        }
+    }
+    let _restore = Restore(ROWS.replace(Some(Vec::new())));
     let output = input.and_then(|input| model.forward(&input));
     (output, ROWS.take().unwrap_or_default())
 }

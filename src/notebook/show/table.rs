@@ -37,6 +37,16 @@ impl Table {
         self.rows.push(row.into());
     }
 
+    /// Adds `count` rows to a table without rows; calls `row` only for those that are shown.
+    pub(crate) fn push_all(&mut self, count: usize, row: impl Fn(usize) -> Vec<String>) {
+        if count <= self.max_rows {
+            return self.rows.extend((0..count).map(row));
+        }
+        self.rows.extend((0..EDGE_ROWS).map(&row));
+        self.rows.push(self.gap.clone());
+        self.rows.extend((count - EDGE_ROWS..count).map(row));
+    }
+
     /// Returns the rows that are shown.
     fn shown(&self) -> Vec<&[String]> {
         let (first, last) = match self.rows.len() - 1 {
@@ -101,6 +111,21 @@ mod tests {
         let mut table = Table::new(["epoch", "loss"]);
         (1..=rows).for_each(|i| table.push([i.to_string(), "0.5".to_owned()]));
         table
+    }
+
+    #[test]
+    fn rows_that_are_not_shown_are_not_made() {
+        for count in [0, 60, 1000] {
+            let made = std::cell::Cell::new(0);
+            let mut lazy = Table::new(["epoch", "loss"]);
+            lazy.push_all(count, |i| {
+                made.set(made.get() + 1);
+                vec![(i + 1).to_string(), "0.5".to_owned()]
+            });
+            assert_eq!(lazy.text(&[0]), table(count).text(&[0]));
+            assert_eq!(lazy.html(), table(count).html());
+            assert_eq!(made.get(), if count > 60 { 20 } else { count });
+        }
     }
 
     #[test]

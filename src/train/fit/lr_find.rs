@@ -8,9 +8,10 @@ use crate::plot::{Figure, Scale, plot};
 use crate::tensor::{generator_state, restore_generator};
 use crate::train::early_stopping::Values;
 use crate::train::model::{AnyModel, Steps, steps};
-use crate::train::{Module, Trainer};
+use crate::train::{Module, Trainer, parallel};
 use candle_core::Result;
 use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The maximum number of steps of a search.
 const STEPS: usize = 100;
@@ -167,24 +168,28 @@ impl Trainer {
         };
         let resumed = self.resume_from.take();
         let callbacks = std::mem::take(&mut self.callbacks);
-        let done = Fit::new(self, steps, model, loaders).and_then(|mut fit| {
-            let (random, kept) = (generator_state(), Values::of(&*fit.model)?);
-            let found = fit.find(from, to);
-            kept.restore(&*fit.model)?;
-            restore_generator(random);
-            found
-        });
-        model.set_training(false);
+        let mut before = None;
+        let search = || {
+            let mut fit = Fit::new(self, steps, model, loaders)?;
+            before = Some((generator_state(), Values::of(&*fit.model)?));
+            fit.find(from, to)
+        };
+        // A panic leaves no trace either.
+        let done = catch_unwind(AssertUnwindSafe(search));
         self.resume_from = resumed;
         self.callbacks = callbacks;
-        done
+        if let Some((random, values)) = before {
+            restore_generator(random);
+            values.restore(&*model)?;
+        }
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
 impl Fit<'_> {
     fn find(&mut self, from: f64, to: f64) -> Result<LrFinder> {
         let (mut found, mut mean) = (LrFinder::default(), 0.0);
-        self.set_training(true);
+        parallel::set_training(self.model, &self.others, true);
         loop {
             for batch in self.train.clone().batches() {
                 let step = found.lrs.len();
@@ -208,12 +213,14 @@ impl Fit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::{BatchNorm1d, LazyLinear, ParametersExt, ReLU};
+    use crate::nn::{BatchNorm1d, Layer, LazyLinear, Linear, ParametersExt, ReLU, Sequential};
     use crate::seq;
     use crate::tensor::{manual_seed, rand};
-    use crate::train::Classifier;
     use crate::train::tests::{Quarters, mlp};
+    use crate::train::{Classifier, EarlyStopping};
     use candle_core::{Device, Tensor};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn a_search_leaves_no_trace() -> Result<()> {
@@ -290,5 +297,44 @@ mod tests {
             );
             assert_eq!(message.lines().count(), 2);
         }
+    }
+
+    #[test]
+    fn a_panic_leaves_model_and_trainer_as_they_were() -> Result<()> {
+        /// Panics in its fifth pass.
+        #[derive(taper_macros::Parameters)]
+        struct Panics {
+            #[parameters(skip)]
+            passes: Arc<AtomicUsize>,
+        }
+        impl Layer for Panics {
+            fn forward(&self, x: &Tensor) -> Result<Tensor> {
+                assert!(
+                    self.passes.fetch_add(1, Ordering::Relaxed) < 4,
+                    "on purpose"
+                );
+                Ok(x.clone())
+            }
+        }
+        let net = seq![
+            Linear::new(2, 4)?,
+            Panics {
+                passes: Arc::default()
+            }
+        ];
+        let mut model = Classifier::new(net, 0.1);
+        let weight = |model: &Classifier<Sequential>| -> Result<Vec<Vec<f32>>> {
+            model.parameters()[0].tensor()?.to_vec2()
+        };
+        let before = weight(&model)?;
+        let mut trainer = Trainer::new(1)
+            .callback(EarlyStopping::new("val_loss", 1))
+            .resume_from("checkpoint");
+        let find = || trainer.lr_find(&mut model, &Quarters::new(100), 1e-3..=1.0);
+        assert!(catch_unwind(AssertUnwindSafe(find)).is_err());
+        assert_eq!(weight(&model)?, before);
+        assert_eq!(trainer.callbacks.len(), 1);
+        assert!(trainer.resume_from.is_some());
+        Ok(())
     }
 }

@@ -34,10 +34,8 @@ pub(super) fn initialize_lazy(
     {
         return Ok(());
     }
-    let Some(batch) = with_seed(0, || train.batches().next()) else {
-        return Ok(());
-    };
-    let first = batch?.part_on(0, 1, &trainer.in_use[0])?;
+    let batch = with_seed(0, || train.example())?;
+    let first = batch.part_on(0, 1, &trainer.in_use[0])?;
     model.set_training(false);
     no_grad(|| steps.forward(model, &*first)).map(drop)
 }

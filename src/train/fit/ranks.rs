@@ -281,6 +281,7 @@ fn description(
     validate: Option<&AnyLoader>,
 ) -> Vec<String> {
     let loader = |name: &str, loader: &AnyLoader| format!("{name} data {}", loader.show_text());
+    let lrs = steps.optimizer(model).lrs();
     let mut lines = vec![
         format!("Taper {}", env!("CARGO_PKG_VERSION")),
         loader("training", train),
@@ -294,7 +295,8 @@ fn description(
             trainer.sync_batch_norm,
             trainer.callbacks.len()
         ),
-        format!("learning rates {:?}", steps.optimizer(model).lrs()),
+        format!("learning rates {lrs:?}"),
+        schedule(trainer, train, &lrs),
     ];
     lines.extend(state_of(model).iter().map(|entry| {
         let tensor = entry.parameter.tensor();
@@ -304,18 +306,36 @@ fn description(
     lines
 }
 
-/// Returns the loss of the first examples without dropout, as many as rank 0 computes in a step. If the
-/// data of ranks differ, so do these losses.
+/// Describes a schedule by what it returns in some epochs, with a metric that does not improve.
+fn schedule(trainer: &Trainer, train: &AnyLoader, lrs: &[f64]) -> String {
+    let schedule = &trainer.schedule;
+    let (unit, per_epoch) = match trainer.schedule_by_step {
+        true => ("step", train.num_batches().div_ceil(trainer.accumulate)),
+        false => ("epoch", 1),
+    };
+    let base = lrs.first().copied().unwrap_or(1.0);
+    // Trainings that only a callback ends have any number of epochs.
+    let epochs = trainer.max_epochs.min(10_000);
+    let lr = |i: usize| {
+        let epoch = i * epochs / 10;
+        let values = vec![1.0; epoch];
+        let lr = schedule.lr_after(&values, base, epoch * per_epoch);
+        format!("{lr:.3e}")
+    };
+    let lrs = Vec::from_iter((0..10).map(lr)).join(", ");
+    let metric = schedule.metric().unwrap_or("no metric");
+    format!("a schedule by {unit} and {metric}, with the learning rates {lrs}")
+}
+
+/// Returns the loss of some examples without dropout, as many as rank 0 computes in a step; with a sampler, of
+/// the first example. If the data of ranks differ, so do these losses.
 fn first_loss(
     trainer: &Trainer,
     steps: &dyn Steps,
     model: &dyn AnyModel,
     train: &AnyLoader,
 ) -> Result<f32> {
-    let Some(batch) = with_seed(0, || train.batches().next()) else {
-        return Ok(0.0);
-    };
-    let batch = batch?;
+    let batch = with_seed(0, || train.example())?;
     let ranks = trainer.ranks.as_ref().map_or(1, |ranks| ranks.world().size);
     let len = batch.examples()?.div_ceil(ranks);
     let first = batch.part_on(0, len, &trainer.in_use[0])?;

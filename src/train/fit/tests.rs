@@ -1,11 +1,15 @@
 use super::*;
-use crate::data::{Batch, Dataset, Shapes, TensorDataset};
+use crate::data::{Batch, Dataset, Sampler, Shapes, TensorDataset};
+use crate::distributed::{Communicator, threads};
 use crate::nn::{Linear, ParametersExt};
 use crate::tensor::{ones, zeros};
 use crate::tensorboard::SummaryWriter;
 use crate::train::tests::{Quarters, mlp, temporary};
-use crate::train::{Classifier, EarlyStopping};
+use crate::train::{Callback, Classifier, EarlyStopping, Step};
 use candle_core::{DType, Device, Tensor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[cfg(unix)]
@@ -181,4 +185,57 @@ fn a_validation_set_may_be_absent_but_not_empty() -> Result<()> {
     );
     assert!(trainer.history().intervals.is_empty());
     Ok(())
+}
+
+#[test]
+fn a_panic_leaves_the_model_in_evaluation_mode() -> Result<()> {
+    struct Panics;
+    impl Callback for Panics {
+        fn on_step(&mut self, _: &mut Step<'_>) -> Result<Flow> {
+            panic!("on purpose")
+        }
+    }
+    let mut model = mlp(0.5);
+    let mut trainer = Trainer::new(1).callback(Panics);
+    let fit = || trainer.fit(&mut model, &Quarters::new(32));
+    assert!(catch_unwind(AssertUnwindSafe(fit)).is_err());
+    let x = ones((8, 2), &Device::Cpu)?;
+    let [first, second] = [model.forward(&x)?, model.forward(&x)?].map(|y| y.to_vec2::<f32>());
+    assert_eq!(first?, second?, "no dropout");
+    Ok(())
+}
+
+/// Counts its loops, as a sampler with a state does.
+struct Counting(Arc<AtomicUsize>);
+
+impl Sampler for Counting {
+    fn num_samples(&self) -> usize {
+        40
+    }
+
+    fn sample(&self) -> Result<Vec<usize>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok((0..40).rev().collect())
+    }
+}
+
+#[test]
+fn a_sampler_is_called_once_for_each_epoch() {
+    struct Sampled(Quarters, Arc<AtomicUsize>);
+    impl DataModule for Sampled {
+        fn train_dataloader(&self) -> Result<DataLoader> {
+            let loader = self.0.train_dataloader()?;
+            Ok(loader.sampler(Counting(self.1.clone())))
+        }
+    }
+    let calls = |ranks: Option<Arc<dyn Communicator>>| {
+        let calls = Arc::default();
+        let mut trainer = Trainer::new(3);
+        trainer.ranks = ranks;
+        let data = Sampled(Quarters::new(40), Arc::clone(&calls));
+        trainer.fit(&mut mlp(0.0), &data).unwrap();
+        calls.load(Ordering::Relaxed)
+    };
+    assert_eq!(calls(None), 3);
+    assert_eq!(threads::run(2, |ranks| calls(Some(ranks))), [3, 3]);
 }

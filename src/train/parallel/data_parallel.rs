@@ -151,7 +151,7 @@ impl<M> DataParallel<M> {
     where
         M: Parameters + Send + Sync + 'static,
     {
-        self.set_training(true);
+        set_training(&self.model, &self.others, true);
     }
 
     /// Sets all replicas to evaluation mode; see [`train`](Self::train).
@@ -171,15 +171,7 @@ impl<M> DataParallel<M> {
     where
         M: Parameters + Send + Sync + 'static,
     {
-        self.set_training(false);
-    }
-
-    fn set_training(&self, training: bool)
-    where
-        M: Parameters + Send + Sync + 'static,
-    {
-        self.model.set_training(training);
-        self.others.iter().for_each(|o| o.set_training(training));
+        set_training(&self.model, &self.others, false);
     }
 
     /// Returns the model on the first device.
@@ -207,6 +199,16 @@ impl<M> DataParallel<M> {
     pub fn into_model(self) -> M {
         self.model
     }
+}
+
+/// Sets all replicas to training or evaluation mode.
+pub(in crate::train) fn set_training(
+    model: &dyn AnyModel,
+    others: &[Box<dyn AnyModel>],
+    training: bool,
+) {
+    model.set_training(training);
+    others.iter().for_each(|other| other.set_training(training));
 }
 
 /// Moves the model to the first device and returns replicas for the others.

@@ -170,9 +170,12 @@ fn ranks_that_are_asked_to_end_continue_within_the_epoch() {
 #[test]
 fn ranks_that_differ_are_refused_before_the_first_step() {
     type Change = fn(&mut Trainer, &mut Quarters);
-    let cases: [(&str, Change); 3] = [
+    let cases: [(&str, Change); 4] = [
         ("60 examples", |_, data| *data = Quarters::new(61)),
         ("gradient_clip_val 0", |trainer, _| trainer.clip = 1.0),
+        ("a schedule by epoch", |trainer, _| {
+            trainer.schedule = Box::new(Schedule::Constant.warmup(2));
+        }),
         ("the loss of the first examples", |_, data| {
             data.x = (&data.x + 1.0).unwrap();
         }),

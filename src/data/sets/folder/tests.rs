@@ -128,3 +128,13 @@ fn cyclic_links_and_pipes_are_not_images() {
         .to_string();
     assert!(message.contains("it is not a file"), "{message}");
 }
+
+#[test]
+fn a_batch_without_images_is_refused() {
+    let folder = Temporary::new("no_images");
+    folder.write("a/1.png", &png(4, 4, 1));
+    let error = ImageFolder::new(&folder.0).unwrap().get(&[]).unwrap_err();
+    let message = error.to_string();
+    let first = "get: expected at least one index, found none\n";
+    assert!(message.starts_with(first), "{message}");
+}

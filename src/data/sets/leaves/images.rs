@@ -7,6 +7,7 @@ use candle_core::Result;
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The classes, in the order of their names.
 pub(super) const CLASSES: [&str; 2] = ["diseased", "healthy"];
@@ -38,10 +39,14 @@ impl Images {
     }
 
     /// Draws all images into a temporary folder and then renames it, so that the folder never exists with
-    /// only some of the images.
+    /// only some of the images. Several threads and processes may do this at the same time.
     pub(super) fn draw_into(&self, folder: &Path) -> Result<()> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         if folder.exists() && !is_empty {
+            if self.are_in(folder) {
+                return Ok(());
+            }
             return Err(error::file(
                 "write the leaves to",
                 folder,
@@ -50,17 +55,19 @@ impl Images {
             ));
         }
         let mut name = folder.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        name.push(format!(".{}-{number}.part", std::process::id()));
         let part = folder.with_file_name(name);
         let made = self.write_all(&part).and_then(|()| {
             if is_empty {
-                std::fs::remove_dir(folder)?;
+                // Another thread may have removed it, or put the images there.
+                let _ = std::fs::remove_dir(folder);
             }
             std::fs::rename(&part, folder)
         });
         let _ = std::fs::remove_dir_all(&part);
         match made {
-            // Another process has created the folder in the meantime.
+            // Another thread or process has created the folder in the meantime.
             Err(_) if self.are_in(folder) => Ok(()),
             Err(error) => Err(unwritable(folder, &error)),
             Ok(()) => Ok(()),

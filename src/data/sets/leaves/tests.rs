@@ -75,3 +75,31 @@ fn a_folder_that_cannot_be_written_is_named() {
     );
     std::fs::remove_file(file).unwrap();
 }
+
+#[test]
+fn the_test_images_are_those_of_a_data_module() {
+    let folder = folder("leaves_module");
+    let test = |data: &dyn DataModule| data.test_dataloader().unwrap();
+    let loader = test(&few().folder(&folder)).expect("a test set");
+    assert_eq!(loader.num_batches(), 1);
+    assert!(test(&few().num_test(0).folder(&folder)).is_none());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn several_threads_may_draw_the_same_images() {
+    for round in 0..3 {
+        let folder = folder(&format!("leaves_threads_{round}"));
+        let draw = || {
+            let train = few().folder(&folder).train()?;
+            (0..train.len()).try_for_each(|i| train.image(i).map(drop))
+        };
+        std::thread::scope(|scope| {
+            let threads = [(); 8].map(|()| scope.spawn(draw));
+            for thread in threads {
+                thread.join().unwrap().unwrap();
+            }
+        });
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
