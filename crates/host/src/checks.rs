@@ -37,22 +37,35 @@ pub fn compiler() -> Result<()> {
 
 /// Returns the first line that the C compiler prints with `--version`. Rust links programs with the C compiler.
 pub fn c_compiler() -> Result<String> {
-    let version = version_of(&c_compiler_program()).ok_or(Error::NoCCompiler)?;
+    let version = version_of(&mut c_compiler_command()).ok_or(Error::NoCCompiler)?;
     Ok(version.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Returns the name of the C compiler: the variable `CC`, else `cc`.
-pub(crate) fn c_compiler_program() -> String {
-    std::env::var("CC").unwrap_or_else(|_| "cc".to_owned())
+/// Returns the command that calls the C compiler: the variable `CC`, which may have arguments (`ccache gcc`), else `cc`.
+pub(crate) fn c_compiler_command() -> Command {
+    command_of(&std::env::var("CC").unwrap_or_default())
+}
+
+fn command_of(cc: &str) -> Command {
+    let words: Vec<&str> = match Path::new(cc).is_file() {
+        true => vec![cc],
+        false => cc.split_whitespace().collect(),
+    };
+    let (program, arguments) = words.split_first().unwrap_or((&"cc", &[]));
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command
 }
 
 /// Checks for a C++ compiler, without which CUDA's compiler cannot read its own headers.
 pub(crate) fn cpp_compiler() -> Result<()> {
-    version_of("g++").map(drop).ok_or(Error::NoCppCompiler)
+    version_of(&mut Command::new("g++"))
+        .map(drop)
+        .ok_or(Error::NoCppCompiler)
 }
 
-fn version_of(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
+fn version_of(compiler: &mut Command) -> Option<String> {
+    let output = compiler.arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then_some(text)
 }
@@ -70,4 +83,29 @@ pub fn disk(folder: &Path, begun: bool) -> Result<()> {
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_of_the_c_compiler_may_have_arguments_or_be_empty() {
+        let words = |cc: &str| {
+            let command = command_of(cc);
+            let arguments = command.get_args();
+            let words = std::iter::once(command.get_program()).chain(arguments);
+            words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words("clang"), ["clang"]);
+        assert_eq!(words("ccache  gcc -m64"), ["ccache", "gcc", "-m64"]);
+        assert_eq!(words(""), ["cc"]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("my cc");
+        std::fs::write(&program, "").expect("a file");
+        let program = program.to_string_lossy();
+        assert_eq!(words(&program), [program]);
+    }
 }

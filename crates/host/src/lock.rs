@@ -4,7 +4,7 @@ use crate::error::{Context, Result};
 use crate::progress::Progress;
 use rustix::io::FdFlags;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ impl Lock {
     /// Locks a folder for writing. While another process has locked it, reports that and waits, until the user
     /// asks to stop.
     pub fn exclusive(folder: &Path, progress: &mut dyn Progress) -> Result<Lock> {
-        let mut file = open(folder)?;
-        lock(&mut file, progress).on_file("lock", folder)?;
+        let file = open(folder)?;
+        lock(&file, folder, progress).on_file("lock", folder)?;
         Ok(Lock { _file: file })
     }
 
@@ -48,25 +48,22 @@ fn open(folder: &Path) -> Result<File> {
     options.open(&path).on_file("open", &path)
 }
 
-fn lock(file: &mut File, progress: &mut dyn Progress) -> io::Result<()> {
+fn lock(file: &File, folder: &Path, progress: &mut dyn Progress) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => wait(file, progress)?,
+        Err(TryLockError::WouldBlock) => wait(file, folder, progress)?,
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    file.set_len(0)?;
-    file.rewind()?;
-    write!(file, "{}", std::process::id())?;
     // The processes that we start hold the lock too.
-    rustix::io::fcntl_setfd(&*file, FdFlags::empty())?;
+    rustix::io::fcntl_setfd(file, FdFlags::empty())?;
     Ok(())
 }
 
-fn wait(file: &mut File, progress: &mut dyn Progress) -> io::Result<()> {
-    let mut owner = String::new();
-    let _ = file.read_to_string(&mut owner);
+/// Waits for the lock. Which process holds it is not known: several may read, in other containers too.
+fn wait(file: &File, folder: &Path, progress: &mut dyn Progress) -> io::Result<()> {
     progress.line(&format!(
-        "Another Taper is at work (process {owner}). Waiting until it is done…"
+        "Another Taper is at work in {}. Waiting until it is done…",
+        folder.display()
     ));
     let start = Instant::now();
     loop {
@@ -83,4 +80,37 @@ fn wait(file: &mut File, progress: &mut dyn Progress) -> io::Result<()> {
         progress.line("The other Taper is done.");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::{Console, Step};
+
+    /// Keeps the lines, and drops the lock after the first.
+    struct Lines(Vec<String>, Option<Lock>);
+
+    impl Progress for Lines {
+        fn line(&mut self, text: &str) {
+            self.0.push(text.to_owned());
+            self.1.take();
+        }
+
+        fn step(&mut self, _step: &Step) {}
+    }
+
+    #[test]
+    fn a_process_that_waits_for_a_reader_names_the_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        drop(Lock::exclusive(folder, &mut Console::new()).expect("it is free"));
+        let reader = Lock::shared(folder).expect("it is free");
+        let mut lines = Lines(Vec::new(), Some(reader));
+        let _writer = Lock::exclusive(folder, &mut lines).expect("it becomes free");
+        let expected = format!(
+            "Another Taper is at work in {}. Waiting until it is done…",
+            folder.display()
+        );
+        assert_eq!(lines.0[0], expected);
+    }
 }

@@ -77,9 +77,7 @@ fn too_long(bytes: usize) -> CellError {
     cell_error(
         "CellError",
         format!(
-            "the cell has {} MB, at most {} can be run: read large data from a file",
-            bytes >> 20,
-            MAX_CELL >> 20
+            "a cell can have at most {MAX_CELL} bytes, this one has {bytes}: read large data from a file",
         ),
     )
 }

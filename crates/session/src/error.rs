@@ -137,8 +137,8 @@ pub enum Error {
         "cannot add the session's folder to a list of paths: set TAPER_CACHE to a folder without `:` in its path"
     )]
     LibraryPath(#[from] std::env::JoinPathsError),
-    /// A process can start one session only.
-    #[error("this process has started a session already")]
+    /// A process can start one session only, and its folder is gone if that fails.
+    #[error("a process can start one session, and this one has tried: run the command again")]
     Started,
     /// An argument of this process is not valid Unicode. evcxr reads all arguments as text.
     #[error("{0:?} is not valid Unicode. Change to its folder, then name the file alone.")]

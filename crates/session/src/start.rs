@@ -69,7 +69,7 @@ pub(crate) fn start_built(work: Workspace, built: Built) -> Result<Session> {
     Ok(Session::start(&start)?.keeping(work, used))
 }
 
-/// Returns the function that starts the runner's evaluator. It starts at most one session in this process.
+/// Returns the function that starts the runner's evaluator. It can be called once, even if the start fails.
 ///
 /// Call it before any thread is started: it sets environment variables.
 ///

@@ -4,6 +4,7 @@ use crate::compile;
 use crate::error::Result;
 use crate::heap;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -239,10 +240,11 @@ fn remove_abandoned(sessions: &Path) {
 }
 
 fn is_abandoned(folder: &Path) -> bool {
-    let Ok(file) = File::open(folder.join(ALIVE)) else {
-        return true;
-    };
-    file.try_lock_shared().is_ok()
+    match File::open(folder.join(ALIVE)) {
+        Ok(file) => file.try_lock_shared().is_ok(),
+        // After any other error, such as too many open files, the session may be alive.
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
 }
 
 #[cfg(test)]
@@ -273,5 +275,15 @@ mod tests {
             .expect("it exists")
             .permissions();
         assert_eq!(mode.mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_session_whose_lock_cannot_be_opened_is_not_abandoned() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let alive = folder.path().join(ALIVE);
+        assert!(is_abandoned(folder.path()));
+        // As with too many open files, this error does not say that the file is missing.
+        std::os::unix::fs::symlink(&alive, &alive).expect("a link to itself");
+        assert!(!is_abandoned(folder.path()));
     }
 }

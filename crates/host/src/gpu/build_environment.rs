@@ -44,11 +44,27 @@ pub(super) fn prepare(
     let all = cache::folder()?.join("cuda");
     cache::make(&all)?;
     let folder = all.join(name(toolkit, bindings.as_deref()));
-    if !folder.join(COMPLETE).exists() {
-        let _lock = Lock::exclusive(&all, progress)?;
-        write(&folder, toolkit, bindings.as_deref())?;
-    }
+    ensure(&folder, toolkit, bindings.as_deref(), progress)?;
     Ok(variables(&folder, toolkit, capability))
+}
+
+/// Writes the folder unless it is complete.
+fn ensure(
+    folder: &Path,
+    toolkit: &Toolkit,
+    bindings: Option<&Path>,
+    progress: &mut dyn Progress,
+) -> Result<()> {
+    let is_complete = || folder.join(COMPLETE).exists();
+    if is_complete() {
+        return Ok(());
+    }
+    let _lock = Lock::exclusive(folder.parent().unwrap_or(folder), progress)?;
+    // Another process may have written it while this one waited, and may compile with it.
+    match is_complete() {
+        true => Ok(()),
+        false => write(folder, toolkit, bindings),
+    }
 }
 
 /// Returns a name that changes with the toolkit, the bindings and what this crate writes.
@@ -136,6 +152,7 @@ fn cargo_metadata() -> Result<MetadataCommand> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Step;
 
     #[test]
     fn the_toolchain_need_not_be_on_the_path() {
@@ -146,5 +163,35 @@ mod tests {
         let path = path.and_then(|(_, path)| path).expect("a path");
         let first = std::env::split_paths(path).next();
         assert_eq!(first, Some(toolchain.sysroot.join("bin")), "for rustc");
+    }
+
+    /// Another set-up, which completes the folder while this one waits for its lock.
+    struct Other<'a>(&'a Path, Option<Lock>);
+
+    impl Progress for Other<'_> {
+        fn line(&mut self, _text: &str) {
+            cache::make(self.0).expect("a folder");
+            for name in ["of-other", COMPLETE] {
+                std::fs::write(self.0.join(name), "").expect("a file");
+            }
+            self.1.take();
+        }
+
+        fn step(&mut self, _step: &Step) {}
+    }
+
+    #[test]
+    fn a_folder_that_another_set_up_has_completed_is_not_written_again() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let folder = cache.path().join("toolkit");
+        let toolkit = Toolkit {
+            version: (13, 0),
+            root: cache.path().join("cuda"),
+            libraries: cache.path().join("cuda/lib64"),
+        };
+        let lock = Lock::exclusive(cache.path(), &mut crate::progress::Console::new());
+        let mut other = Other(&folder, Some(lock.expect("a lock")));
+        ensure(&folder, &toolkit, None, &mut other).expect("it is complete");
+        assert!(folder.join("of-other").exists());
     }
 }

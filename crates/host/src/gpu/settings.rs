@@ -2,11 +2,12 @@
 //! read it: a kernel must neither wait for a driver's answer nor decide differently.
 
 use super::toolkit::Toolkit;
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::{cache, store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// The device that a set-up has chosen, and the features and variables that compile for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,10 +45,9 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of the last set-up; `None` if there was none, or if the file cannot be read.
+    /// Returns the settings of the last set-up; `None` if there was none, or if it was that of an older version.
     pub fn read() -> Result<Option<Settings>> {
-        let text = std::fs::read(store::find(FILE)?).ok();
-        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
+        read_from(&store::find(FILE)?)
     }
 
     /// Stores the settings for all later starts.
@@ -78,6 +78,14 @@ impl Settings {
 
 const FILE: &str = "device.json";
 
+fn read_from(file: &Path) -> Result<Option<Settings>> {
+    match std::fs::read(file) {
+        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).on_file("read", file),
+    }
+}
+
 fn file() -> Result<PathBuf> {
     Ok(cache::folder()?.join(FILE))
 }
@@ -85,6 +93,19 @@ fn file() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without the error, a start would decide again, and replace the settings.
+    #[test]
+    fn settings_that_cannot_be_read_are_not_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(FILE);
+        assert_eq!(read_from(&file).expect("no error"), None);
+        std::fs::write(&file, "of another version").expect("a file");
+        assert_eq!(read_from(&file).expect("no error"), None);
+        std::fs::remove_file(&file).expect("it is ours");
+        std::os::unix::fs::symlink(&file, &file).expect("a link to itself");
+        assert!(read_from(&file).is_err());
+    }
 
     #[test]
     fn variables_become_a_part_of_cargos_configuration() {

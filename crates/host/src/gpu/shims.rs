@@ -177,7 +177,7 @@ fn compile(name: &str, source: &str, folder: &Path) -> Result<()> {
         folder.join(format!("{name}.o")),
     );
     cache::write_atomically(&c, source.as_bytes())?;
-    let mut cc = Command::new(checks::c_compiler_program());
+    let mut cc = checks::c_compiler_command();
     run(cc
         .args(["-O1", "-fPIC", "-c"])
         .arg(&c)

@@ -253,7 +253,7 @@ fn a_cell_that_is_too_long_is_refused_and_not_kept() {
     limited(async {
         let (mut front, _gate) = connect().await;
         let cell = front.execute(&"out x\n".repeat(2 << 20)).await;
-        let message = "the cell has 12 MB, at most 8 can be run: read large data from a file";
+        let message = "a cell can have at most 8388608 bytes, this one has 12582912: read large data from a file";
         let error = format!("error CellError: {message} [{message:?}]");
         assert_eq!(front.outputs(&cell).await, ["busy", &error, "idle"]);
         assert_eq!(front.outcome(&cell).await, (ReplyStatus::Error, 1));

@@ -104,17 +104,18 @@ fn locked_dependencies(root: &str, lock: &str) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let mut wanted = vec![root.to_owned()];
     while let Some(dependency) = wanted.pop() {
-        // `name`, or `name version` where there are several versions.
-        let (name, version) = dependency.split_once(' ').unwrap_or((&dependency, ""));
+        // `name`, `name version` where there are several versions, or `name version (source)`.
+        let mut words = dependency.split(' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (name, version) = (word(), word());
         for package in by_name.get(name).into_iter().flatten() {
             let entry = format!(
                 "{name} {} {}",
                 text(package, "version"),
                 text(package, "checksum")
             );
-            if text(package, "version").starts_with(version.split(' ').next().unwrap_or(""))
-                && found.insert(entry)
-            {
+            let is_wanted = version.is_empty() || text(package, "version") == version;
+            if is_wanted && found.insert(entry) {
                 let below = package.get("dependencies").and_then(|d| d.as_array());
                 wanted.extend(
                     below
@@ -166,7 +167,7 @@ mod tests {
         [[package]]
         name = "taper"
         version = "0.1.0"
-        dependencies = ["a", "b 2.0.0"]
+        dependencies = ["a", "b 2.0.0 (registry+https://github.com/rust-lang/crates.io-index)"]
         [[package]]
         name = "a"
         version = "1.0.0"
@@ -177,6 +178,9 @@ mod tests {
         name = "b"
         version = "2.0.0"
         dependencies = ["a"]
+        [[package]]
+        name = "b"
+        version = "2.0.0-beta"
         [[package]]
         name = "unrelated"
         version = "3.0.0"

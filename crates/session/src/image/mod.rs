@@ -147,11 +147,23 @@ impl Image {
             (Condition::Ready, Some(image)) => image,
             (condition, _) => return Ok(condition),
         };
-        let Some(file) = image.manifest.first_changed(&image.folder)? else {
+        image.check(progress)
+    }
+
+    /// Does what [`Self::verify`] does, for an image that seems to be ready.
+    fn check(&self, progress: &mut dyn Progress) -> Result<Condition> {
+        if self.manifest.first_changed(&self.folder)?.is_none() {
+            return Ok(Condition::Ready);
+        }
+        let _lock = Lock::exclusive(&self.folder, progress)?;
+        // Another process may have built it again while this one waited.
+        let Some(manifest) = Manifest::read(&self.folder) else {
+            return Ok(Condition::Missing);
+        };
+        let Some(file) = manifest.first_changed(&self.folder)? else {
             return Ok(Condition::Ready);
         };
-        let _lock = Lock::exclusive(&image.folder, progress)?;
-        build::wipe(&image.folder)?;
+        build::wipe(&self.folder)?;
         Ok(Condition::Damaged(file))
     }
 
@@ -210,4 +222,63 @@ fn folder_of(key: &Key) -> Result<PathBuf> {
     let folder = cache::folder()?.join("images").join(&key.id);
     cache::make(&folder)?;
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use taper_host::progress::{Console, Step};
+
+    /// Another process, which builds the image again while this one waits for its lock.
+    struct Other<'a> {
+        folder: &'a Path,
+        key: &'a Key,
+        lock: Option<Lock>,
+    }
+
+    impl Progress for Other<'_> {
+        fn line(&mut self, _text: &str) {
+            build_again(self.folder, self.key);
+            self.lock.take();
+        }
+
+        fn step(&mut self, _step: &Step) {}
+    }
+
+    fn library(folder: &Path) -> PathBuf {
+        folder.join(layout::WORK).join("target/libtaper.so")
+    }
+
+    fn build_again(folder: &Path, key: &Key) -> Manifest {
+        let library = library(folder);
+        cache::make(&library.with_file_name("")).expect("a folder");
+        std::fs::write(&library, "whole").expect("a file");
+        Manifest::write(folder, key).expect("a manifest")
+    }
+
+    #[test]
+    fn a_damaged_image_that_another_process_has_built_again_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().to_owned();
+        let key = Key {
+            id: String::new(),
+            portable: String::new(),
+            sources: String::new(),
+            taper: PathBuf::new(),
+            features: Vec::new(),
+        };
+        let manifest = build_again(&folder, &key);
+        let image = Image { folder, manifest };
+        let folder = &image.folder;
+        std::fs::write(library(folder), "half").expect("a file");
+        let lock = Some(Lock::exclusive(folder, &mut Console::new()).expect("it is free"));
+        let key = &key;
+        let condition = image.check(&mut Other { folder, key, lock });
+        assert_eq!(condition.expect("no error"), Condition::Ready);
+
+        std::fs::write(library(folder), "half").expect("a file");
+        let condition = image.check(&mut Console::new()).expect("no error");
+        assert_eq!(condition, Condition::Damaged("target/libtaper.so".into()));
+        assert!(!library(folder).exists());
+    }
 }

@@ -36,8 +36,11 @@ impl Origin {
         serde_json::from_slice(&std::fs::read(image.join(FILE)).ok()?).ok()
     }
 
-    fn exists(&self) -> bool {
-        self.rustc.exists() && self.taper.exists()
+    /// Returns whether the compiler or the crate is gone.
+    fn is_gone(&self) -> bool {
+        // After another error than that they are missing, they are taken to exist.
+        let exist = |path: &Path| path.try_exists().unwrap_or(true);
+        !exist(&self.rustc) || !exist(&self.taper)
     }
 }
 
@@ -63,7 +66,7 @@ pub(super) fn remove_replaced(image: &Path) -> usize {
     let images = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let old = images.map(|entry| entry.path()).filter(|other| {
         let found = Origin::read(other);
-        other != image && found.is_some_and(|found| found == origin || !found.exists())
+        other != image && found.is_some_and(|found| found == origin || found.is_gone())
     });
     old.filter(|old| remove(old).is_some()).count()
 }
@@ -79,6 +82,21 @@ fn remove(image: &Path) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_examined_is_not_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (rustc, taper) = (folder.path().join("rustc"), folder.path().join("taper"));
+        let origin = || Origin {
+            rustc: rustc.clone(),
+            taper: taper.clone(),
+            features: Vec::new(),
+        };
+        std::fs::write(&rustc, "").expect("a file");
+        assert!(origin().is_gone());
+        std::os::unix::fs::symlink(&taper, &taper).expect("a link to itself");
+        assert!(!origin().is_gone());
+    }
 
     #[test]
     fn an_image_that_was_replaced_is_removed_when_nothing_uses_it() {

@@ -195,11 +195,7 @@ impl Translator {
     fn display(&mut self, record: Record) {
         // Updates do not count: they replace what was shown before.
         if let Record::Display { data, .. } | Record::Result { data, .. } = &record {
-            self.amount.displays += data
-                .values()
-                .filter_map(Value::as_str)
-                .map(str::len)
-                .sum::<usize>();
+            self.amount.displays += data.values().map(size).sum::<usize>();
         }
         if self.amount.displays <= DISPLAY_LIMIT {
             self.record(&record);
@@ -345,6 +341,14 @@ fn prompt_in(mark: &str) -> Prompt {
     Prompt {
         text: text.to_owned(),
         password: kind.ends_with("_PASSWORD"),
+    }
+}
+
+/// Returns the size in bytes of one representation of a value.
+fn size(content: &Value) -> usize {
+    match content {
+        Value::String(text) => text.len(),
+        json => json.to_string().len(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Completes what is not Rust: names of commands, and files in strings and in shell commands.
 
 use super::tokens::with_offsets;
-use ra_ap_rustc_lexer::TokenKind;
+use ra_ap_rustc_lexer::{LiteralKind, TokenKind};
 use std::path::{Path, PathBuf};
 use taper_evaluator::commands::table::COMMANDS;
 use taper_evaluator::evaluator::{Completion, Completions};
@@ -47,11 +47,9 @@ fn commands(word: &str, cursor: usize) -> Completions {
 
 /// Returns the part of a string literal before the cursor.
 fn string_before(before: &str) -> Option<&str> {
-    let (at, kind, text) = with_offsets(before).pop()?;
-    let is_open = matches!(kind, TokenKind::Literal { .. })
-        && text.starts_with('"')
-        && (text.len() == 1 || !text.ends_with('"'));
-    is_open.then(|| &before[at + 1..])
+    let (at, kind, _) = with_offsets(before).pop()?;
+    let open = LiteralKind::Str { terminated: false };
+    matches!(kind, TokenKind::Literal { kind, .. } if kind == open).then(|| &before[at + 1..])
 }
 
 /// Returns the files whose path begins with the last word of `text`.
@@ -142,6 +140,11 @@ mod tests {
             Some(vec![".hidden".into()])
         );
         assert_eq!(texts("let s = \"a\"; s.le"), None);
+        assert_eq!(texts("f(\"a\""), None);
+        // A string with a quotation mark in it.
+        let there = Some(vec!["Cargo.toml".into()]);
+        assert_eq!(texts("f(\"say \\\"Cargo.to"), there);
+        assert!(texts("f(\"say \\\"").is_some());
         assert_eq!(texts("\"no/such/folder/a"), Some(vec![]));
     }
 }

@@ -45,6 +45,19 @@ fn updates_of_a_display_are_not_limited() {
 }
 
 #[test]
+fn displays_as_json_are_limited_too() {
+    let text = "x".repeat(1 << 20);
+    let block = format!(
+        "EVCXR_BEGIN_CONTENT application/vnd.plotly.v1+json\n{{\"data\":[\"{text}\"]}}\nEVCXR_END_CONTENT\n"
+    );
+    let all = DISPLAY_LIMIT / (1 << 20) + 2;
+    let (records, _) = translate(|t| (0..all).for_each(|_| t.stdout(block.as_bytes())));
+    // The last record is the notice.
+    assert_eq!(records.len(), DISPLAY_LIMIT / (1 << 20));
+    assert!(matches!(&records[records.len() - 1], Record::Text { .. }));
+}
+
+#[test]
 fn before_evcxr_is_ready_its_own_marks_pass() {
     let mut translator = Translator::new("s");
     translator.stdout(b"\x1es {\"op\":\"begin\"}\n");

@@ -2,6 +2,7 @@
 
 use crate::session::tokens::with_offsets;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use taper_host::toolchain;
 
@@ -19,22 +20,29 @@ pub(super) fn formatted(code: &str) -> Result<String, String> {
         false => line.to_owned(),
     });
     let body: Vec<String> = lines.collect();
-    let printed = rustfmt(&format!("fn cell() {{\n{}\n}}\n", body.join("\n")))?;
+    let printed = rustfmt(
+        &program(),
+        &format!("fn cell() {{\n{}\n}}\n", body.join("\n")),
+    )?;
     Ok(unwrapped(&printed))
 }
 
-fn rustfmt(source: &str) -> Result<String, String> {
+/// Returns the toolchain's rustfmt, else that on the PATH.
+fn program() -> PathBuf {
     let installed = toolchain::sysroot().map(|root| root.join("bin/rustfmt"));
-    let program = installed.ok().filter(|program| program.is_file());
-    let mut command = Command::new(program.unwrap_or_else(|| "rustfmt".into()));
+    let installed = installed.ok().filter(|program| program.is_file());
+    installed.unwrap_or_else(|| "rustfmt".into())
+}
+
+fn rustfmt(program: &Path, source: &str) -> Result<String, String> {
+    let mut command = command(program);
     let width = format!("max_width={}", WIDTH + INDENT.len());
     command
         .args(["--edition", "2024", "--emit", "stdout", "--config", &width])
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    crate::workspace::leave_to_user(&mut command);
-    let no_rustfmt = |_| "`%fmt` needs rustfmt: run `rustup component add rustfmt`.".to_owned();
+        .stdout(Stdio::piped());
+    let needed = "`%fmt` needs rustfmt: run `rustup component add rustfmt`.";
+    let no_rustfmt = |_| needed.to_owned();
     let mut child = command.spawn().map_err(no_rustfmt)?;
     if let Some(mut stdin) = child.stdin.take() {
         // If this fails, rustfmt has ended, and reports why.
@@ -43,15 +51,26 @@ fn rustfmt(source: &str) -> Result<String, String> {
     let output = child.wait_with_output().map_err(no_rustfmt)?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        // The message of rustup's proxy, if the toolchain has no rustfmt.
-        false if String::from_utf8_lossy(&output.stderr).contains("component") => {
-            Err(no_rustfmt(std::io::ErrorKind::NotFound.into()))
-        }
-        false => Err(
+        false if runs(program) => Err(
             "the cell is not formatted, because it does not parse. Run it to see the error."
                 .to_owned(),
         ),
+        false => Err(needed.to_owned()),
     }
+}
+
+/// Returns whether rustfmt runs at all: rustup's proxy fails if the toolchain does not have it.
+fn runs(program: &Path) -> bool {
+    let mut command = command(program);
+    let status = command.arg("--version").stdout(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    crate::workspace::leave_to_user(&mut command);
+    command
 }
 
 /// Removes the function around the cell, and the indentation of its lines except within strings.
@@ -83,6 +102,28 @@ fn unwrapped(printed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn code_that_does_not_parse_is_no_sign_of_a_missing_rustfmt() {
+        let error = formatted("let component = ;").expect_err("it does not parse");
+        assert!(error.contains("does not parse"), "{error}");
+    }
+
+    #[test]
+    fn a_rustfmt_that_does_not_run_is_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let proxy = folder.path().join("rustfmt");
+        for script in [None, Some("#!/bin/sh\nexit 1\n")] {
+            if let Some(script) = script {
+                std::fs::write(&proxy, script).expect("a file");
+                let executable = std::fs::Permissions::from_mode(0o755);
+                std::fs::set_permissions(&proxy, executable).expect("it is ours");
+            }
+            let error = rustfmt(&proxy, "fn a() {}\n").expect_err("it does not run");
+            assert!(error.contains("rustup component add rustfmt"), "{error}");
+        }
+    }
 
     #[test]
     fn the_function_and_the_indentation_are_removed() {

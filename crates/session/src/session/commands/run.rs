@@ -185,8 +185,12 @@ fn in_words(times: Times) -> String {
     format!("CPU times: user {user}, sys: {system}, total: {total}\nWall time: {wall}\n")
 }
 
-/// Formats nanoseconds with three significant digits.
+/// Formats nanoseconds with three significant digits; from 1000 s on, in seconds.
 fn readable(nanoseconds: u64) -> String {
+    // Rounded first: 999.9 ms are 1.00 s.
+    let digits = nanoseconds.checked_ilog10().map_or(1, |log| log + 1);
+    let step = 10_u64.pow(digits.saturating_sub(3).min(9));
+    let nanoseconds = (nanoseconds + step / 2) / step * step;
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     let unit = units.into_iter().find(|(size, _)| nanoseconds >= *size);
     let Some((size, unit)) = unit else {
@@ -214,5 +218,20 @@ mod tests {
         };
         let expected = "CPU times: user 2.00 µs, sys: 999 ns, total: 3.00 µs\nWall time: 1.23 ms\n";
         assert_eq!(in_words(times), expected);
+    }
+
+    #[test]
+    fn times_have_three_digits_after_rounding_too() {
+        for (nanoseconds, expected) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (9_996, "10.0 µs"),
+            (999_499_999, "999 ms"),
+            (999_999_999, "1.00 s"),
+            (99_960_000_000, "100 s"),
+            (1_234_400_000_000, "1234 s"),
+        ] {
+            assert_eq!(readable(nanoseconds), expected);
+        }
     }
 }

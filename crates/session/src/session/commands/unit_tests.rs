@@ -50,13 +50,14 @@ fn call(test: &Test) -> String {
     )
 }
 
-/// Returns the tests, the attributes to be made blank, and the functions in modules, which must be public.
+/// Returns the tests, the ranges to be made blank, and the offsets of the tests in modules and of modules in modules,
+/// which must be public.
 fn find(code: &str) -> (Vec<Test>, Vec<Range<usize>>, Vec<usize>) {
     let tokens = with_offsets(code);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.2);
     let (mut tests, mut blank, mut public) = (Vec::new(), Vec::new(), Vec::new());
-    // The modules around, each with the depth of its braces.
-    let mut modules: Vec<(&str, usize)> = Vec::new();
+    // The modules around, each with the depth of its braces and the index of its `mod`.
+    let mut modules: Vec<(&str, usize, usize)> = Vec::new();
     let (mut depth, mut at) = (0, 0);
     // The test whose function has not come yet.
     let mut test: Option<Test> = None;
@@ -79,7 +80,7 @@ fn find(code: &str) -> (Vec<Test>, Vec<Range<usize>>, Vec<usize>) {
                 at = end;
             }
             "mod" if is_name(text(at + 1)) && text(at + 2) == "{" => {
-                modules.push((text(at + 1), depth));
+                modules.push((text(at + 1), depth, at));
             }
             "fn" => {
                 let marks = std::mem::take(&mut marks);
@@ -87,10 +88,15 @@ fn find(code: &str) -> (Vec<Test>, Vec<Range<usize>>, Vec<usize>) {
                     test.ignored = marks.ignored.is_some();
                     test.should_panic = marks.should_panic.is_some();
                     blank.extend([marks.ignored, marks.should_panic].into_iter().flatten());
-                    let names = modules.iter().map(|(name, _)| *name);
+                    let names = modules.iter().map(|(name, ..)| *name);
                     test.path = names.chain([text(at + 1)]).collect::<Vec<_>>().join("::");
-                    if !modules.is_empty() && text(at.wrapping_sub(1)) != "pub" {
-                        public.push(tokens[at].0);
+                    let items = modules.iter().map(|(.., at)| *at).chain([at]);
+                    for item in items.skip(1) {
+                        match visibility(&tokens, item) {
+                            Visibility::Private(at) => public.push(at),
+                            Visibility::Restricted(place) => blank.push(place),
+                            Visibility::Public => {}
+                        }
                     }
                     tests.push(test);
                 }
@@ -98,7 +104,7 @@ fn find(code: &str) -> (Vec<Test>, Vec<Range<usize>>, Vec<usize>) {
             "{" => depth += 1,
             "}" => {
                 depth = depth.saturating_sub(1);
-                modules.pop_if(|(_, of_module)| *of_module == depth);
+                modules.pop_if(|(_, of_module, _)| *of_module == depth);
             }
             _ => {}
         }
@@ -114,8 +120,38 @@ struct Marks {
     should_panic: Option<Range<usize>>,
 }
 
+type Token<'a> = (usize, ra_ap_rustc_lexer::TokenKind, &'a str);
+
+enum Visibility {
+    /// Private. Holds the offset of the item's first token, where `pub` is missing.
+    Private(usize),
+    /// `pub(…)`. Holds the range of the parentheses.
+    Restricted(Range<usize>),
+    Public,
+}
+
+/// Returns the visibility of the item with the keyword (`fn`, `mod`) at this index.
+fn visibility(tokens: &[Token], keyword: usize) -> Visibility {
+    let is_before = |(_, _, text): &&Token| {
+        ["async", "const", "unsafe", "extern"].contains(text) || text.starts_with('"')
+    };
+    let qualifiers = tokens[..keyword].iter().rev().take_while(is_before).count();
+    let (first, before) = (
+        tokens[keyword - qualifiers].0,
+        &tokens[..keyword - qualifiers],
+    );
+    match before {
+        [.., (_, _, "pub")] => Visibility::Public,
+        [.., (end, _, ")")] => {
+            let open = before.iter().rfind(|(_, _, text)| *text == "(");
+            Visibility::Restricted(open.map_or(*end, |open| open.0)..end + 1)
+        }
+        _ => Visibility::Private(first),
+    }
+}
+
 /// Returns the index of the bracket that closes an attribute.
-fn end_of_attribute(tokens: &[(usize, ra_ap_rustc_lexer::TokenKind, &str)], at: usize) -> usize {
+fn end_of_attribute(tokens: &[Token], at: usize) -> usize {
     let mut depth = 0;
     for (index, (_, _, text)) in tokens.iter().enumerate().skip(at + 1) {
         match *text {
@@ -148,6 +184,34 @@ mod tests {
         );
         assert!(lines[10].contains("failure(crate::tests::b())"));
         assert_eq!(lines.len(), 11);
+    }
+
+    #[test]
+    fn tests_in_modules_and_their_modules_become_public() {
+        let lines = |code: &str| -> Vec<String> {
+            let program = program(code).unwrap();
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            program.lines().map(words).collect()
+        };
+        let found = lines(
+            "mod a {\n#[test]\npub(crate) fn s() {}\n#[test]\nasync fn t() {}\n#[test]\npub fn u() {}\n\
+             #[test]\npub (in crate::a) unsafe extern \"C\" fn v() {}\n}",
+        );
+        assert_eq!(found[2], "pub fn s() {}");
+        assert_eq!(found[4], "pub async fn t() {}");
+        assert_eq!(found[6], "pub fn u() {}");
+        assert_eq!(found[8], "pub unsafe extern \"C\" fn v() {}");
+
+        let found = lines(
+            "mod a {\nmod b {\npub(super) mod c {\n#[test] fn t() {}\n#[test] fn u() {}\n}\n}\nmod d {}\n}",
+        );
+        assert_eq!(found[..3], ["mod a {", "pub mod b {", "pub mod c {"]);
+        assert_eq!(found[3], "pub fn t() {}");
+        assert_eq!(found[7], "mod d {}");
+        assert!(
+            found[9].contains("failure(crate::a::b::c::t())"),
+            "{found:?}"
+        );
     }
 
     #[test]
