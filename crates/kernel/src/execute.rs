@@ -92,17 +92,16 @@ fn keep_variables(evaluation: &mut Evaluation) {
 }
 
 /// Runs the callbacks of the controls that the user has moved, unless an earlier cell has failed or an interrupt has
-/// come since.
+/// come since: then they run after the next move of a control.
 pub(super) fn update_widgets(evaluation: &mut Evaluation, request: &Request, ticket: u64) {
     let shared = evaluation.shared.clone();
-    let changed = shared.widgets.take_changed();
     let Ok(evaluator) = &mut evaluation.evaluator else {
         return;
     };
     if !shared.begin_cell(ticket) {
         return;
     }
-    for (id, value) in changed {
+    for (id, value) in shared.widgets.take_changed() {
         let mut front = CellFront {
             request,
             cell: &ExecuteRequest::new(String::new()),
