@@ -3,7 +3,6 @@
 use super::evaluation::{Evaluation, caught, cell_error};
 use super::expressions::evaluate;
 use super::media::media;
-use super::mutex::lock;
 use super::request::Request;
 use super::shared::Shared;
 use jupyter_protocol::{
@@ -15,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use taper_evaluator::evaluator::Front;
 use taper_evaluator::event::{CellError, Event, MimeBundle};
+use taper_host::mutex::lock;
 
 /// The bytes that a cell may have: the compiler needs a multiple of that in memory, and the history keeps the cell.
 const MAX_CELL: usize = 8 << 20;
