@@ -86,6 +86,17 @@ pub struct Completions {
     pub items: Vec<Completion>,
 }
 
+impl Completions {
+    /// Returns no completions for a cursor (a byte offset into the code).
+    pub fn none(cursor: usize) -> Self {
+        Self {
+            start: cursor,
+            end: cursor,
+            items: Vec::new(),
+        }
+    }
+}
+
 /// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {

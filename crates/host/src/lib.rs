@@ -36,6 +36,7 @@
 //!   folder with Taper's sources;
 //! - [`store`]: a cache that all users of a machine read;
 //! - [`lock`], [`process`]: one writer at a time, and programs that end when this process ends;
+//! - [`mutex`]: locks between threads;
 //! - [`toolchain`], [`library_source`], [`python`], [`gpu`]: what the machine has installed, or what we install in the
 //!   cache;
 //! - [`checks`]: whether everything is available.
@@ -49,6 +50,7 @@ pub mod error;
 pub mod gpu;
 pub mod library_source;
 pub mod lock;
+pub mod mutex;
 pub mod process;
 pub mod progress;
 pub mod python;

@@ -1,6 +1,5 @@
 //! Replies that need no evaluator, on the shell or the control channel.
 
-use super::mutex::lock;
 use super::request::Request;
 use super::shared::Shared;
 use super::variables;
@@ -8,6 +7,7 @@ use jupyter_protocol::{
     CodeMirrorMode, CommClose, HelpLink, InterruptReply, IsCompleteReply, JupyterMessageContent,
     KernelInfoReply, LanguageInfo, ReplyStatus, ShutdownReply,
 };
+use taper_host::mutex::lock;
 use taper_host::toolchain;
 
 /// The links in the help menu of JupyterLab.

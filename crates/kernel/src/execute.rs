@@ -3,7 +3,6 @@
 use super::evaluation::{Evaluation, caught, cell_error};
 use super::expressions::evaluate;
 use super::media::media;
-use super::mutex::lock;
 use super::request::Request;
 use super::shared::Shared;
 use jupyter_protocol::{
@@ -15,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use taper_evaluator::evaluator::Front;
 use taper_evaluator::event::{CellError, Event, MimeBundle};
+use taper_host::mutex::lock;
 
 /// The bytes that a cell may have: the compiler needs a multiple of that in memory, and the history keeps the cell.
 const MAX_CELL: usize = 8 << 20;
@@ -92,17 +92,16 @@ fn keep_variables(evaluation: &mut Evaluation) {
 }
 
 /// Runs the callbacks of the controls that the user has moved, unless an earlier cell has failed or an interrupt has
-/// come since.
+/// come since: then they run after the next move of a control.
 pub(super) fn update_widgets(evaluation: &mut Evaluation, request: &Request, ticket: u64) {
     let shared = evaluation.shared.clone();
-    let changed = shared.widgets.take_changed();
     let Ok(evaluator) = &mut evaluation.evaluator else {
         return;
     };
     if !shared.begin_cell(ticket) {
         return;
     }
-    for (id, value) in changed {
+    for (id, value) in shared.widgets.take_changed() {
         let mut front = CellFront {
             request,
             cell: &ExecuteRequest::new(String::new()),

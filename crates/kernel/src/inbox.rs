@@ -1,13 +1,13 @@
 //! Incoming messages: verified, not replayed, parsed.
 
 use super::defaults::{fill_in, header};
-use super::mutex::lock;
 use super::signatures::SeenSignatures;
 use super::stop::Stop;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent, UnknownMessage};
 use jupyter_zmq_client::{Connection, RawMessage, RuntimeError};
 use serde_json::{Value, from_slice};
 use std::sync::Mutex;
+use taper_host::mutex::lock;
 use zeromq::{SocketRecv, ZmqMessage};
 
 /// Separates the sender's identities from the signature.

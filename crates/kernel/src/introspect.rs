@@ -29,11 +29,7 @@ struct TypedMatch<'a> {
 /// Returns proposals for the text at the cursor.
 pub(super) fn complete(evaluation: &mut Evaluation, asked: &CompleteRequest) -> CompleteReply {
     let cursor = byte_offset(&asked.code, asked.cursor_pos);
-    let nothing = Completions {
-        start: cursor,
-        end: cursor,
-        items: Vec::new(),
-    };
+    let nothing = Completions::none(cursor);
     let found = match &mut evaluation.evaluator {
         Ok(evaluator) => caught(|| evaluator.complete(&asked.code, cursor)).unwrap_or(nothing),
         Err(_) => nothing,

@@ -63,7 +63,6 @@ mod introspect;
 mod lifecycle;
 mod listener;
 mod media;
-mod mutex;
 mod outbox;
 mod outgoing;
 mod prompts;

@@ -1,9 +1,9 @@
 //! The question that a cell has asked the user.
 
-use super::mutex::lock;
 use jupyter_protocol::{JupyterMessage, JupyterMessageContent};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use taper_host::mutex::lock;
 
 /// The open question, if there is one. There is at most one, because one cell runs at a time.
 #[derive(Default)]

@@ -5,12 +5,12 @@
 //! that a request has ended. A notice then reports how many messages are missing ([`Event::CaughtUp`]).
 
 use super::listener::{Listener, Stream};
-use super::mutex::lock;
 use super::zmtp::{self, Received};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::{io, mem};
+use taper_host::mutex::lock;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

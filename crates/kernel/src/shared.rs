@@ -1,13 +1,13 @@
 //! The state that the tasks and the evaluation thread share.
 
 use super::history::History;
-use super::mutex::lock;
 use super::prompts::Prompts;
 use super::stop::Stop;
 use super::widgets::Widgets;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use taper_evaluator::evaluator::{Interrupt, Variable};
+use taper_host::mutex::lock;
 
 /// The state of the kernel.
 #[derive(Default)]

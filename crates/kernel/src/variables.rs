@@ -8,6 +8,7 @@ use jupyter_protocol::{DebugReply, DebugRequest};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use taper_evaluator::Variable;
+use taper_host::mutex::lock;
 
 /// Returns the reply to a request of the debugger, unless it lacks a command.
 pub(super) fn answer(request: &DebugRequest, shared: &Shared) -> Option<DebugReply> {
@@ -59,7 +60,7 @@ fn body(command: &str, shared: &Shared) -> Option<Value> {
 }
 
 fn variables(shared: &Shared) -> Vec<Value> {
-    let variables = super::mutex::lock(&shared.variables);
+    let variables = lock(&shared.variables);
     variables.iter().map(described).collect()
 }
 

@@ -3,11 +3,11 @@
 //! A front end reports each move of a slider. Moves that arrive while the evaluator is busy are not queued: the
 //! last one of each control replaces those before it.
 
-use super::mutex::lock;
 use jupyter_protocol::{CommId, CommInfo, CommInfoReply, CommMsg, CommOpen};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use taper_host::mutex::lock;
 
 /// The target name of comms that belong to widgets.
 const TARGET: &str = "jupyter.widget";

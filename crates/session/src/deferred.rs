@@ -125,13 +125,9 @@ impl Evaluator for Deferred {
     }
 
     fn complete(&mut self, code: &str, cursor: usize) -> Completions {
-        let nothing = Completions {
-            start: cursor,
-            end: cursor,
-            items: Vec::new(),
-        };
-        self.session()
-            .map_or(nothing, |session| session.complete(code, cursor))
+        self.session().map_or(Completions::none(cursor), |session| {
+            session.complete(code, cursor)
+        })
     }
 
     fn inspect(&mut self, code: &str, cursor: usize) -> Option<MimeBundle> {

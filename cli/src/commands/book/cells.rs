@@ -7,11 +7,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use taper_evaluator::{
     CellError, Completeness, Completions, Evaluator, Event, Front, Interrupt, MimeBundle,
 };
+use taper_host::mutex::lock;
 use taper_host::process;
 
 /// A process that evaluates the cells of a chapter. It starts with the first cell.
@@ -121,11 +122,7 @@ impl Evaluator for Cells {
 
     // The page calls none of the next three methods.
     fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
-        Completions {
-            start: cursor,
-            end: cursor,
-            items: Vec::new(),
-        }
+        Completions::none(cursor)
     }
 
     fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {
@@ -149,11 +146,11 @@ impl Drop for Cells {
 
 impl Requests {
     fn connect(&self, stdin: Option<ChildStdin>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stdin;
+        *lock(&self.0) = stdin;
     }
 
     fn send(&self, request: &Value) -> Result<()> {
-        let mut stdin = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stdin = lock(&self.0);
         let stdin = stdin
             .as_mut()
             .context("the process of the cells has ended")?;

@@ -5,11 +5,11 @@
 //! this machine cannot do, and a request that changes something must come from a page of this server.
 
 use super::http::Request;
-use super::lock;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::Mutex;
+use taper_host::mutex::lock;
 
 /// The secrets of one run of the server.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! One evaluator for each chapter whose cells were run.
 
 use super::live::Live;
-use super::lock;
 use crate::error::Source;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -11,6 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use taper_evaluator::{Evaluator, Event, Front, Interrupt};
+use taper_host::mutex::lock;
 
 /// A function that starts an evaluator whose cells run in a folder.
 pub type StartEvaluator = dyn Fn(&Path) -> Result<Box<dyn Evaluator>, Source> + Send + Sync;

@@ -31,7 +31,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The options of [`serve`].
 pub struct Options {
@@ -86,11 +86,6 @@ pub fn serve(options: Options) -> Result<(), Error> {
         });
     }
     Ok(())
-}
-
-/// Locks a mutex, also after a panic: the data behind the server's locks is valid after every statement.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Server {

@@ -1,7 +1,6 @@
 //! The pages: built when the server starts and whenever a source changes, and served with the Run buttons.
 
 use super::http::{Head, Status};
-use super::lock;
 use crate::error::Error;
 use crate::url::decode;
 use base64::Engine;
@@ -13,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
+use taper_host::mutex::lock;
 
 /// The pause between two checks of the sources.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -7,15 +7,18 @@ use jupyter_protocol::{
 };
 use serde_json::{Map, Value, json, to_value};
 
-fn comm(data: Value) -> CommMsg {
+fn comm(id: &str, data: Value) -> CommMsg {
     CommMsg {
-        comm_id: CommId("lr".to_owned()),
+        comm_id: CommId(id.to_owned()),
         data: Map::from_iter(data.as_object().unwrap().clone()),
     }
 }
 
-fn moved(value: f64) -> CommMsg {
-    comm(json!({"method": "update", "state": {"value": value}, "buffer_paths": []}))
+fn moved(id: &str, value: f64) -> CommMsg {
+    comm(
+        id,
+        json!({"method": "update", "state": {"value": value}, "buffer_paths": []}),
+    )
 }
 
 #[test]
@@ -27,7 +30,7 @@ fn a_drag_of_a_hundred_events_ends_at_the_last_value() {
         assert_eq!(opened, ["busy", "input 1", "comm_open"]);
         let mut drag = Vec::new();
         for event in 1..=100 {
-            drag.push(front.send(moved(f64::from(event))).await);
+            drag.push(front.send(moved("lr", f64::from(event))).await);
         }
         // The kernel has received all of them.
         let info = front.send(KernelInfoRequest {}).await;
@@ -45,8 +48,34 @@ fn a_drag_of_a_hundred_events_ends_at_the_last_value() {
         }
         // After replies in between, `busy` is published again.
         front.without_request();
-        let same = front.send(moved(100.0)).await;
+        let same = front.send(moved("lr", 100.0)).await;
         assert_eq!(front.outputs(&same).await, ["busy", "idle"]);
+        front.finish().await;
+    });
+}
+
+#[test]
+fn a_control_that_was_moved_while_a_cell_failed_runs_its_callback_with_the_next_one() {
+    limited(async {
+        let (mut front, gate) = connect().await;
+        let cell = front.execute("slider lr\nslider steps\ngate\nfail").await;
+        front.wait_for(&cell, 4).await;
+        let during = front.send(moved("lr", 3.0)).await;
+        // The kernel has received the move.
+        let info = front.send(KernelInfoRequest {}).await;
+        front.reply(&info).await;
+        front.outputs(&info).await;
+        gate.send(()).unwrap();
+        front.outputs(&cell).await;
+        assert_eq!(front.outcome(&cell).await, (ReplyStatus::Error, 1));
+        assert_eq!(front.outputs(&during).await, ["busy", "idle"]);
+        let next = front.send(moved("steps", 7.0)).await;
+        assert_eq!(
+            front.outputs(&next).await,
+            ["busy", "stdout lr is 3steps is 7", "idle"]
+        );
+        // After replies in between, `busy` is published again.
+        front.without_request();
         front.finish().await;
     });
 }
@@ -69,7 +98,9 @@ fn a_front_end_that_connects_later_finds_the_controls() {
         );
         front.outputs(&info).await;
 
-        let state = front.send(comm(json!({"method": "request_state"}))).await;
+        let state = front
+            .send(comm("lr", json!({"method": "request_state"})))
+            .await;
         assert_eq!(front.outputs(&state).await, ["busy", "comm_msg", "idle"]);
 
         let comm_id = CommId("lr".to_owned());
@@ -80,7 +111,7 @@ fn a_front_end_that_connects_later_finds_the_controls() {
             })
             .await;
         front.outputs(&close).await;
-        let late = front.send(moved(1.0)).await;
+        let late = front.send(moved("lr", 1.0)).await;
         assert_eq!(front.outputs(&late).await, ["busy", "idle"]);
         let info = front.send(ask()).await;
         assert_eq!(

@@ -121,11 +121,7 @@ impl Evaluator for Log {
     }
 
     fn complete(&mut self, _code: &str, cursor: usize) -> Completions {
-        Completions {
-            start: cursor,
-            end: cursor,
-            ..Completions::default()
-        }
+        Completions::none(cursor)
     }
 
     fn inspect(&mut self, _code: &str, _cursor: usize) -> Option<MimeBundle> {

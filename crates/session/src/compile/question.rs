@@ -69,8 +69,8 @@ impl Question {
         }
         let output = self.command.stderr(Stdio::inherit()).output();
         let output = output.starting(self.command.get_program())?;
-        let seen = metadata::seen(&output.stdout).filter(|_| self.is_metadata);
-        let answer = seen.unwrap_or(output.stdout);
+        let seen = self.is_metadata.then(|| metadata::seen(&output.stdout));
+        let answer = seen.flatten().unwrap_or(output.stdout);
         if let Some(name) = name.filter(|_| output.status.success()) {
             memory::keep(&name, &answer, session);
         }

@@ -15,8 +15,9 @@ use rustix::io::Errno;
 use rustix::stdio;
 use std::fs::File;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use taper_evaluator::record::Record;
+use taper_host::mutex::lock;
 
 static INPUT: OnceLock<Input> = OnceLock::new();
 
@@ -55,7 +56,7 @@ pub(super) fn attach(answers: OwnedFd, announcer: Arc<Announcer>) -> Result<()> 
 /// received it.
 pub(super) fn set_cell_runs(cell_runs: bool) {
     if let Some(input) = INPUT.get() {
-        let mut state = input.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&input.state);
         *state = State {
             cell_runs,
             ..State::default()
@@ -73,7 +74,7 @@ impl Input {
 
     /// Returns at most `count` bytes of the user's line, and none at the end of the file.
     fn take(&self, count: usize) -> rustix::io::Result<Vec<u8>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         if state.pending.is_empty() && state.cell_runs && !state.interrupted {
             library::flush();
             match self.request() {

@@ -299,23 +299,22 @@ impl Translator {
     fn report_truncation(&mut self) {
         let Amount { text, displays } = std::mem::take(&mut self.amount);
         let megabytes = |bytes: usize| bytes as f64 / 1e6;
+        let mut notice = String::new();
         if text > TEXT_LIMIT {
-            let notice = format!(
+            notice += &format!(
                 "\n… truncated: the cell printed {:.1} MB, of which the first {:.1} MB are shown\n",
                 megabytes(text),
                 megabytes(TEXT_LIMIT)
             );
-            self.record(&Record::Text {
-                stream: Stream::Stderr,
-                text: notice,
-            });
         }
         if displays > DISPLAY_LIMIT {
-            let notice = format!(
+            notice += &format!(
                 "displays beyond {:.0} MB are not shown (the cell produced {:.0} MB)\n",
                 megabytes(DISPLAY_LIMIT),
                 megabytes(displays)
             );
+        }
+        if !notice.is_empty() {
             self.record(&Record::Text {
                 stream: Stream::Stderr,
                 text: notice,

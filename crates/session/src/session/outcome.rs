@@ -15,25 +15,24 @@ pub fn error_of(record: &Record, code: &str) -> Option<CellError> {
 }
 
 pub(super) fn failure_of(record: &Record) -> Option<Failure> {
-    match record {
-        Record::Failed {
-            message,
-            file,
-            line,
-        } => Some(Failure::question_mark(
-            message,
-            line_of_cell(file.as_deref(), *line),
-        )),
-        Record::Panic {
-            message,
-            file,
-            line,
-        } => Some(Failure::panic(
-            message,
-            line_of_cell(file.as_deref(), *line),
-        )),
-        _ => None,
+    let (Record::Failed {
+        message,
+        file,
+        line,
     }
+    | Record::Panic {
+        message,
+        file,
+        line,
+    }) = record
+    else {
+        return None;
+    };
+    let line = line_of_cell(file.as_deref(), *line);
+    Some(match record {
+        Record::Panic { .. } => Failure::panic(message, line),
+        _ => Failure::question_mark(message, line),
+    })
 }
 
 pub(super) fn outcome(result: &Result<(), CellError>) -> Outcome {

@@ -253,11 +253,7 @@ impl Engine {
         let _busy = self.heap.busy();
         let context = self.context.as_mut();
         let Some(Ok(found)) = context.map(|context| context.completions(code, cursor)) else {
-            return Completions {
-                start: cursor,
-                end: cursor,
-                items: Vec::new(),
-            };
+            return Completions::none(cursor);
         };
         let items = found.completions.into_iter().map(|c| Completion {
             text: c.code,
