@@ -12,7 +12,7 @@ mod adagrad;
 mod adam;
 mod gradients;
 mod groups;
-mod kept;
+mod parameter_state;
 mod rmsprop;
 mod rule;
 mod schedule;

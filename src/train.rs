@@ -19,6 +19,7 @@ mod model;
 mod module;
 mod parallel;
 mod recorder;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod trainer;

@@ -1,6 +1,6 @@
 //! The core of every optimiser: groups of parameters, and a step that happens as a whole or not at all.
 
-use super::kept::ParameterState;
+use super::parameter_state::ParameterState;
 use super::rule::{Rule, Update};
 use crate::error;
 use crate::nn::Parameter;

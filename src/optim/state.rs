@@ -1,7 +1,7 @@
 //! Saves and loads the state of an optimiser.
 
 use super::groups::{Groups, Member};
-use super::kept::{ParameterState, foreign};
+use super::parameter_state::{ParameterState, foreign};
 use super::rule::Rule;
 use crate::nn::Parameter;
 use candle_core::{Device, Result, Tensor};

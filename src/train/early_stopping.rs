@@ -1,10 +1,10 @@
 //! Stopping a training that no longer improves.
 
+use super::snapshot::Snapshot;
 use super::{Callback, EpochEnd, FitEnd, Flow};
 use crate::error;
-use crate::nn::{Parameters, state_of};
-use candle_core::{Result, Tensor};
-use std::fmt;
+use crate::nn::Parameters;
+use candle_core::Result;
 
 /// Stops a training when a metric has not improved for some epochs. From d2l's chapter
 /// *Generalization in Deep Learning*.
@@ -25,7 +25,7 @@ pub struct EarlyStopping {
     larger_is_better: bool,
     restore_best: bool,
     /// The best epoch of this training: the metric, larger for a better epoch, and the model.
-    best: Option<(f64, Values)>,
+    best: Option<(f64, Snapshot)>,
 }
 
 impl EarlyStopping {
@@ -127,33 +127,9 @@ impl EarlyStopping {
         let best = self.best.as_ref().map(|(best, _)| *best);
         if best.is_none_or(|best| value - best > self.min_delta) {
             // Any other value is better than NaN.
-            self.best = Some((value.max(f64::NEG_INFINITY), Values::of(model)?));
+            self.best = Some((value.max(f64::NEG_INFINITY), Snapshot::of(model)?));
         }
         Ok(())
-    }
-}
-
-/// Copies of a model's parameters and buffers.
-#[derive(Clone)]
-pub(super) struct Values(Vec<Tensor>);
-
-impl Values {
-    pub(super) fn of(model: &dyn Parameters) -> Result<Self> {
-        let copies = state_of(model)
-            .into_iter()
-            .map(|entry| entry.parameter.tensor()?.detach().copy());
-        copies.collect::<Result<_>>().map(Self)
-    }
-
-    pub(super) fn restore(&self, model: &dyn Parameters) -> Result<()> {
-        let mut pairs = state_of(model).into_iter().zip(&self.0);
-        pairs.try_for_each(|(entry, values)| entry.parameter.set(values))
-    }
-}
-
-impl fmt::Debug for Values {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tensors", self.0.len())
     }
 }
 

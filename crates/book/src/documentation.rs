@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::paths::copy_tree;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 use taper_host::cache;
 use taper_host::checkout;
@@ -69,7 +68,14 @@ fn rustdoc() -> Result<PathBuf, Error> {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let pages = target.join("doc");
     remove(&pages)?;
-    let mut cargo = cargo_doc(&root, &target)?;
+    let toolchain = toolchain::get().map_err(Error::host)?;
+    let mut cargo = toolchain.command(&toolchain.cargo);
+    cargo
+        .args(["doc", "--quiet", "--locked", "--package", "taper", "--lib"])
+        .args(["--no-deps", "--target-dir"])
+        .arg(&target)
+        .current_dir(&root)
+        .env_remove("RUSTDOCFLAGS");
     let output = cargo.output().map_err(|source| Error::Start {
         program: "cargo",
         source,
@@ -79,19 +85,6 @@ fn rustdoc() -> Result<PathBuf, Error> {
         return Err(Error::Rustdoc { stderr });
     }
     Ok(pages)
-}
-
-fn cargo_doc(root: &Path, target: &Path) -> Result<Command, Error> {
-    let toolchain = toolchain::get().map_err(Error::host)?;
-    let mut cargo = Command::new(&toolchain.cargo);
-    cargo
-        .env("PATH", toolchain.search_path())
-        .args(["doc", "--quiet", "--locked", "--package", "taper", "--lib"])
-        .args(["--no-deps", "--target-dir"])
-        .arg(target)
-        .current_dir(root)
-        .env_remove("RUSTDOCFLAGS");
-    Ok(cargo)
 }
 
 /// Moves the folder `new` to `old`; copies it if the two are on different file systems.
@@ -112,24 +105,4 @@ fn remove(folder: &Path) -> Result<(), Error> {
         return Ok(());
     }
     fs::remove_dir_all(folder).map_err(Error::io("removing", folder))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_toolchain_need_not_be_on_the_path() {
-        let cargo = cargo_doc(Path::new("."), Path::new("target")).expect("a toolchain");
-        let toolchain = toolchain::get().expect("a toolchain");
-        assert_eq!(cargo.get_program(), toolchain.cargo);
-        let path = cargo.get_envs().find(|(name, _)| *name == "PATH");
-        let path = path.and_then(|(_, path)| path).expect("a path");
-        let first = std::env::split_paths(path).next();
-        assert_eq!(
-            first,
-            Some(toolchain.sysroot.join("bin")),
-            "for rustc and rustdoc"
-        );
-    }
 }

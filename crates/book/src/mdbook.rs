@@ -42,8 +42,17 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
          This takes about four minutes on two cores, once."
     ));
     let (target, root) = (folder.join("target"), folder.join("root"));
-    let mut cargo = cargo_install(&root, &target)?;
-    cargo.current_dir(folder).stdin(Stdio::null());
+    let toolchain = toolchain::get().map_err(Error::host)?;
+    let mut cargo = process::supervised(&toolchain.cargo).map_err(Error::host)?;
+    cargo
+        .env("PATH", toolchain.search_path())
+        .args(["install", "mdbook", "--version", VERSION])
+        .args(["--locked", "--quiet", "--force", "--root"])
+        .arg(&root)
+        .arg("--target-dir")
+        .arg(&target)
+        .current_dir(folder)
+        .stdin(Stdio::null());
     let output = cargo.output().map_err(|source| Error::Start {
         program: "cargo",
         source,
@@ -62,19 +71,6 @@ fn install(folder: &Path, program: &Path, progress: &mut dyn Progress) -> Result
     Ok(())
 }
 
-fn cargo_install(root: &Path, target: &Path) -> Result<Command, Error> {
-    let toolchain = toolchain::get().map_err(Error::host)?;
-    let mut cargo = process::supervised(&toolchain.cargo).map_err(Error::host)?;
-    cargo
-        .env("PATH", toolchain.search_path())
-        .args(["install", "mdbook", "--version", VERSION])
-        .args(["--locked", "--quiet", "--force", "--root"])
-        .arg(root)
-        .arg("--target-dir")
-        .arg(target);
-    Ok(cargo)
-}
-
 /// Returns the command that starts mdBook, without arguments; in it, the program `taper` renders the notebooks.
 pub fn command(program: &Path, taper: &Path) -> Command {
     let taper = format!("'{}' mdbook", taper.display());
@@ -83,20 +79,4 @@ pub fn command(program: &Path, taper: &Path) -> Command {
         .env("MDBOOK_PREPROCESSOR__TAPER__COMMAND", &taper)
         .env("MDBOOK_OUTPUT__TAPER__COMMAND", format!("{taper} render"));
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_toolchain_need_not_be_on_the_path() {
-        let cargo = cargo_install(Path::new("root"), Path::new("target")).expect("a toolchain");
-        let toolchain = toolchain::get().expect("a toolchain");
-        assert!(cargo.get_args().any(|argument| argument == toolchain.cargo));
-        let path = cargo.get_envs().find(|(name, _)| *name == "PATH");
-        let path = path.and_then(|(_, path)| path).expect("a path");
-        let first = std::env::split_paths(path).next();
-        assert_eq!(first, Some(toolchain.sysroot.join("bin")), "for rustc");
-    }
 }

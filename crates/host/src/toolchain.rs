@@ -59,6 +59,13 @@ impl Toolchain {
         })
     }
 
+    /// Returns a command that runs a program of this toolchain: a name, such as `rustfmt`, or [`cargo`](Self::cargo).
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env("PATH", self.search_path());
+        command
+    }
+
     /// Returns the variable `PATH` with the programs of this toolchain first: from there, its cargo starts `rustc` and
     /// `rustdoc`, which need not be on the user's PATH.
     pub fn search_path(&self) -> OsString {
@@ -259,6 +266,7 @@ fn ask(program: &Path, arguments: &[&str], folder: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn an_unsuitable_rust_is_replaced_by_the_command_of_who_installed_it() {
@@ -273,6 +281,30 @@ mod tests {
         let nightly = installed("/home/ada/.rustup/toolchains/nightly-x86_64-unknown-linux-gnu");
         assert!(nightly.how_to_replace().contains("rustup default stable"));
         assert_eq!(installed("/usr").rustup_name(), None);
+    }
+
+    #[test]
+    fn programs_of_the_toolchain_need_not_be_on_the_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (sysroot, bin) = (folder.path().to_owned(), folder.path().join("bin"));
+        std::fs::create_dir_all(&bin).expect("a folder");
+        // The first program starts the second one, as cargo starts rustc.
+        for (name, script) in [("outer", "exec inner"), ("inner", "echo found")] {
+            let program = bin.join(name);
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&program, executable).expect("it is ours");
+        }
+        let toolchain = Toolchain {
+            rustc: bin.join("rustc"),
+            cargo: bin.join("cargo"),
+            sysroot,
+            version: String::new(),
+        };
+        for program in [Path::new("outer"), &bin.join("outer")] {
+            let output = toolchain.command(program).output().expect("it starts");
+            assert_eq!(output.stdout, b"found\n", "{}", program.display());
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::error;
 use crate::notebook::{MimeBundle, Show, check_interrupt};
 use crate::plot::{Figure, Scale, plot};
 use crate::tensor::{generator_state, restore_generator};
-use crate::train::early_stopping::Values;
 use crate::train::model::{AnyModel, Steps, steps};
+use crate::train::snapshot::Snapshot;
 use crate::train::{Module, Trainer, parallel};
 use candle_core::Result;
 use std::ops::RangeInclusive;
@@ -171,16 +171,16 @@ impl Trainer {
         let mut before = None;
         let search = || {
             let mut fit = Fit::new(self, steps, model, loaders)?;
-            before = Some((generator_state(), Values::of(&*fit.model)?));
+            before = Some((generator_state(), Snapshot::of(&*fit.model)?));
             fit.find(from, to)
         };
         // A panic leaves no trace either.
         let done = catch_unwind(AssertUnwindSafe(search));
         self.resume_from = resumed;
         self.callbacks = callbacks;
-        if let Some((random, values)) = before {
+        if let Some((random, snapshot)) = before {
             restore_generator(random);
-            values.restore(&*model)?;
+            snapshot.restore(&*model)?;
         }
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }

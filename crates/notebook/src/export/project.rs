@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use taper_host::toolchain;
 use toml::{Table, Value};
 
@@ -37,19 +37,14 @@ pub fn write_project(
         let file = sources.join(format!("{name}.rs"));
         write(&file, &program.source)?;
         // Cells keep their own layout if rustfmt is missing or cannot parse them.
-        let _ = rustfmt(&file).stderr(Stdio::null()).status();
+        if let Ok(toolchain) = toolchain::get() {
+            let mut rustfmt = toolchain.command("rustfmt");
+            let rustfmt = rustfmt.args(["--edition", "2024"]).arg(&file);
+            let _ = rustfmt.stderr(Stdio::null()).status();
+        }
     }
     // Last: a project with a manifest is complete.
     write(&manifest, &manifest_of(programs, config)?)
-}
-
-fn rustfmt(file: &Path) -> Command {
-    let mut rustfmt = Command::new("rustfmt");
-    rustfmt.args(["--edition", "2024"]).arg(file);
-    if let Ok(toolchain) = toolchain::get() {
-        rustfmt.env("PATH", toolchain.search_path());
-    }
-    rustfmt
 }
 
 fn refuse_other_files(folder: &Path, manifest: &Path) -> Result<()> {
@@ -274,16 +269,6 @@ mod tests {
             error.to_string().starts_with("`:dep rand = 0.9.0` is not"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn rustfmt_need_not_be_on_the_path() {
-        let rustfmt = rustfmt(Path::new("main.rs"));
-        let path = rustfmt.get_envs().find(|(name, _)| *name == "PATH");
-        let path = path.and_then(|(_, path)| path).expect("a path");
-        let toolchain = toolchain::get().expect("a toolchain");
-        let first = std::env::split_paths(path).next();
-        assert_eq!(first, Some(toolchain.sysroot.join("bin")));
     }
 
     #[test]

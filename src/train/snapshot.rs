@@ -1,0 +1,31 @@
+//! A copy of a model's values, to which the model can be set back.
+
+use crate::nn::{Parameters, state_of};
+use candle_core::{Result, Tensor};
+use std::fmt;
+
+/// Copies of the parameters and buffers.
+#[derive(Clone)]
+pub(super) struct Snapshot(Vec<Tensor>);
+
+impl Snapshot {
+    /// Copies the model's tensors.
+    pub(super) fn of(model: &dyn Parameters) -> Result<Self> {
+        let copies = state_of(model)
+            .into_iter()
+            .map(|entry| entry.parameter.tensor()?.detach().copy());
+        copies.collect::<Result<_>>().map(Self)
+    }
+
+    /// Sets the model's tensors to the copies.
+    pub(super) fn restore(&self, model: &dyn Parameters) -> Result<()> {
+        let mut pairs = state_of(model).into_iter().zip(&self.0);
+        pairs.try_for_each(|(entry, values)| entry.parameter.set(values))
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tensors", self.0.len())
+    }
+}
