@@ -146,7 +146,7 @@ impl<'a> Build<'a> {
         complete(&folder)?;
         let record = folder.join(RECORD);
         let _ = std::fs::remove_file(&record);
-        let mut cargo = tools::build(&self.arguments);
+        let mut cargo = tools::cargo(&self.arguments);
         if let Some(recorder) = variables::program(recorder::NAME) {
             recorder::attach(&mut cargo, &recorder, &record);
         }

@@ -65,6 +65,6 @@ pub(crate) use library::show as show_library;
 pub(crate) use memory::{CARGO_HOME as CARGO_HOME_PLACEHOLDER, FOLDER as ANSWERS};
 pub(crate) use messages::is_error;
 pub(crate) use stand_in::StandIn;
-pub(crate) use tools::flags;
+pub(crate) use tools::FLAGS;
 pub(crate) use variables::packages;
 pub use variables::{STORED as STORED_CARGO_HOME, cargo_home};

@@ -57,7 +57,7 @@ fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
         .env("CARGO_TARGET_DIR", "target")
         .env("CARGO_BUILD_BUILD_DIR", "target")
         .env("RUSTC", rustc)
-        .env("RUSTFLAGS", compile::flags(rustc))
+        .env("RUSTFLAGS", compile::FLAGS)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
