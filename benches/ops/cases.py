@@ -66,6 +66,8 @@ CASES = [
     *(elementwise("sum", BIG, dim=dim, out=2000) for dim in (0, 1)), elementwise("max", BIG, dim=1, out=2000),
     elementwise("add", BIG, BIG), elementwise("add", BIG, [2000]), elementwise("mul", BIG, [2000, 1]),
     elementwise("transpose", BIG), elementwise("copy", BIG),
+    # In the caches, where the loops' instructions take the time, not the memory.
+    *(elementwise(op, [100, 100]) for op in ("affine", "relu")), *(elementwise(op, [100, 100], [100, 100]) for op in ("add", "mul")),
     case("embedding 4096 of 10000×256", "embedding", [10000, 256], classes=10000, count=4096, out=0),
     case("embedding 4096 of 10000×256 + gradients", "embedding", [10000, 256], classes=10000, count=4096, **GRADIENT),
     case("cross_entropy 512×10000 + gradients", "cross_entropy", [512, 10000], classes=10000, count=512, **GRADIENT),

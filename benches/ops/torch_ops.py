@@ -26,6 +26,7 @@ FUNCTIONS = {
     "max": lambda case: lambda x: x.amax(case.get("dim", 0)),
     "transpose": lambda case: lambda x: x.t().contiguous(),
     "copy": lambda case: torch.clone,
+    "affine": lambda case: lambda x: x * 3.7 + 0.5,
 }
 
 
