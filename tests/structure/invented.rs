@@ -247,7 +247,7 @@ fn upward_dependencies_of_crates_are_reported() {
     assert!(crate::wrong_crates(&packages).is_empty());
 
     packages[1].1.push("taper-session");
-    packages[6].1.push("taper");
+    packages[7].1.push("taper");
     packages.retain(|(name, _)| *name != "taper-macros");
     packages.push(("taper-extra", vec![]));
     assert_eq!(

@@ -1,0 +1,24 @@
+//! What a cell consists of: items, statements, and the expression whose value is shown.
+//!
+//! - [`parse`] splits the source; [`flow`] finds `?` and `.await`, [`bindings`] the new variables;
+//! - [`words`] says which names a piece of source mentions;
+//! - [`keys`] says which earlier items an item replaces; [`imports`] splits `use` items; [`statics`] finds what keeps a
+//!   value between cells;
+//! - [`text`] cuts and blanks out text without moving the rest.
+
+mod bindings;
+mod flow;
+pub(crate) mod imports;
+pub(crate) mod keys;
+mod parse;
+pub(crate) mod statics;
+pub(crate) mod text;
+pub(crate) mod words;
+
+pub(crate) use bindings::Binding;
+pub(crate) use parse::{Parsed, ParsedItem, parse};
+
+/// Frees the sources that were parsed on this thread. Nothing that was parsed must be looked at any more.
+pub(crate) fn forget_sources() {
+    proc_macro2::extra::invalidate_current_thread_spans();
+}

@@ -1,0 +1,231 @@
+//! Splits the source of a cell.
+
+use super::bindings::{self, Binding};
+use super::flow::{self, Flow};
+use super::imports::{self, Import};
+use super::keys::{self, Key};
+use super::statics::{self, Static};
+use super::text::range;
+use super::words;
+use std::collections::HashSet;
+use std::ops::Range;
+use syn::parse::Parser;
+use syn::{Attribute, Block, Expr, Item, Local, Macro, Stmt};
+
+/// A cell that Rust's grammar accepts.
+#[derive(Default)]
+pub(crate) struct Parsed {
+    /// Attributes of the whole crate, such as `#![recursion_limit = "256"]`.
+    pub(crate) attributes: Vec<Range<usize>>,
+    /// All items but imports.
+    pub(crate) items: Vec<ParsedItem>,
+    /// The `use` items.
+    pub(crate) imports: Vec<(Range<usize>, Vec<Import>)>,
+    /// The expression at the end, without a semicolon.
+    pub(crate) tail: Option<Range<usize>>,
+    /// The variables that the cell defines.
+    pub(crate) bindings: Vec<Binding>,
+    /// The names that the statements mention before the cell defines them itself.
+    pub(crate) mentions: HashSet<String>,
+    /// Whether a `?` can end the cell.
+    pub(crate) has_try: bool,
+    /// Whether the cell waits for a future.
+    pub(crate) has_await: bool,
+}
+
+/// An item of a cell.
+#[derive(Clone)]
+pub(crate) struct ParsedItem {
+    /// Where it is in the source.
+    pub(crate) range: Range<usize>,
+    /// The names that it defines, each with the part of the item that does.
+    pub(crate) keys: Vec<(Key, Range<usize>)>,
+    /// The names that it mentions.
+    pub(crate) mentions: HashSet<String>,
+    /// What keeps its value over cells.
+    pub(crate) statics: Vec<Static>,
+    /// The definition without comments, attributes and spaces, to tell whether it has changed.
+    pub(crate) digest: String,
+    /// Where `mod name;` ends before the semicolon, and the name: a module in a file of its own.
+    pub(crate) file: Option<(usize, String)>,
+    /// Whether values can have a type that this item defines or is part of.
+    pub(crate) shapes_types: bool,
+    /// The name, if this is a macro that expands to items.
+    pub(crate) makes_items: Option<String>,
+    /// Whether this is a macro, which must be before all that use it.
+    pub(crate) is_macro: bool,
+}
+
+/// Splits the source of a cell; returns `None` if it is not valid Rust, which rustc explains better.
+/// `makes_items` says which macros expand to items.
+pub(crate) fn parse(source: &str, makes_items: &dyn Fn(&str) -> bool) -> Option<Parsed> {
+    let grammar = |input: syn::parse::ParseStream| {
+        let attributes = input.call(Attribute::parse_inner)?;
+        Ok((attributes, input.call(Block::parse_within)?))
+    };
+    let (attributes, statements) = grammar.parse_str(source).ok()?;
+    let mut parsed = Parsed {
+        attributes: attributes.iter().map(range).collect(),
+        ..Parsed::default()
+    };
+    let mut own_macros: Vec<String> = Vec::new();
+    let last = statements.len().wrapping_sub(1);
+    for (index, statement) in statements.iter().enumerate() {
+        let makes = |name: &str| makes_items(name) || own_macros.iter().any(|own| own == name);
+        match statement {
+            Stmt::Item(Item::Use(import)) => {
+                parsed.imports.push((range(import), imports::of(import)));
+            }
+            Stmt::Item(item) => {
+                if let Some(name) = keys::macro_of_items(item) {
+                    own_macros.push(name);
+                }
+                parsed.items.push(item_of(item, source));
+            }
+            Stmt::Macro(call) if is_item(&call.mac, &makes) => {
+                parsed.items.push(macro_call(call, source));
+            }
+            Stmt::Local(local) => {
+                parsed.mention(words_of_initializer(local, source));
+                bindings::collect(&local.pat, range(local).end, &mut parsed.bindings);
+                parsed.add(&flow::of(statement));
+            }
+            Stmt::Expr(expression, semicolon) => {
+                parsed.mention(words::of(&source[range(statement)]));
+                parsed.add(&flow::of(statement));
+                if semicolon.is_none() && index == last && !is_verbatim(expression) {
+                    parsed.tail = Some(range(expression));
+                }
+            }
+            Stmt::Macro(call) => {
+                parsed.mention(words::of(&source[range(statement)]));
+                parsed.add(&flow::of(statement));
+                if call.semi_token.is_none() && index == last {
+                    parsed.tail = Some(range(call));
+                }
+            }
+        }
+    }
+    bindings::keep_last(&mut parsed.bindings);
+    Some(parsed)
+}
+
+impl Parsed {
+    fn add(&mut self, flow: &Flow) {
+        self.has_try |= flow.has_try;
+        self.has_await |= flow.has_await;
+    }
+
+    /// Adds names that are not those of the cell's own variables.
+    fn mention(&mut self, names: HashSet<String>) {
+        let is_own = |name: &String| self.bindings.iter().any(|own| own.name == *name);
+        let names: Vec<String> = names.into_iter().filter(|name| !is_own(name)).collect();
+        self.mentions.extend(names);
+    }
+}
+
+/// Returns the names in what follows the `=` of a `let`.
+fn words_of_initializer(local: &Local, source: &str) -> HashSet<String> {
+    match &local.init {
+        Some(init) => words::of(&source[range(&init.eq_token).start..range(local).end]),
+        None => HashSet::new(),
+    }
+}
+
+fn is_verbatim(expression: &Expr) -> bool {
+    matches!(expression, Expr::Verbatim(_))
+}
+
+fn is_item(call: &Macro, makes_items: &dyn Fn(&str) -> bool) -> bool {
+    let name = call.path.segments.last();
+    name.is_some_and(|name| statics::is_known(call) || makes_items(&name.ident.to_string()))
+}
+
+fn item_of(item: &Item, source: &str) -> ParsedItem {
+    let whole = range(item);
+    ParsedItem {
+        keys: keys::of(item),
+        mentions: words::of(&source[whole.clone()]),
+        statics: statics::of(item),
+        digest: keys::digest(item),
+        file: file_of(item),
+        makes_items: keys::macro_of_items(item),
+        shapes_types: !matches!(item, Item::Fn(_) | Item::Static(_) | Item::Impl(_)),
+        is_macro: matches!(item, Item::Macro(definition) if definition.ident.is_some()),
+        range: whole,
+    }
+}
+
+fn macro_call(call: &syn::StmtMacro, source: &str) -> ParsedItem {
+    let whole = range(call);
+    let key = Key::MacroCall(source[whole.clone()].to_owned());
+    ParsedItem {
+        keys: vec![(key, whole.clone())],
+        mentions: words::of(&source[whole.clone()]),
+        statics: statics::of_call(call),
+        digest: call.mac.tokens.to_string(),
+        file: None,
+        makes_items: None,
+        shapes_types: true,
+        is_macro: false,
+        range: whole,
+    }
+}
+
+/// Returns the module's name, and where its path belongs, if its content is in another file.
+fn file_of(item: &Item) -> Option<(usize, String)> {
+    let Item::Mod(module) = item else {
+        return None;
+    };
+    let has_path = |attribute: &Attribute| attribute.path().is_ident("path");
+    let is_elsewhere = module.content.is_none() && !module.attrs.iter().any(has_path);
+    is_elsewhere.then(|| (range(module).start, module.ident.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(source: &str) -> Parsed {
+        parse(source, &|_| false).expect("it is valid")
+    }
+
+    #[test]
+    fn a_cell_is_split_into_items_statements_and_a_value() {
+        let source = "#![allow(unused)]\nuse std::fmt;\n/// A point.\nstruct P { x: i32 }\nlet é = P { x: 1 };\né.x + 1";
+        let cell = parsed(source);
+        assert_eq!(cell.attributes.len(), 1);
+        assert_eq!(cell.imports.len(), 1);
+        assert_eq!(
+            &source[cell.items[0].range.clone()],
+            "/// A point.\nstruct P { x: i32 }"
+        );
+        assert_eq!(cell.bindings[0].name, "é");
+        assert_eq!(&source[cell.tail.expect("a value")], "é.x + 1");
+    }
+
+    #[test]
+    fn a_macro_that_defines_functions_is_an_item() {
+        let source = "macro_rules! getter { ($n:ident) => { fn $n() {} }; }\ngetter!(seven);\nprintln!(\"a\");";
+        let cell = parsed(source);
+        assert_eq!(cell.items.len(), 2);
+        let known = parse("getter!(nine);\nnine()", &|name| name == "getter").expect("valid");
+        assert_eq!(known.items.len(), 1);
+        assert!(known.tail.is_some());
+    }
+
+    #[test]
+    fn a_question_mark_counts_unless_it_is_in_a_closure() {
+        assert!(parsed("let a = f()?;").has_try);
+        assert!(parsed("println!(\"{}\", f()?);").has_try);
+        assert!(!parsed("let f = || -> Option<i32> { Some(g()?) };").has_try);
+        assert!(!parsed("fn f() -> Option<i32> { g()? }").has_try);
+        assert!(parsed("g().await").has_await);
+        assert!(!parsed("let f = async { g().await };").has_await);
+    }
+
+    #[test]
+    fn an_invalid_cell_is_left_to_rustc() {
+        assert!(parse("let a = ;", &|_| false).is_none());
+    }
+}

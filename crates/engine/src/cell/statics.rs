@@ -1,0 +1,183 @@
+//! Statics and thread-local variables, which keep their value over cells.
+//!
+//! All items are compiled again with each cell. A static must not be: only the cell that defines it contains
+//! it, under a symbol of its own, and later cells link to that symbol.
+
+use super::text::range;
+use std::ops::Range;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, Ident, Item, ItemStatic, Macro, StaticMutability, StmtMacro};
+use syn::{Token, Type, Visibility};
+
+/// Something that keeps a value over cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Static {
+    /// The item in the source of its cell.
+    pub(crate) range: Range<usize>,
+    /// The declarations: one for a static, several for a `thread_local!`.
+    declared: Vec<Declared>,
+    is_thread_local: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Declared {
+    name: String,
+    visibility: String,
+    kind: String,
+    is_mutable: bool,
+}
+
+impl Static {
+    /// Returns what to write before and after the item in the cell that defines it.
+    pub(crate) fn exported(&self, symbol: &str) -> (String, String) {
+        if !self.is_thread_local {
+            let name = &self.declared[0].name;
+            let attribute = format!("#[unsafe(export_name = \"{symbol}_{name}\")] ");
+            return (attribute, String::new());
+        }
+        let export = |d: &Declared| {
+            format!(
+                " #[unsafe(export_name = \"{symbol}_{0}\")] static TAPER_{0}: &::std::thread::LocalKey<{1}> = &{0};",
+                d.name, d.kind
+            )
+        };
+        (String::new(), self.declared.iter().map(export).collect())
+    }
+
+    /// Returns the item for later cells.
+    pub(crate) fn imported(&self, symbol: &str) -> String {
+        let import = |d: &Declared| {
+            let (safety, kind) = match (self.is_thread_local, d.is_mutable) {
+                (true, _) => (
+                    "safe static",
+                    format!("&'static ::std::thread::LocalKey<{}>", d.kind),
+                ),
+                (false, true) => ("static mut", d.kind.clone()),
+                (false, false) => ("safe static", d.kind.clone()),
+            };
+            format!(
+                "unsafe extern \"C\" {{ #[link_name = \"{symbol}_{name}\"] {visibility} {safety} {name}: {kind}; }}",
+                name = d.name,
+                visibility = d.visibility,
+            )
+        };
+        self.declared.iter().map(import).collect()
+    }
+}
+
+/// Returns the statics of an item, also those within functions and modules.
+pub(super) fn of(item: &Item) -> Vec<Static> {
+    let mut finder = Finder(Vec::new());
+    finder.visit_item(item);
+    finder.0
+}
+
+/// Returns the statics of a macro's call.
+pub(super) fn of_call(call: &StmtMacro) -> Vec<Static> {
+    thread_locals(&call.mac, range(call)).into_iter().collect()
+}
+
+/// Returns whether a macro of this name expands to items.
+pub(super) fn is_known(call: &Macro) -> bool {
+    let name = call.path.segments.last();
+    name.is_some_and(|name| name.ident == "thread_local" || name.ident == "lazy_static")
+}
+
+struct Finder(Vec<Static>);
+
+impl Visit<'_> for Finder {
+    fn visit_item_static(&mut self, item: &ItemStatic) {
+        let declared = Declared {
+            name: item.ident.to_string(),
+            visibility: source(&item.vis),
+            kind: source(&*item.ty),
+            is_mutable: matches!(item.mutability, StaticMutability::Mut(_)),
+        };
+        let is_named = |attribute: &Attribute| {
+            let text = source(attribute);
+            text.contains("no_mangle") || text.contains("export_name")
+        };
+        // One with a symbol of the user's own is left as it is.
+        if !item.attrs.iter().any(is_named) {
+            self.0.push(Static {
+                range: range(item),
+                declared: vec![declared],
+                is_thread_local: false,
+            });
+        }
+    }
+
+    fn visit_item_macro(&mut self, item: &syn::ItemMacro) {
+        self.0.extend(thread_locals(&item.mac, range(item)));
+    }
+
+    fn visit_stmt_macro(&mut self, call: &StmtMacro) {
+        self.0.extend(thread_locals(&call.mac, range(call)));
+        visit::visit_stmt_macro(self, call);
+    }
+}
+
+/// Returns the thread-local variables of a call of `thread_local!` at this place.
+fn thread_locals(call: &Macro, range: Range<usize>) -> Option<Static> {
+    let is_ours = call.path.segments.last()?.ident == "thread_local";
+    let found = is_ours.then(|| call.parse_body::<ThreadLocals>().ok())??;
+    Some(Static {
+        range,
+        declared: found.0,
+        is_thread_local: true,
+    })
+}
+
+struct ThreadLocals(Vec<Declared>);
+
+impl Parse for ThreadLocals {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let mut found = Vec::new();
+        while !input.is_empty() {
+            input.call(Attribute::parse_outer)?;
+            let visibility: Visibility = input.parse()?;
+            input.parse::<Token![static]>()?;
+            let name: Ident = input.parse()?;
+            input.parse::<Token![:]>()?;
+            let kind: Type = input.parse()?;
+            input.parse::<Token![=]>()?;
+            input.parse::<Option<Token![const]>>()?;
+            input.parse::<Expr>()?;
+            input.parse::<Option<Token![;]>>()?;
+            found.push(Declared {
+                name: name.to_string(),
+                visibility: source(&visibility),
+                kind: source(&kind),
+                is_mutable: false,
+            });
+        }
+        Ok(ThreadLocals(found))
+    }
+}
+
+fn source(syntax: &impl Spanned) -> String {
+    syntax.span().source_text().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cell::parse;
+
+    #[test]
+    fn statics_are_found_wherever_they_are() {
+        let source = "pub static A: u8 = 1;\nfn f() { static B: u8 = 2; }\nmod m { static mut C: u8 = 3; }\nimpl S { fn g() { static D: u8 = 4; } }
+            thread_local! { static E: Cell<u8> = const { Cell::new(5) }; pub static F: u8 = 6; }\n#[unsafe(no_mangle)] static G: u8 = 7;";
+        let cell = parse(source, &|_| false).expect("it is valid");
+        let found = cell.items.iter().flat_map(|item| &item.statics);
+        let imported: Vec<String> = found.map(|found| found.imported("s")).collect();
+        assert_eq!(imported.len(), 5);
+        assert_eq!(
+            imported[0],
+            "unsafe extern \"C\" { #[link_name = \"s_A\"] pub safe static A: u8; }"
+        );
+        assert!(imported[2].contains("  static mut C: u8;"));
+        assert!(imported[4].contains("safe static F: &'static ::std::thread::LocalKey<u8>;"));
+    }
+}

@@ -1,0 +1,39 @@
+//! With what cells are compiled and run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// How cells are compiled, and where.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The compiler itself, such as `~/.rustup/toolchains/…/bin/rustc`: neither rustup's proxy nor a wrapper, so that an
+    /// interrupt reaches it.
+    pub rustc: PathBuf,
+    /// Rust's installation, to which the compiler belongs.
+    pub sysroot: PathBuf,
+    /// The target for which cells are compiled, such as `x86_64-unknown-linux-gnu`.
+    pub target: String,
+    /// Flags of rustc for all cells, such as `--edition=2024` and `-L dependency=…`.
+    pub flags: Vec<OsString>,
+    /// Environment variables of rustc.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The packages that cells can use.
+    pub packages: Vec<Package>,
+    /// A folder of the engine's own, for the sources and the libraries of cells.
+    pub folder: PathBuf,
+    /// The program that runs the cells, which calls [`hook`](crate::hook()) first. Usually this program.
+    pub program: PathBuf,
+    /// Environment variables of the process that runs the cells.
+    pub cell_environment: Vec<(OsString, OsString)>,
+}
+
+/// A compiled package that cells can use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// The name of the crate.
+    pub name: String,
+    /// The compiled files: `.rlib`, `.rmeta` or shared libraries.
+    pub files: Vec<PathBuf>,
+    /// The shared library among them. Cells resolve its symbols when they are loaded, which is faster than to link to it.
+    pub library: Option<PathBuf>,
+}

@@ -1,0 +1,231 @@
+//! The engine: its state between cells, and what is done with it.
+
+use crate::compile::{Compiler, Messages, types};
+use crate::config::Config;
+use crate::diagnostic::Diagnostic;
+use crate::error::{Failure, Result};
+use crate::interrupt::{Control, Interrupter};
+use crate::items::Items;
+use crate::process::Process;
+use crate::source::Source;
+use crate::variables::{Variable, Variables};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use taper_evaluator::Stream;
+use taper_evaluator::record::Times;
+
+/// Something that happens while a cell is evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The compiler's warnings about the cell, before it runs.
+    Warnings(Vec<Diagnostic>),
+    /// The cell begins to run.
+    Begin,
+    /// A cell printed text.
+    Text {
+        /// Where it was printed.
+        stream: Stream,
+        /// The text.
+        text: String,
+    },
+    /// The value of the last expression.
+    Value {
+        /// The MIME type.
+        mime_type: String,
+        /// The representation of this type.
+        text: String,
+    },
+    /// Another thread than that of the cells panicked. The cell continues.
+    ThreadPanic {
+        /// The name of the thread.
+        thread: Option<String>,
+        /// The panic.
+        fault: crate::Fault,
+    },
+}
+
+/// What an evaluation did.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The number of the evaluation, counted from 1.
+    pub number: u32,
+    /// Why the cell did not run to its end.
+    pub failure: Option<Failure>,
+    /// Variables that the cell defined.
+    pub defined: Vec<String>,
+    /// Variables that the cell moved away.
+    pub moved: Vec<String>,
+    /// Variables that are lost because the cell changed their type.
+    pub lost: Vec<String>,
+    /// Variables that stay as they are from now on, because others borrow from them.
+    pub frozen: Vec<String>,
+    /// How long rustc and the linker took, with all attempts.
+    pub compilation: Duration,
+    /// How long the cell ran.
+    pub times: Option<Times>,
+}
+
+/// Evaluates cells, one after the other.
+pub struct Engine {
+    pub(crate) config: Arc<Config>,
+    pub(crate) compiler: Compiler,
+    pub(crate) control: Control,
+    pub(crate) items: Items,
+    pub(crate) variables: Variables,
+    pub(crate) process: Option<Process>,
+    /// The number of the last evaluation.
+    pub(crate) number: u32,
+    /// Paths of types, by their last name, as far as rustc was asked.
+    pub(crate) paths: HashMap<String, String>,
+    /// Finds the paths of the types that the last cell's variables have.
+    pub(crate) checking: Option<Checking>,
+}
+
+/// A check in the background: see [`types`].
+pub(crate) struct Checking {
+    source: Source,
+    messages: JoinHandle<Result<Messages>>,
+}
+
+impl Engine {
+    /// Starts the process that runs the cells, and the compiler for the first cell.
+    ///
+    /// # Errors
+    ///
+    /// When the compiler or the process cannot be started.
+    pub fn start(config: Config) -> Result<Engine, crate::Error> {
+        std::fs::create_dir_all(&config.folder)
+            .map_err(crate::Error::file("create", &config.folder))?;
+        let config = Arc::new(config);
+        let mut engine = Engine {
+            compiler: Compiler::new(config.clone())?,
+            control: Control::default(),
+            items: Items::default(),
+            variables: Variables::default(),
+            process: None,
+            number: 0,
+            paths: HashMap::new(),
+            checking: None,
+            config,
+        };
+        engine.compiler.prepare(1);
+        engine.start_process()?;
+        Ok(engine)
+    }
+
+    /// Returns the variables that a cell can use.
+    pub fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.variables.iter()
+    }
+
+    /// Returns the number of the evaluation that moved a variable away, unless it was defined again.
+    pub fn moved_by(&self, name: &str) -> Option<u32> {
+        self.variables.moved_by(name)
+    }
+
+    /// Returns the number of the evaluation that defined an item of this name.
+    pub fn defined_by(&self, name: &str) -> Option<u32> {
+        self.items.cell_of(name)
+    }
+
+    /// Returns what interrupts a cell.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter::new(&self.control)
+    }
+
+    /// Ends the process that runs the cells, and starts another. All variables are lost, items stay. Returns
+    /// the names of the variables.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be started.
+    pub fn restart_process(&mut self) -> Result<Vec<String>> {
+        let lost = self.forget_process();
+        self.start_process()?;
+        Ok(lost)
+    }
+
+    /// Passes on what threads have printed since their cell ended.
+    ///
+    /// # Errors
+    ///
+    /// When the output cannot be read.
+    pub fn read_output(&mut self, listen: &mut dyn FnMut(Event)) -> Result<()> {
+        let Some(process) = &mut self.process else {
+            return Ok(());
+        };
+        process.read(&mut |event| {
+            if let crate::process::Event::Text(stream, text) = event {
+                listen(Event::Text { stream, text });
+            }
+        })
+    }
+
+    /// Forgets what was in the process, which has ended or will be ended.
+    pub(crate) fn forget_process(&mut self) -> Vec<String> {
+        self.process = None;
+        self.items.set_unloaded();
+        self.variables.clear()
+    }
+
+    pub(crate) fn start_process(&mut self) -> Result<()> {
+        let support = [self.compiler.support().to_owned()].into_iter();
+        let packages = self.config.packages.iter();
+        let libraries: Vec<PathBuf> = support
+            .chain(packages.filter_map(|package| package.library.clone()))
+            .collect();
+        self.process = Some(Process::start(&self.config, libraries)?);
+        Ok(())
+    }
+
+    /// Finds the whole paths of the types of new variables. Asks rustc in the background where they are not
+    /// known.
+    pub(crate) fn find_paths(&mut self, source: Source, defined: &[String]) {
+        let known = self.items.names();
+        let mut unknown = HashSet::new();
+        let mut paths = Vec::new();
+        for variable in self
+            .variables
+            .iter()
+            .filter(|it| defined.contains(&it.name))
+        {
+            let names = types::first_names(&variable.kind);
+            let missing: Vec<&str> = names
+                .into_iter()
+                .filter(|name| !known.contains(name))
+                .collect();
+            if missing.is_empty() {
+                continue;
+            }
+            match types::with_paths(&variable.kind, &missing, &self.paths) {
+                Some(path) => paths.push((variable.name.clone(), path)),
+                None => unknown.extend(missing.into_iter().map(str::to_owned)),
+            }
+        }
+        for (name, path) in paths {
+            self.variables.set_path(&name, path);
+        }
+        if !unknown.is_empty() {
+            let messages = self.compiler.check(source.with_decoys(&unknown));
+            self.checking = messages.ok().map(|messages| Checking { source, messages });
+        }
+    }
+
+    /// Waits for the paths of the types that the last cell's variables have.
+    pub(crate) fn settle(&mut self) {
+        let Some(Checking { source, messages }) = self.checking.take() else {
+            return;
+        };
+        let Ok(Ok(messages)) = messages.join() else {
+            return;
+        };
+        for (name, kind) in source.kinds(&messages) {
+            self.paths.extend(types::paths_in(&kind));
+            self.variables.set_path(&name, kind);
+        }
+    }
+}

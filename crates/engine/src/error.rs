@@ -1,0 +1,134 @@
+//! Why the engine itself fails, and why a cell does.
+
+use crate::diagnostic::Diagnostic;
+use std::io;
+use std::path::PathBuf;
+use taper_evaluator::record::End;
+
+/// The result of functions of this crate.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The engine cannot do its work. The cell is not to blame, and the next one may succeed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be used.
+    #[error("cannot {operation} {path}")]
+    File {
+        /// The operation that failed, as a verb: `write`.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The operating system refused something.
+    #[error("cannot {operation}")]
+    System {
+        /// The operation that failed: `start rustc`.
+        operation: &'static str,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// rustc or the linker failed without a message about the cell.
+    #[error("{program} failed: {output}")]
+    Compiler {
+        /// The program.
+        program: &'static str,
+        /// What it printed.
+        output: String,
+    },
+    /// A compiled cell could not be loaded.
+    #[error("cannot load the compiled cell: {0}")]
+    Load(String),
+    /// The process that runs the cells sent something unexpected.
+    #[error("the process that runs the cells sent an invalid message: {0}")]
+    Protocol(String),
+}
+
+impl Error {
+    pub(crate) fn system(operation: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::System { operation, source }
+    }
+
+    pub(crate) fn file(
+        operation: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::File {
+            operation,
+            path,
+            source,
+        }
+    }
+}
+
+/// Why a cell did not run to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The cell does not compile. No part of it has run.
+    Compile(Vec<Diagnostic>),
+    /// A variable cannot be kept for later cells. No part of the cell has run.
+    Refused(Refusal),
+    /// The cell panicked.
+    Panic(Fault),
+    /// A `?` failed.
+    Failed(Fault),
+    /// The cell was interrupted. If its process was killed, all variables are lost.
+    Interrupted {
+        /// Whether the process was killed.
+        is_killed: bool,
+    },
+    /// The process ended while the cell ran. All variables are lost.
+    Ended(End),
+    /// The engine failed.
+    Engine(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Engine(error)
+    }
+}
+
+/// Why a variable cannot be kept for later cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It borrows from a value that does not live longer than the cell.
+    Borrows {
+        /// The variable.
+        variable: String,
+        /// What it borrows from, if it has a name.
+        from: Option<String>,
+        /// rustc's message.
+        diagnostic: Box<Diagnostic>,
+    },
+    /// Its type has no name, like that of a closure.
+    NamelessType {
+        /// The variable.
+        variable: String,
+        /// The type as rustc writes it.
+        kind: String,
+    },
+}
+
+/// A panic or a failed `?`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The message.
+    pub message: String,
+    /// Where it happened, if that is in a cell.
+    pub place: Option<Place>,
+}
+
+/// A position in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The number of the evaluation that compiled this text.
+    pub cell: u32,
+    /// The line, counted from 1.
+    pub line: usize,
+}

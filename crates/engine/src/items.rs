@@ -1,0 +1,382 @@
+//! The items of all cells so far. Every cell is compiled with all of them, so that they form one crate.
+
+use crate::cell::imports::Import;
+use crate::cell::keys::Key;
+use crate::cell::text;
+use crate::cell::{Parsed, ParsedItem};
+use crate::file::{Edit, File};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The items that a cell can use.
+#[derive(Clone, Default)]
+pub(crate) struct Items {
+    cells: Vec<CellItems>,
+    imports: Vec<Import>,
+    /// Attributes of the crate, such as `#![recursion_limit = "256"]`.
+    attributes: Vec<String>,
+}
+
+/// What is left of the items of a cell.
+#[derive(Clone)]
+struct CellItems {
+    number: u32,
+    source: Arc<str>,
+    items: Vec<KeptItem>,
+}
+
+#[derive(Clone)]
+struct KeptItem {
+    item: Arc<ParsedItem>,
+    /// Methods that later cells have replaced.
+    removed: Vec<Range<usize>>,
+    /// The symbol of each static, once a cell that contains it was loaded.
+    symbols: Vec<Option<String>>,
+}
+
+impl Items {
+    /// Returns the items with those of a new cell, and the names whose meaning changes thereby.
+    pub(crate) fn with(
+        &self,
+        number: u32,
+        source: &str,
+        cell: &Parsed,
+    ) -> (Items, HashSet<String>) {
+        let mut items = self.clone();
+        let mut changed = HashSet::new();
+        let attributes = cell
+            .attributes
+            .iter()
+            .map(|range| source[range.clone()].to_owned());
+        for attribute in attributes {
+            if !items.attributes.contains(&attribute) {
+                items.attributes.push(attribute);
+            }
+        }
+        for import in cell.imports.iter().flat_map(|(_, imports)| imports) {
+            items.import(import, &mut changed);
+        }
+        for item in &cell.items {
+            for (key, _) in &item.keys {
+                items.replace(key, item, &mut changed);
+            }
+        }
+        items.cells.retain(|cell| !cell.items.is_empty());
+        items.add_dependents(&mut changed);
+        if !cell.items.is_empty() || !cell.imports.is_empty() {
+            let kept = |item: &ParsedItem| KeptItem {
+                removed: Vec::new(),
+                symbols: vec![None; item.statics.len()],
+                item: Arc::new(item.clone()),
+            };
+            items.cells.push(CellItems {
+                number,
+                source: source.into(),
+                items: cell.items.iter().map(kept).collect(),
+            });
+        }
+        (items, changed)
+    }
+
+    /// Imports a name, in place of what it meant before.
+    fn import(&mut self, import: &Import, changed: &mut HashSet<String>) {
+        let old = self.imports.iter().position(|old| old.name == import.name);
+        let old = old.map(|index| self.imports.remove(index));
+        let is_same = old.is_some_and(|old| old.tree == import.tree);
+        let kind = Key::Type(import.name.clone());
+        let value = Key::Value(import.name.clone());
+        self.remove(|key| *key == kind || *key == value);
+        if !is_same {
+            changed.insert(import.name.clone());
+        }
+        self.imports.push(import.clone());
+    }
+
+    /// Removes what an item replaces.
+    fn replace(&mut self, key: &Key, new: &ParsedItem, changed: &mut HashSet<String>) {
+        let old = self.find(key);
+        let is_same = old.is_some_and(|old| old.digest == new.digest);
+        self.remove(|it| it == key);
+        if let Key::Type(name) | Key::Value(name) | Key::Macro(name) = key {
+            let count = self.imports.len();
+            self.imports.retain(|import| import.name != *name);
+            let is_same = is_same && self.imports.len() == count;
+            if !is_same && new.shapes_types {
+                changed.insert(name.clone());
+            }
+        }
+    }
+
+    fn find(&self, key: &Key) -> Option<&ParsedItem> {
+        let items = self.cells.iter().flat_map(|cell| &cell.items);
+        let mut items = items.map(|kept| &*kept.item);
+        items.find(|item| item.keys.iter().any(|(it, _)| it == key))
+    }
+
+    /// Removes the items, and the parts of items, with a key.
+    fn remove(&mut self, is_removed: impl Fn(&Key) -> bool) {
+        for cell in &mut self.cells {
+            cell.items.retain_mut(|kept| {
+                let keys = &kept.item.keys;
+                let parts = keys.iter().filter(|(key, _)| is_removed(key));
+                kept.removed.extend(parts.map(|(_, range)| range.clone()));
+                let is_left = |(_, range): &(Key, Range<usize>)| !kept.removed.contains(range);
+                keys.is_empty() || keys.iter().any(is_left)
+            });
+        }
+    }
+
+    /// Adds the names of all types that contain something of a changed meaning. Statics that contain it get
+    /// new values.
+    fn add_dependents(&mut self, changed: &mut HashSet<String>) {
+        let mut count = usize::MAX;
+        while count != changed.len() {
+            count = changed.len();
+            let items = self.cells.iter().flat_map(|cell| &cell.items);
+            let affected =
+                items.filter(|kept| kept.item.shapes_types && kept.mentions_one_of(changed));
+            let names =
+                affected
+                    .flat_map(|kept| &kept.item.keys)
+                    .filter_map(|(key, _)| match key {
+                        Key::Type(name) | Key::Value(name) => Some(name.clone()),
+                        _ => None,
+                    });
+            let names: Vec<String> = names.collect();
+            changed.extend(names);
+        }
+        for kept in self.cells.iter_mut().flat_map(|cell| &mut cell.items) {
+            if kept.mentions_one_of(changed) {
+                kept.symbols.fill(None);
+            }
+        }
+    }
+
+    /// Marks the statics as part of the process, after the cell with this number was loaded.
+    pub(crate) fn set_loaded(&mut self, number: u32) {
+        for cell in &mut self.cells {
+            for (index, kept) in cell.items.iter_mut().enumerate() {
+                for (place, symbol) in kept.symbols.iter_mut().enumerate() {
+                    symbol.get_or_insert_with(|| symbol_of(number, cell.number, index, place));
+                }
+            }
+        }
+    }
+
+    /// Forgets where the statics are, after the process has ended.
+    pub(crate) fn set_unloaded(&mut self) {
+        for kept in self.cells.iter_mut().flat_map(|cell| &mut cell.items) {
+            kept.symbols.fill(None);
+        }
+    }
+
+    /// Returns whether the cell with this number would define statics.
+    pub(crate) fn defines_statics(&self) -> bool {
+        let mut items = self.cells.iter().flat_map(|cell| &cell.items);
+        items.any(|kept| kept.symbols.iter().any(Option::is_none))
+    }
+
+    /// Returns the attributes of the crate.
+    pub(crate) fn attributes(&self) -> String {
+        self.attributes.join("\n")
+    }
+
+    /// Returns the names of types that need no path.
+    pub(crate) fn names(&self) -> HashSet<&str> {
+        let items = self.cells.iter().flat_map(|cell| &cell.items);
+        let keys = items.flat_map(|kept| &kept.item.keys);
+        let types = keys.filter_map(|(key, _)| match key {
+            Key::Type(name) => Some(name.as_str()),
+            _ => None,
+        });
+        types
+            .chain(self.imports.iter().map(|import| &*import.name))
+            .collect()
+    }
+
+    /// Returns the names of macros that expand to items.
+    pub(crate) fn macros_of_items(&self) -> HashSet<&str> {
+        let items = self.cells.iter().flat_map(|cell| &cell.items);
+        items
+            .filter_map(|kept| kept.item.makes_items.as_deref())
+            .collect()
+    }
+
+    /// Returns the number of the cell that defines a name.
+    pub(crate) fn cell_of(&self, name: &str) -> Option<u32> {
+        let defines = |kept: &KeptItem| {
+            kept.item.keys.iter().any(|(key, _)| {
+                matches!(key, Key::Type(it) | Key::Value(it) | Key::Macro(it) if it == name)
+            })
+        };
+        let cell = self
+            .cells
+            .iter()
+            .find(|cell| cell.items.iter().any(defines))?;
+        Some(cell.number)
+    }
+
+    /// Returns the imports that precede the cell with this number, whose own imports are in its file.
+    pub(crate) fn imports(&self, cell: &Parsed) -> String {
+        let own: HashSet<&str> = cell
+            .imports
+            .iter()
+            .flat_map(|(_, imports)| imports.iter().map(|import| &*import.name))
+            .collect();
+        let earlier = self
+            .imports
+            .iter()
+            .filter(|import| !own.contains(&*import.name));
+        earlier.map(|import| import.item() + "\n").collect()
+    }
+
+    /// Returns the files with the items, macros first: a macro must be before all that use it. `number` is that of
+    /// the cell which is compiled, `imports` are its own.
+    pub(crate) fn files(&self, number: u32, imports: &[Range<usize>]) -> Vec<File> {
+        let macros = self.cells.iter().filter_map(CellItems::macros);
+        let items = self.cells.iter().filter_map(|cell| {
+            let imports = if cell.number == number { imports } else { &[] };
+            cell.file(number, imports)
+        });
+        macros.chain(items).collect()
+    }
+}
+
+impl CellItems {
+    /// Returns the file with the macros, if there are any.
+    fn macros(&self) -> Option<File> {
+        let macros = self.items.iter().filter(|kept| kept.item.is_macro);
+        let ranges: Vec<Range<usize>> = macros.map(|kept| kept.item.range.clone()).collect();
+        let name = format!("cell-{}.macros", self.number);
+        (!ranges.is_empty())
+            .then(|| File::new(name, self.number, &self.source, &ranges, Vec::new()))
+    }
+
+    /// Returns the file with the other items, as they are in the cell with this number.
+    fn file(&self, number: u32, imports: &[Range<usize>]) -> Option<File> {
+        let (mut ranges, mut edits) = (imports.to_vec(), Vec::new());
+        for (index, kept) in self.items.iter().enumerate() {
+            if !kept.item.is_macro {
+                ranges.extend(text::outside(kept.item.range.clone(), &kept.removed));
+                kept.edit(&mut edits, |place| {
+                    symbol_of(number, self.number, index, place)
+                });
+            }
+        }
+        ranges.sort_by_key(|range| range.start);
+        let name = format!("cell-{}.items", self.number);
+        (!ranges.is_empty()).then(|| File::new(name, self.number, &self.source, &ranges, edits))
+    }
+}
+
+impl KeptItem {
+    fn mentions_one_of(&self, names: &HashSet<String>) -> bool {
+        names.iter().any(|name| self.item.mentions.contains(name))
+    }
+
+    /// Adds what to change in the source of the item. `symbol` names a static that the cell defines.
+    fn edit(&self, edits: &mut Vec<Edit>, symbol: impl Fn(usize) -> String) {
+        for (place, found) in self.item.statics.iter().enumerate() {
+            match &self.symbols[place] {
+                Some(symbol) => {
+                    edits.push(Edit::replace(found.range.clone(), found.imported(symbol)))
+                }
+                None => {
+                    let (before, after) = found.exported(&symbol(place));
+                    edits.push(Edit::insert(found.range.start, before));
+                    edits.push(Edit::insert(found.range.end, after));
+                }
+            }
+        }
+        if let Some((start, name)) = &self.item.file {
+            let path = format!("#[path = {:?}] ", path_of_module(name));
+            edits.push(Edit::insert(*start, path));
+        }
+    }
+}
+
+/// Returns the name under which the process knows a static.
+fn symbol_of(number: u32, cell: u32, index: usize, place: usize) -> String {
+    format!("taper_static_{number}_{cell}_{index}_{place}")
+}
+
+/// Returns the file of a module, which is beside the notebook: `name.rs` or `name/mod.rs`.
+fn path_of_module(name: &str) -> PathBuf {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let inner = folder.join(name).join("mod.rs");
+    match inner.exists() {
+        true => inner,
+        false => folder.join(format!("{name}.rs")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::parse;
+
+    /// Evaluates the items of cells one after the other. Returns the items, and what changed with the last cell.
+    fn after(cells: &[&str]) -> (Items, HashSet<String>) {
+        let (mut items, mut changed) = (Items::default(), HashSet::new());
+        for (number, source) in (1..).zip(cells) {
+            let cell = parse(source, &|_| false).expect("it is valid");
+            (items, changed) = items.with(number, source, &cell);
+            items.set_loaded(number);
+        }
+        (items, changed)
+    }
+
+    fn text(items: &Items) -> String {
+        let files = items.files(99, &[]).into_iter();
+        files
+            .map(|file| file.text.trim().to_owned() + "\n")
+            .collect()
+    }
+
+    #[test]
+    fn macros_are_before_all_other_items() {
+        let (items, _) = after(&["fn a() {}", "macro_rules! m { () => {}; }\nfn b() {}"]);
+        assert_eq!(
+            text(&items),
+            "macro_rules! m { () => {}; }\nfn a() {}\nfn b() {}\n"
+        );
+    }
+
+    #[test]
+    fn a_method_replaces_the_one_of_an_earlier_cell() {
+        let (items, _) = after(&[
+            "impl Op { fn one() {} fn two() {} }",
+            "impl Op { fn two() { 2; } }",
+            "impl Show for Op {}",
+            "impl crate::Show for Op { }",
+        ]);
+        let left = "impl Op { fn one() {}             }\nimpl Op { fn two() { 2; } }\nimpl crate::Show for Op { }\n";
+        assert_eq!(text(&items), left);
+    }
+
+    #[test]
+    fn a_static_belongs_to_the_cell_that_defines_it() {
+        let (items, _) = after(&["static HITS: u8 = 1;\nfn hit() {}", "1"]);
+        let imported = "unsafe extern \"C\" { #[link_name = \"taper_static_1_1_0_0_HITS\"]  safe static HITS: u8; }";
+        assert_eq!(text(&items), format!("{imported}\nfn hit() {{}}\n"));
+        assert!(!items.defines_statics());
+    }
+
+    #[test]
+    fn types_that_contain_a_changed_type_change_too() {
+        let first = "struct P { x: i32 }\nstruct Q(Vec<P>);\nstruct R;\nfn f() -> P { P { x: 1 } }";
+        let (_, changed) = after(&[first, "#[derive(Debug)] struct P { x: i32 }"]);
+        assert!(changed.is_empty(), "{changed:?}");
+        let (_, changed) = after(&[first, "struct P { x: i64 }"]);
+        assert_eq!(changed, HashSet::from(["P".to_owned(), "Q".to_owned()]));
+    }
+
+    #[test]
+    fn an_import_replaces_one_of_the_same_name() {
+        let (items, _) = after(&["use a::{B, C};", "use d::B;", "struct C;"]);
+        let imports = items.imports(&Parsed::default());
+        assert_eq!(imports, "use d::B;\n");
+    }
+}

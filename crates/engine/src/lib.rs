@@ -1,0 +1,87 @@
+//! Evaluates Rust cell by cell: the items and the variables of a cell are there for the next one.
+//!
+//! The text of a cell goes in ([`Engine::evaluate`]); what it prints and shows comes out as [`Event`]s, in
+//! order, and then an [`Outcome`]: which variables the cell has defined, moved away, lost or frozen, and why
+//! it failed, if it did. The crate knows neither Jupyter nor `:dep`, and no package in particular: a program
+//! that links it, and a folder of compiled packages, can evaluate cells (`examples/evaluate.rs`).
+//!
+//! # The path of a cell
+//!
+//! ```text
+//! text ─ parse ─┬─ items ──────────────────┐
+//!               └─ statements, last value ─┴─ write ─ rustc ─ linker ─ load, call ─ events
+//!                      ▲                                │                    │
+//!                      └── types of the variables ──────┘     values stay in the process
+//! ```
+//!
+//! 1. **Parse** (`cell`). A cell is a list of statements, as in the body of a function. Items are taken out of it;
+//!    what remains are statements and perhaps a last expression, whose value is shown. A cell that is not valid
+//!    Rust goes on as it is: rustc explains it best.
+//! 2. **Items** (`items`). All items of all cells are one crate, so that an implementation can be in another cell
+//!    than its type. An item replaces an earlier one of the same name; an implementation replaces the methods that
+//!    it defines again. Macros are written first. Items that no cell calls cost little, because rustc generates
+//!    no code for them. A static must not be compiled twice: the cell that defines it exports a symbol, and in
+//!    later cells an `extern` declaration of that symbol is in its place.
+//! 3. **Write** (`source`, `file`). The parts of a cell become files in which the other parts are blanked out. So
+//!    lines and columns in rustc's messages, in panics and in `dbg!` are those of the cell. Around them is a
+//!    function that takes the variables which the cell mentions out of their slots, and puts them back.
+//! 4. **Compile** (`compile`). rustc was started when the last cell ended, has loaded the metadata of all packages,
+//!    and waits within `include!` for the source. An interrupt kills it. The object file becomes a shared library
+//!    without any library to link to: the process that loads it has them all.
+//! 5. **Learn** (`repair`, `compile/types.rs`). The compiler knows best what a cell moves, what borrows from what,
+//!    and which types its variables have. So the source asks: a variable that cannot be put back has been moved away,
+//!    and the next attempt leaves it out; a variable that others borrow from is *frozen* by the next attempt, which
+//!    means that its value stays where it is until the process ends; and a lint says the type of each new variable, which
+//!    the next cell needs in order to mention it.
+//! 6. **Run** (`process`). A second process, this program again ([`hook()`]), loads the library and calls the
+//!    function. It reports over a socket, in typed messages of limited size; what the cell prints goes through
+//!    pipes, and is only text, whatever it looks like. If the process ends, the next cell gets another one.
+//!
+//! # What makes it sound
+//!
+//! Each cell is a crate of the same name with the same items, so a type has the same identity and the same layout in all of them.
+//! `items` follows which types change when an item does, through all types that mention it; variables of such a type are
+//! dropped before the cell runs, by the code that made them. The slots check identity, size and alignment once more. Libraries are never
+//! unloaded. Values are used by one thread.
+//!
+//! # Files, from the bottom up
+//!
+//! | file | task |
+//! |---|---|
+//! | `diagnostic.rs`, `error.rs` | messages of rustc; why a cell fails |
+//! | `config.rs` | compiler, packages and folders |
+//! | `cell/` | splits a cell, and finds names, keys and statics in it |
+//! | `file.rs` | a part of a cell as a file |
+//! | `items.rs`, `variables.rs` | what all cells so far have defined |
+//! | `interrupt.rs` | stops a compiler or a cell |
+//! | `compile/` | rustc and the linker |
+//! | `source.rs` | writes a cell's crate, and finds the cell in messages about it |
+//! | `repair.rs` | learns from an attempt to compile |
+//! | `process/` | the process that runs the cells, from both sides |
+//! | `hook.rs` | what this program does as that process |
+//! | `engine.rs`, `evaluation.rs` | the state between cells, and the path of one cell |
+//! | `../support.rs` | what is compiled for the cells: slots, panics, values |
+
+mod cell;
+mod compile;
+mod config;
+mod diagnostic;
+mod engine;
+mod error;
+mod evaluation;
+mod file;
+mod hook;
+mod interrupt;
+mod items;
+mod process;
+mod repair;
+mod source;
+mod variables;
+
+pub use config::{Config, Package};
+pub use diagnostic::{Code, Diagnostic, Expansion, Level, Line, Span};
+pub use engine::{Engine, Event, Outcome};
+pub use error::{Error, Failure, Fault, Place, Refusal};
+pub use hook::hook;
+pub use interrupt::Interrupter;
+pub use variables::Variable;

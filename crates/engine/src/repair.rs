@@ -1,0 +1,147 @@
+//! Compiles a cell again where the first attempt shows what is moved or borrowed.
+//!
+//! The source of a cell puts each variable back after the cell's statements. Where a variable is moved away, or
+//! where a new variable borrows from another, rustc reports an error in that part. The next attempt leaves the
+//! variable out, or keeps the other one where it is.
+
+use crate::compile::Messages;
+use crate::diagnostic::Diagnostic;
+use crate::error::{Failure, Refusal};
+use crate::source::{Glue, Source};
+use std::collections::HashSet;
+
+/// What is known about a cell's variables after some attempts.
+#[derive(Default)]
+pub(crate) struct Repairs {
+    /// Why the cell would be refused, if what is borrowed could not stay where it is.
+    refusal: Option<Refusal>,
+    /// Whether an attempt left something where it is.
+    has_frozen: bool,
+    /// Variables that the cell moves away.
+    pub(crate) moved: HashSet<String>,
+    /// Variables that others borrow from.
+    pub(crate) frozen: HashSet<String>,
+}
+
+/// An error, with the engine's own parts of the source that it is about.
+struct Found {
+    diagnostic: Diagnostic,
+    glue: Vec<(bool, Glue)>,
+}
+
+impl Repairs {
+    /// Learns from the errors of an attempt.
+    ///
+    /// # Errors
+    ///
+    /// When another attempt would fail in the same way.
+    pub(crate) fn learn(&mut self, messages: Messages, source: &Source) -> Result<(), Failure> {
+        let errors = messages.errors().cloned();
+        let errors: Vec<Found> = errors
+            .map(|mut diagnostic| Found {
+                glue: source.locate(&mut diagnostic),
+                diagnostic,
+            })
+            .collect();
+        let before = self.frozen.clone();
+        let count = self.moved.len() + self.frozen.len();
+        let mut others = Vec::new();
+        let mut refusal = None;
+        for error in errors {
+            if let Some(name) = error.moved() {
+                self.moved.insert(name);
+            } else if let Some(borrower) = error.borrower() {
+                let from = error.borrowed();
+                let name = from.clone().filter(|name| !before.contains(name));
+                let refused = Refusal::Borrows {
+                    variable: borrower,
+                    from,
+                    diagnostic: Box::new(error.diagnostic),
+                };
+                match name {
+                    Some(name) => {
+                        self.frozen.insert(name);
+                        self.refusal.get_or_insert(refused);
+                    }
+                    None => refusal = Some(refused),
+                }
+            } else if let Some(variable) = error.nameless() {
+                let kind = error.diagnostic.message.clone();
+                refusal.get_or_insert(Refusal::NamelessType { variable, kind });
+            } else {
+                others.push(error.diagnostic);
+            }
+        }
+        if !others.is_empty() {
+            // With values that cannot be changed, the cell does not compile: the borrow is the reason.
+            let refusal = self.refusal.take().filter(|_| self.has_frozen);
+            return Err(refusal.map_or(Failure::Compile(others), Failure::Refused));
+        }
+        self.has_frozen = !self.frozen.is_empty();
+        match refusal {
+            Some(refusal) => Err(Failure::Refused(refusal)),
+            None if count == self.moved.len() + self.frozen.len() => {
+                Err(Failure::Compile(messages.errors().cloned().collect()))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Found {
+    /// Returns the variable that cannot be kept because it was moved away, or may have no value.
+    fn moved(&self) -> Option<String> {
+        let is_about_values = ["E0381", "E0382"]
+            .iter()
+            .any(|code| self.diagnostic.has_code(code));
+        is_about_values.then(|| self.primary())?
+    }
+
+    /// Returns the new variable that borrows from something.
+    fn borrower(&self) -> Option<String> {
+        const BORROWS: [&str; 7] = [
+            "E0373", "E0499", "E0502", "E0505", "E0521", "E0597", "E0716",
+        ];
+        if !BORROWS.iter().any(|code| self.diagnostic.has_code(code)) {
+            return None;
+        }
+        let kept = self.glue.iter().filter_map(|(_, glue)| match glue {
+            Glue::Keep(name) => Some(name),
+            _ => None,
+        });
+        let mut kept: Vec<&String> = kept.collect();
+        // The line that keeps a value which is borrowed is part of the message too.
+        let borrowed = self.borrowed();
+        kept.sort_by_key(|name| Some(*name) == borrowed.as_ref());
+        kept.first().map(|name| (*name).clone())
+    }
+
+    /// Returns what is borrowed, if that has a name.
+    fn borrowed(&self) -> Option<String> {
+        if self.diagnostic.has_code("E0716") {
+            return None;
+        }
+        let mut names = self.diagnostic.message.split('`').skip(1).step_by(2);
+        let name = names.next()?.trim_start_matches('*');
+        let name = name.split(['.', '[']).next()?;
+        name.chars()
+            .all(|c| c == '_' || c.is_alphanumeric())
+            .then(|| name.to_owned())
+    }
+
+    /// Returns the earlier variable whose type cannot be written.
+    fn nameless(&self) -> Option<String> {
+        self.glue.iter().find_map(|(is_primary, glue)| match glue {
+            Glue::Take(name) if *is_primary => Some(name.clone()),
+            _ => None,
+        })
+    }
+
+    /// Returns the variable in whose line the error is.
+    fn primary(&self) -> Option<String> {
+        self.glue.iter().find_map(|(is_primary, glue)| match glue {
+            Glue::Keep(name) | Glue::Put(name) if *is_primary => Some(name.clone()),
+            _ => None,
+        })
+    }
+}

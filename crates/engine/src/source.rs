@@ -1,0 +1,349 @@
+//! Writes the source of a cell's crate, and finds the cell in it again.
+//!
+//! Each cell has up to three files: its macros, its other items, and its statements, each with the rest blanked
+//! out. So a line of a file is the same line of the cell. What the engine adds is around the last expression and
+//! after the last line. The text that includes the files contains the function of the cell, which takes the
+//! values of the variables, and puts them back.
+
+use crate::cell::text;
+use crate::cell::{Binding, Parsed};
+use crate::compile::{Messages, SUPPORT, types};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::file::{Edit, File, Position};
+use crate::items::Items;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::ops::Range;
+use std::path::Path;
+
+/// The name that the text on standard input has in rustc's messages.
+const STDIN: &str = "/dev/stdin";
+
+/// What a line of the engine's own is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Glue {
+    /// Takes the value of an earlier variable.
+    Take(String),
+    /// Keeps a new variable.
+    Keep(String),
+    /// Puts an earlier variable back.
+    Put(String),
+    /// Anything else.
+    Other,
+}
+
+/// A variable of an earlier cell that a cell uses.
+pub(crate) struct Used<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) is_mutable: bool,
+}
+
+/// What the source of a cell consists of.
+pub(crate) struct Parts<'a> {
+    pub(crate) number: u32,
+    pub(crate) source: &'a str,
+    /// `None` if the cell is not valid Rust, which rustc then explains.
+    pub(crate) cell: Option<&'a Parsed>,
+    pub(crate) items: &'a Items,
+    pub(crate) used: Vec<Used<'a>>,
+    /// Variables that the cell moves away, so that they cannot be kept.
+    pub(crate) moved: &'a HashSet<String>,
+    /// Variables that stay where they are until the process ends, because others borrow from them.
+    pub(crate) frozen: &'a HashSet<String>,
+}
+
+/// The source of a cell's crate.
+pub(crate) struct Source {
+    /// The text for rustc's standard input, which includes the files.
+    pub(crate) text: String,
+    /// The last one contains the statements of the cell.
+    pub(crate) files: Vec<File>,
+    /// The function to call.
+    pub(crate) function: String,
+    /// Where the expression at the end of the cell begins and ends.
+    tail: Option<(Position, Position)>,
+    /// What the lines of the text are for, counted from 1.
+    glue: BTreeMap<usize, Glue>,
+    /// The same for the lines after the cell's own, in the file with the statements.
+    after: BTreeMap<usize, Glue>,
+}
+
+impl Source {
+    /// Writes the source of a cell.
+    pub(crate) fn new(parts: &Parts, folder: &Path) -> Source {
+        let empty = Parsed::default();
+        let cell = parts.cell.unwrap_or(&empty);
+        let own: Vec<Range<usize>> = cell
+            .imports
+            .iter()
+            .map(|(range, _)| range.clone())
+            .collect();
+        let mut files = parts.items.files(parts.number, &own);
+        let mut text = parts.items.imports(cell);
+        let include =
+            |name: &str| format!("include!({:?})", folder.join(name).display().to_string());
+        for file in &files {
+            let _ = writeln!(text, "{};", include(&file.name));
+        }
+        let (statements, after) = statements(parts, cell);
+        let function = format!("taper_cell_{}", parts.number);
+        let mut glue = BTreeMap::new();
+        for (line, kind) in lines(parts, cell, &function, &include(&statements.name)) {
+            let _ = writeln!(text, "{line}");
+            glue.insert(text.matches('\n').count(), kind);
+        }
+        files.push(statements);
+        let position = |at| text::position(parts.source, at);
+        let tail = cell.tail.as_ref();
+        Source {
+            tail: tail.map(|tail| (position(tail.start), position(tail.end))),
+            text,
+            files,
+            function,
+            glue,
+            after,
+        }
+    }
+
+    /// Returns the source with names defined a second time: see [`types`].
+    pub(crate) fn with_decoys(&self, names: &HashSet<String>) -> String {
+        let decoys: String = names
+            .iter()
+            .map(|name| format!("pub struct {name}; "))
+            .collect();
+        format!("{}mod {} {{ {decoys} }}\n", self.text, types::DECOYS)
+    }
+
+    /// Returns whether the cell or an item contains a text, such as the name of a package.
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        self.text.contains(text) || self.files.iter().any(|file| file.text.contains(text))
+    }
+
+    /// Returns the types of the new variables, by name.
+    pub(crate) fn kinds(&self, messages: &Messages) -> impl Iterator<Item = (String, String)> {
+        messages.diagnostics.iter().filter_map(|message| {
+            let (line, kind) = types::of_warning(message)?;
+            match self.after.get(&line)? {
+                Glue::Keep(name) => Some((name.clone(), kind.to_owned())),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns the warnings about the cell that is compiled.
+    pub(crate) fn warnings(&self, messages: Messages) -> Vec<Diagnostic> {
+        let number = self.files.last().map(|file| file.cell);
+        let located = messages.diagnostics.into_iter().map(|mut message| {
+            self.locate(&mut message);
+            message
+        });
+        let is_own = |it: &Diagnostic| it.primary().is_some_and(|span| span.cell == number);
+        located.filter(is_own).collect()
+    }
+
+    /// Puts the positions of a message into the cells, and returns what the message is about in the engine's own
+    /// lines, each with whether it is the place of the mistake itself.
+    pub(crate) fn locate(&self, diagnostic: &mut Diagnostic) -> Vec<(bool, Glue)> {
+        let spans = diagnostic.spans.iter();
+        let glue = spans.filter_map(|span| Some((span.is_primary, self.glue(span)?.clone())));
+        let glue = glue.collect();
+        diagnostic.for_each_span(&mut |span| self.locate_span(span));
+        leave_closure(diagnostic);
+        self.explain_missing_debug(diagnostic);
+        glue
+    }
+
+    /// Says why a value cannot be shown, where rustc explains the engine's own trait.
+    fn explain_missing_debug(&self, diagnostic: &mut Diagnostic) {
+        let is_ours = diagnostic.message.contains("`evcxr_display`");
+        let Some((start, end)) = self
+            .tail
+            .filter(|_| is_ours && diagnostic.has_code("E0599"))
+        else {
+            return;
+        };
+        let names = diagnostic.message.split('`').skip(1).step_by(2);
+        let kind = names.filter_map(|name| name.strip_prefix('&')).next();
+        let kind = kind.unwrap_or("this value").to_owned();
+        diagnostic.message = format!("`{kind}` doesn't implement `Debug`, so it cannot be shown");
+        diagnostic.code = Some(Code {
+            code: "E0277".to_owned(),
+        });
+        diagnostic.children.clear();
+        let statements = self.files.last().map(|file| &file.name);
+        diagnostic
+            .spans
+            .retain(|span| Some(&span.file_name) == statements);
+        diagnostic.spans.truncate(1);
+        for span in &mut diagnostic.spans {
+            (span.line_start, span.column_start) = start;
+            (span.line_end, span.column_end) = end;
+            span.is_primary = true;
+            span.label = None;
+        }
+    }
+
+    /// Returns what a span in the engine's own lines is about.
+    fn glue(&self, span: &Span) -> Option<&Glue> {
+        if span.file_name == STDIN {
+            return self.glue.get(&span.line_start);
+        }
+        let statements = self.files.last()?;
+        let is_after = span.file_name == statements.name && span.line_start > statements.lines;
+        is_after.then(|| self.after.get(&span.line_start))?
+    }
+
+    fn locate_span(&self, span: &mut Span) {
+        let Some(file) = self.files.iter().find(|file| file.name == span.file_name) else {
+            return;
+        };
+        if span.line_start > file.lines {
+            // The cell ends too early: rustc has found the line that follows.
+            if self.after.get(&span.line_start) == Some(&Glue::Other) {
+                span.cell = Some(file.cell);
+                (span.line_start, span.column_start) = file.end;
+                (span.line_end, span.column_end) = file.end;
+            }
+            return;
+        }
+        span.cell = Some(file.cell);
+        span.column_start = file.column(span.line_start, span.column_start);
+        span.column_end = file.column(span.line_end, span.column_end);
+    }
+}
+
+/// Moves a message about the engine's closure around the cell to the place in the cell that it is due to.
+fn leave_closure(diagnostic: &mut Diagnostic) {
+    let is_outside = diagnostic
+        .primary()
+        .is_some_and(|span| span.file_name == STDIN);
+    if !is_outside || diagnostic.spans.iter().all(|span| span.cell.is_none()) {
+        return;
+    }
+    diagnostic.spans.retain(|span| span.cell.is_some());
+    for span in &mut diagnostic.spans {
+        span.is_primary = true;
+        let label = span.label.as_mut();
+        if let Some(short) = label.and_then(|it| Some(it.strip_suffix(" in closure")?.to_owned())) {
+            span.label = Some(short);
+        }
+    }
+}
+
+/// Returns the number of the cell, if a path is that of one of its files.
+pub(crate) fn cell_of_file(path: &str) -> Option<u32> {
+    let name = path.rsplit('/').next()?.strip_prefix("cell-")?;
+    name.split('.').next()?.parse().ok()
+}
+
+/// Returns the file with the statements of a cell, a block, and what its last lines are for.
+fn statements(parts: &Parts, cell: &Parsed) -> (File, BTreeMap<usize, Glue>) {
+    let source = parts.source;
+    let items = cell.items.iter().map(|item| &item.range);
+    let others = cell
+        .imports
+        .iter()
+        .map(|(range, _)| range)
+        .chain(&cell.attributes);
+    let others: Vec<Range<usize>> = items.chain(others).cloned().collect();
+    let mut edits = vec![Edit::insert(0, "{".to_owned())];
+    if let Some(tail) = &cell.tail {
+        let show = format!("{{ use ::{SUPPORT}::ByDebug as _; (&(");
+        edits.push(Edit::insert(tail.start, show));
+        edits.push(Edit::insert(tail.end, ")).evcxr_display(); }".to_owned()));
+    }
+    for Binding {
+        name, statement, ..
+    } in &cell.bindings
+    {
+        if parts.frozen.contains(name) {
+            edits.push(Edit::insert(*statement, format!(" {}", freeze(name))));
+        }
+    }
+    let ranges = text::outside(0..source.len(), &others);
+    let name = format!("cell-{}", parts.number);
+    let mut file = File::new(name, parts.number, source, &ranges, edits);
+    let mut glue = BTreeMap::new();
+    for (index, (line, kind)) in last_lines(parts, cell).into_iter().enumerate() {
+        let _ = write!(file.text, "\n{line}");
+        glue.insert(file.lines + index + 1, kind);
+    }
+    (file, glue)
+}
+
+/// Returns the lines that follow the statements: they keep the new variables.
+fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
+    let mut lines = Vec::new();
+    if parts.cell.is_some() {
+        lines.push((";".to_owned(), Glue::Other));
+    }
+    let kept = cell
+        .bindings
+        .iter()
+        .filter(|it| !parts.moved.contains(&it.name));
+    for Binding { name, .. } in kept {
+        let kind = format!("{{ #[warn(trivial_casts)] let _ = &{name} as &_; }}");
+        let keep = format!("{kind} ::{SUPPORT}::keep({name:?}, {name});");
+        lines.push((keep, Glue::Keep(name.clone())));
+    }
+    let end = match cell.has_try {
+        true => format!("::core::result::Result::Ok::<(), ::{SUPPORT}::Failure>(()) }}"),
+        false => "}".to_owned(),
+    };
+    lines.push((end, Glue::Other));
+    lines
+}
+
+/// Returns the lines of the function that the process calls.
+fn lines(parts: &Parts, cell: &Parsed, function: &str, include: &str) -> Vec<(String, Glue)> {
+    let start = format!(
+        "#[unsafe(no_mangle)] pub extern \"C\" fn {function}() {{ ::{SUPPORT}::guard(|| {{"
+    );
+    let mut lines = vec![(start, Glue::Other)];
+    for Used {
+        name,
+        kind,
+        is_mutable,
+    } in &parts.used
+    {
+        let mutable = if *is_mutable { "mut " } else { "" };
+        let mut line =
+            format!("let {mutable}{name}: {kind} = unsafe {{ ::{SUPPORT}::take({name:?}) }};");
+        if parts.frozen.contains(*name) {
+            line += &freeze(name);
+        }
+        lines.push((line, Glue::Take((*name).to_owned())));
+    }
+    let run = match (cell.has_try, cell.has_await) {
+        (false, false) => format!("run(|| {include})"),
+        (true, false) => format!("run_fallible(|| {include})"),
+        (false, true) => format!("run_future(async {{ {include} }})"),
+        (true, true) => format!("run_fallible_future(async {{ {include} }})"),
+    };
+    lines.push((format!("let taper_done = ::{SUPPORT}::{run};"), Glue::Other));
+    for Used { name, .. } in parts
+        .used
+        .iter()
+        .filter(|used| !parts.moved.contains(used.name))
+    {
+        let function = if parts.frozen.contains(*name) {
+            "keep"
+        } else {
+            "put"
+        };
+        let mut put = format!("::{SUPPORT}::{function}({name:?}, {name});");
+        if cell.bindings.iter().any(|binding| binding.name == *name) {
+            // The cell defines it again, unless it fails.
+            put = format!("if !taper_done {{ {put} }}");
+        }
+        lines.push((put, Glue::Put((*name).to_owned())));
+    }
+    lines.push(("}); }".to_owned(), Glue::Other));
+    lines
+}
+
+/// Returns a statement that makes a variable a reference to a value that lives until the process ends.
+fn freeze(name: &str) -> String {
+    format!("let {name}: &'static _ = ::{SUPPORT}::freeze({name});")
+}

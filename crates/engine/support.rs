@@ -1,0 +1,328 @@
+//! What every compiled cell links to: the values of the variables, and the way back to the engine.
+//!
+//! The engine compiles this file once, as a shared library, so that a cell compiles as little as possible of
+//! it. It is the only code of the engine that uses the same copy of Rust's library as the cells do. Values
+//! are used by the thread that runs the cells, and by no other.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::future::Future;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread, ThreadId};
+
+/// A text that is passed to the process that loads the cells.
+#[repr(C)]
+pub struct Text {
+    /// The first byte.
+    pub start: *const u8,
+    /// The number of bytes.
+    pub length: usize,
+}
+
+impl Text {
+    fn of(text: &str) -> Text {
+        Text {
+            start: text.as_ptr(),
+            length: text.len(),
+        }
+    }
+}
+
+/// What a report is about.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum Topic {
+    /// A value: its MIME type and its text.
+    Value = 0,
+    /// A failed `?`: the message, the file and the line.
+    Failed = 1,
+    /// A panic of the cell: the message, the file and the line.
+    Panic = 2,
+    /// A panic of another thread: the message, the file, the line, and the name of the thread or nothing.
+    ThreadPanic = 3,
+}
+
+/// Sends a report to the engine.
+pub type Report = unsafe extern "C" fn(topic: u32, texts: *const Text, count: usize);
+
+static HOST: OnceLock<(Report, ThreadId)> = OnceLock::new();
+
+fn report(topic: Topic, texts: &[&str]) {
+    if let Some((report, _)) = HOST.get() {
+        let texts: Vec<Text> = texts.iter().map(|text| Text::of(text)).collect();
+        // SAFETY: the texts are valid during the call.
+        unsafe { report(topic as u32, texts.as_ptr(), texts.len()) };
+    }
+}
+
+/// Prepares the process. The thread that calls this is the one that runs the cells.
+// SAFETY: the prefix `taper_` keeps the symbol's name unique, here and below.
+#[unsafe(no_mangle)]
+pub extern "C" fn taper_support_attach(host: Report) {
+    let cell_thread = thread::current().id();
+    if HOST.set((host, cell_thread)).is_err() {
+        return;
+    }
+    std::panic::set_hook(Box::new(move |info| {
+        let message = info
+            .payload_as_str()
+            .unwrap_or("the panic has no message")
+            .to_owned();
+        let (file, line) = info.location().map_or(("", 0), |l| (l.file(), l.line()));
+        let line = line.to_string();
+        let current = thread::current();
+        if current.id() == cell_thread {
+            report(Topic::Panic, &[&message, file, &line]);
+        } else {
+            let name = current.name().unwrap_or_default();
+            report(Topic::ThreadPanic, &[&message, file, &line, name]);
+        }
+    }));
+}
+
+/// Flushes what a cell has printed without a newline.
+#[unsafe(no_mangle)]
+pub extern "C" fn taper_support_flush() {
+    let _ = std::io::stdout().flush();
+}
+
+/// Drops a variable.
+///
+/// # Safety
+///
+/// `name` must be valid UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn taper_support_forget(name: Text) {
+    // SAFETY: the caller passes a valid text.
+    let name = unsafe {
+        std::str::from_utf8_unchecked(std::slice::from_raw_parts(name.start, name.length))
+    };
+    let removed = variables().0.remove(name);
+    // The destructor is the user's code.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(removed)));
+}
+
+/// A value in memory of its own.
+struct Slot {
+    value: *mut u8,
+    layout: Layout,
+    kind: TypeId,
+    /// Drops the value in place.
+    drop: unsafe fn(*mut u8),
+    /// Whether a cell has taken the value out.
+    is_out: bool,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if !self.is_out {
+            // SAFETY: the value has the type for which `drop` was made, and is not used again.
+            unsafe { (self.drop)(self.value) };
+        }
+        if self.layout.size() > 0 {
+            // SAFETY: `reserve` allocated it with this layout.
+            unsafe { dealloc(self.value, self.layout) };
+        }
+    }
+}
+
+#[derive(Default)]
+struct Variables(HashMap<String, Slot>);
+
+// SAFETY: only the thread that runs the cells reads or drops values.
+unsafe impl Send for Variables {}
+
+fn variables() -> MutexGuard<'static, Variables> {
+    static VARIABLES: OnceLock<Mutex<Variables>> = OnceLock::new();
+    let variables = VARIABLES.get_or_init(Mutex::default).lock();
+    variables.unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the value of a variable out of its slot; [`put`] puts it back.
+///
+/// # Safety
+///
+/// The variable must have this type.
+#[inline]
+pub unsafe fn take<T: 'static>(name: &str) -> T {
+    let value = take_out(name, TypeId::of::<T>(), Layout::new::<T>());
+    // SAFETY: the slot holds a value of this type, and is marked as empty.
+    unsafe { value.cast::<T>().read() }
+}
+
+fn take_out(name: &str, kind: TypeId, layout: Layout) -> *mut u8 {
+    let mut variables = variables();
+    match variables.0.get_mut(name) {
+        Some(slot) if !slot.is_out && slot.kind == kind && slot.layout == layout => {
+            slot.is_out = true;
+            slot.value
+        }
+        Some(_) => panic!("the variable `{name}` has another type than the engine expected"),
+        None => panic!("the variable `{name}` has no value"),
+    }
+}
+
+/// Puts the value of a variable back that [`take`] took out.
+#[inline]
+pub fn put<T: 'static>(name: &str, value: T) {
+    if let Some(place) = put_in(name) {
+        // SAFETY: the slot was made for this type and is empty.
+        unsafe { place.cast::<T>().write(value) };
+    }
+}
+
+fn put_in(name: &str) -> Option<*mut u8> {
+    let mut variables = variables();
+    let slot = variables.0.get_mut(name)?;
+    slot.is_out = false;
+    Some(slot.value)
+}
+
+/// Keeps the value of a new variable.
+#[inline]
+pub fn keep<T: 'static>(name: &str, value: T) {
+    let place = reserve(name, TypeId::of::<T>(), Layout::new::<T>(), drop_value::<T>);
+    // SAFETY: the memory was allocated for this type.
+    unsafe { place.cast::<T>().write(value) };
+}
+
+/// # Safety
+///
+/// `value` points to a value of this type, which is not used again.
+unsafe fn drop_value<T>(value: *mut u8) {
+    // SAFETY: the caller guarantees it.
+    unsafe { value.cast::<T>().drop_in_place() };
+}
+
+fn reserve(name: &str, kind: TypeId, layout: Layout, drop: unsafe fn(*mut u8)) -> *mut u8 {
+    let value = if layout.size() == 0 {
+        std::ptr::without_provenance_mut(layout.align())
+    } else {
+        // SAFETY: the size is not zero.
+        let value = unsafe { alloc(layout) };
+        if value.is_null() {
+            handle_alloc_error(layout);
+        }
+        value
+    };
+    let slot = Slot {
+        value,
+        layout,
+        kind,
+        drop,
+        is_out: false,
+    };
+    let old = variables().0.insert(name.to_owned(), slot);
+    let _ = catch_unwind(AssertUnwindSafe(|| std::mem::drop(old)));
+    value
+}
+
+/// Keeps a value for the rest of the process, because other variables borrow from it.
+#[inline]
+pub fn freeze<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+/// Runs the function of a cell. A panic in it, other than one of the cell's body, is that of a destructor.
+pub fn guard(cell: fn()) {
+    let _ = catch_unwind(cell);
+}
+
+/// Runs the body of a cell. Returns whether it came to its end.
+#[inline]
+pub fn run(body: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(body)).is_ok()
+}
+
+/// Runs the body of a cell with `?` in it. Returns whether it came to its end.
+#[inline]
+pub fn run_fallible(body: impl FnOnce() -> Result<(), Failure>) -> bool {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => true,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => false,
+    }
+}
+
+/// Runs the body of a cell that waits for futures. Returns whether it came to its end.
+#[inline]
+pub fn run_future(body: impl Future<Output = ()>) -> bool {
+    run(|| block_on(body))
+}
+
+/// Runs the body of a cell that waits for futures, with `?` in it. Returns whether it came to its end.
+#[inline]
+pub fn run_fallible_future(body: impl Future<Output = Result<(), Failure>>) -> bool {
+    run_fallible(|| block_on(body))
+}
+
+/// The error of a `?` that ended a cell.
+pub struct Failure {
+    message: String,
+    place: &'static Location<'static>,
+}
+
+impl Failure {
+    #[cold]
+    fn report(&self) -> bool {
+        let line = self.place.line().to_string();
+        report(Topic::Failed, &[&self.message, self.place.file(), &line]);
+        false
+    }
+}
+
+impl<E: Debug> From<E> for Failure {
+    #[track_caller]
+    fn from(error: E) -> Failure {
+        Failure {
+            message: format!("{error:?}"),
+            place: Location::caller(),
+        }
+    }
+}
+
+/// Shows a value that has no representation but its `Debug`.
+pub trait ByDebug {
+    /// Shows the value. The name is the one by which types show themselves in notebooks of Rust.
+    fn evcxr_display(&self);
+}
+
+// A method of the type itself, or of a trait of the user's for it, takes precedence: it has one reference less.
+impl<T: Debug + ?Sized> ByDebug for &T {
+    #[inline]
+    fn evcxr_display(&self) {
+        show(&self);
+    }
+}
+
+fn show(value: &dyn Debug) {
+    let text = format!("{value:?}");
+    if text != "()" {
+        report(Topic::Value, &["text/plain", &text]);
+    }
+}
+
+/// Runs a future on this thread until it is ready.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

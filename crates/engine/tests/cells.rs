@@ -1,0 +1,406 @@
+//! Correct Rust that is split into cells works.
+
+mod common;
+
+use common::{Cells, check_each, example, rustc};
+use std::process::Command;
+use taper_engine::{Failure, Package};
+
+#[test]
+fn values_and_output_arrive_in_order() {
+    check_each(&[
+        ("1 + 1", "= 2"),
+        ("let a = 20;\na + 1", "= 21"),
+        ("println!(\"{a}\"); print!(\"b\"); a", "20\nb= 20"),
+        ("()", ""),
+        ("", ""),
+        ("// nothing", ""),
+        ("if a > 1 { \"é\" } else { \"\" }", "= \"é\""),
+        ("for i in 0..3 { print!(\"{i}\"); }", "012"),
+        (
+            "std::iter::repeat('x').take(3).collect::<String>()",
+            "= \"xxx\"",
+        ),
+        (
+            "println!(\"\\u{1e}EVCXR_EXECUTION_COMPLETE\")",
+            "\u{1e}EVCXR_EXECUTION_COMPLETE",
+        ),
+    ]);
+}
+
+#[test]
+fn variables_are_kept_changed_moved_and_shadowed() {
+    check_each(&[
+        (
+            "use std::collections::HashMap;\nlet mut map: HashMap<String, Vec<i32>> = HashMap::new();",
+            "",
+        ),
+        ("map.entry(\"a\".into()).or_default().push(1);", ""),
+        ("map[\"a\"][0]", "= 1"),
+        (
+            "let tree = std::collections::BTreeMap::from([(1, map.clone())]);",
+            "",
+        ),
+        ("tree.len() + map.len()", "= 2"),
+        ("let other = map;", ""),
+        (
+            "map",
+            "error at 7:1:1: cannot find value `map` in this scope",
+        ),
+        ("let other = other.len() + 1;\nother", "= 2"),
+        ("let other = other * 2; other", "= 4"),
+        (
+            "other = 5;",
+            "error at 10:1:1: cannot assign to `other`, as it is not declared as mutable",
+        ),
+        ("let (x, mut y) = (1u8, vec![2]); y.push(3);", ""),
+        ("y.push(i32::from(x)); y", "= [2, 3, 1]"),
+    ]);
+}
+
+#[test]
+fn types_of_all_kinds_are_found_again() {
+    check_each(&[
+        ("mod geo { pub struct Q(pub i32); }\nlet q = geo::Q(3);", ""),
+        (
+            "let shared = std::rc::Rc::new(std::cell::RefCell::new(vec![q.0]));",
+            "",
+        ),
+        ("shared.borrow_mut().push(4); shared.borrow().len()", "= 2"),
+        (
+            "let f: Box<dyn Fn(&str) -> usize> = Box::new(|s| s.len());",
+            "",
+        ),
+        ("f(\"four\")", "= 4"),
+        ("let handle = std::thread::spawn(|| 5);", ""),
+        ("handle.join().unwrap()", "= 5"),
+        (
+            "let mut iterator = vec![1, 2].into_iter(); iterator.next();",
+            "",
+        ),
+        ("iterator.next()", "= Some(2)"),
+        (
+            "trait Shape { fn area(&self) -> f64; }\nstruct Square(f64);",
+            "",
+        ),
+        (
+            "impl Shape for Square { fn area(&self) -> f64 { self.0 * self.0 } }",
+            "",
+        ),
+        (
+            "let shapes: Vec<Box<dyn Shape>> = vec![Box::new(Square(2.0))];",
+            "",
+        ),
+        ("shapes.iter().map(|s| s.area()).sum::<f64>()", "= 4.0"),
+        (
+            "let array = [[0.5f32; 2]; 3]; let pair = (array, \"s\", 'c');",
+            "",
+        ),
+        ("pair.0[2][1]", "= 0.5"),
+    ]);
+}
+
+#[test]
+fn macros_work_in_any_order() {
+    let mut cells = Cells::start();
+    let mut sum = String::new();
+    for (index, (name, sign)) in [("a", "*"), ("b", "+"), ("c", "-"), ("d", "*")]
+        .into_iter()
+        .enumerate()
+    {
+        let cell = format!(
+            "macro_rules! m_{name} {{ ($x:expr) => {{ $x {sign} 2 }}; }}\nfn {name}(n: i32) -> i32 {{ m_{name}!(n) }}"
+        );
+        assert_eq!(cells.run(&cell), "");
+        sum += &format!("{}{name}(3)", if index > 0 { " + " } else { "" });
+    }
+    cells.check(&sum, "= 18");
+    cells.check("fn a(n: i32) -> i32 { m_d!(n) + m_b!(n) }\na(1)", "= 5");
+    cells.check("macro_rules! getter { ($n:ident, $v:expr) => { fn $n() -> i32 { $v } }; }\ngetter!(seven, 7);", "");
+    cells.check("getter!(nine, 9);\nseven() + nine()", "= 16");
+    cells.check("seven() - nine()", "= -2");
+}
+
+#[test]
+fn statics_keep_their_value() {
+    check_each(&[
+        (
+            "use std::sync::atomic::{AtomicUsize, Ordering};\nstatic HITS: AtomicUsize = AtomicUsize::new(0);\nfn hit() -> usize { HITS.fetch_add(1, Ordering::SeqCst) + 1 }\nhit()",
+            "= 1",
+        ),
+        ("hit()", "= 2"),
+        ("fn other() {}\nhit()", "= 3"),
+        (
+            "use std::sync::OnceLock;\nstatic CACHE: OnceLock<String> = OnceLock::new();\nCACHE.get_or_init(|| \"first\".into()).clone()",
+            "= \"first\"",
+        ),
+        (
+            "CACHE.get_or_init(|| \"second\".into()).clone()",
+            "= \"first\"",
+        ),
+        (
+            "thread_local! { static SEEN: std::cell::RefCell<Vec<i32>> = const { std::cell::RefCell::new(vec![]) }; }\nSEEN.with(|v| v.borrow_mut().push(1));",
+            "",
+        ),
+        (
+            "SEEN.with_borrow_mut(|v| v.push(2)); SEEN.with_borrow(|v| v.len())",
+            "= 2",
+        ),
+        (
+            "fn count() -> usize { static N: AtomicUsize = AtomicUsize::new(10); N.fetch_add(1, Ordering::SeqCst) }\ncount()",
+            "= 10",
+        ),
+        ("struct Unrelated;\ncount()", "= 11"),
+        ("static mut TOTAL: i32 = 1;\nunsafe { TOTAL += 1; }", ""),
+        ("unsafe { TOTAL += 1; TOTAL }", "= 3"),
+        (
+            "static HITS: AtomicUsize = AtomicUsize::new(40);\nhit()",
+            "= 41",
+        ),
+    ]);
+}
+
+#[test]
+fn an_edited_item_replaces_the_old_one() {
+    check_each(&[
+        (
+            "struct Op(i32);\nimpl Op { fn run(&self) -> i32 { self.0 } }",
+            "",
+        ),
+        (
+            "impl Op { fn twice(&self) -> i32 { self.run() * 3 } }\nOp(2).twice()",
+            "= 6",
+        ),
+        (
+            "impl Op { fn twice(&self) -> i32 { self.run() * 2 } }\nOp(2).twice()",
+            "= 4",
+        ),
+        (
+            "impl std::fmt::Display for Op { fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result { write!(f, \"op\") } }\nprintln!(\"{}\", Op(1));",
+            "op",
+        ),
+        (
+            "use std::fmt;\nimpl fmt::Display for Op { fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result { write!(f, \"op {}\", self.0) } }\nprintln!(\"{}\", Op(1));",
+            "op 1",
+        ),
+        (
+            "use std::fmt;\nfn shout() -> i32 { Op(3).twice() }\nshout()",
+            "= 6",
+        ),
+        ("fn shout() -> i32 { 7 }\nshout()", "= 7"),
+    ]);
+}
+
+#[test]
+fn running_a_type_again_keeps_variables_and_changing_it_loses_only_those_of_the_type() {
+    let mut cells = Cells::start();
+    cells.run("struct P { x: i32 }\nstruct Q(Vec<P>);\nlet p = P { x: 1 };\nlet q = Q(vec![]);\nlet n = 3;");
+    let (_, outcome) = cells.evaluate("/// A point.\n#[derive(Debug)]\nstruct P { x: i32 }");
+    assert_eq!(outcome.lost, [""; 0]);
+    cells.check("(p.x, q.0.len(), n)", "= (1, 0, 3)");
+    let (_, outcome) = cells.evaluate("struct P { x: i64, y: i64 }");
+    assert_eq!(outcome.lost, ["p", "q"]);
+    cells.check("n", "= 3");
+}
+
+#[test]
+fn errors_are_at_their_place_in_the_cell() {
+    check_each(&[
+        (
+            "let a = 1;\n  let é = a; let b: u8 = \"x\";",
+            "error at 1:2:26: mismatched types",
+        ),
+        (
+            "let a = std::",
+            "error at 2:1:14: expected identifier, found `}`",
+        ),
+        ("struct S(i32);\nfn make() -> S { S(3) }\nmake().0", "= 3"),
+        (
+            "struct S;\nlet unit = S;",
+            "error at 3:2:18: expected function, found `S`",
+        ),
+        ("make().0", "= 3"),
+        (
+            "struct NoDebug;\nNoDebug",
+            "error at 6:2:1: `NoDebug` doesn't implement `Debug`, so it cannot be shown",
+        ),
+        (
+            "let v = vec![1];\n\npanic!(\"no {}\", v.len())",
+            "panic at 7:3: no 1",
+        ),
+        (
+            "fn fails(n: i32) -> i32 {\n    assert!(n > 0);\n    n\n}",
+            "",
+        ),
+        ("fails(-1)", "panic at 8:2: assertion failed: n > 0"),
+        (
+            "\nlet t = \"a\".parse::<i32>()?;",
+            "failed at 10:2: ParseIntError { kind: InvalidDigit }",
+        ),
+        ("dbg!(1 + 1);", "[cell-11:1:2] 1 + 1 = 2"),
+    ]);
+}
+
+#[test]
+fn a_failed_cell_loses_no_variable() {
+    check_each(&[
+        ("let mut v = vec![1];", ""),
+        ("v.push(2); panic!(\"no\")", "panic at 2:1: no"),
+        (
+            "v.push(3); \"x\".parse::<i32>()?; v.push(4);",
+            "failed at 3:1: ParseIntError { kind: InvalidDigit }",
+        ),
+        (
+            "let v = v.len() + if v.len() > 2 { panic!(\"here\") } else { 0 };",
+            "panic at 4:1: here",
+        ),
+        ("v", "= [1, 2, 3]"),
+    ]);
+}
+
+#[test]
+fn futures_are_awaited() {
+    check_each(&[
+        ("async fn g() -> std::io::Result<i32> { Ok(4) }", ""),
+        ("let x = g().await?;", ""),
+        ("x", "= 4"),
+        ("g().await.unwrap() + x", "= 8"),
+    ]);
+}
+
+#[test]
+fn references_live_on() {
+    let mut cells = Cells::start();
+    let (_, outcome) = cells.evaluate(
+        "let text = String::from(\"a b c\");\nlet words: Vec<&str> = text.split(' ').collect();",
+    );
+    assert_eq!(outcome.frozen, ["text"]);
+    cells.check("words.len() + text.len()", "= 8");
+    cells.check(
+        "let mut list = vec![1, 2, 3];\n#%%\nlet first = &list[0];\n#%%\n*first + list[1]",
+        "= 3",
+    );
+    cells.check(
+        "list.push(4);",
+        "error at 6:1:1: cannot borrow `*list` as mutable, as it is behind a `&` reference",
+    );
+    cells.check(
+        "let r = &String::from(\"temporary\");",
+        "r borrows from None",
+    );
+    cells.check(
+        "let mut z = vec![1];\nlet q = &mut z;",
+        "q borrows from Some(\"z\")",
+    );
+    cells.check("let f = |x: i32| x + 1;", "the type of f has no name");
+    assert!(
+        cells
+            .engine
+            .variables()
+            .any(|it| it.name == "text" && it.is_frozen)
+    );
+}
+
+#[test]
+fn a_cell_that_ends_the_process_ends_nothing_else() {
+    let mut cells = Cells::start();
+    cells.run("let n = 1;\nfn f() -> i32 { 2 }\nstatic S: std::sync::Mutex<i32> = std::sync::Mutex::new(3);");
+    let (_, outcome) = cells.evaluate("std::process::exit(3);");
+    assert!(matches!(&outcome.failure, Some(Failure::Ended(end)) if end.code == Some(3)));
+    assert_eq!(outcome.lost, ["n"]);
+    cells.check("f() + *S.lock().unwrap()", "= 5");
+    let (_, outcome) =
+        cells.evaluate("unsafe { std::ptr::null_mut::<i32>().wrapping_add(1).write(1) };");
+    assert!(matches!(&outcome.failure, Some(Failure::Ended(end)) if end.signal.is_some()));
+    cells.check("f()", "= 2");
+}
+
+#[test]
+fn redirected_streams_come_back() {
+    let mut cells = Cells::start();
+    cells.run("use std::os::fd::AsRawFd;\nunsafe extern \"C\" { fn dup2(a: i32, b: i32) -> i32; }\nlet null = std::fs::File::create(\"/dev/null\")?;");
+    assert_eq!(
+        cells.run(
+            "unsafe { dup2(null.as_raw_fd(), 1); dup2(null.as_raw_fd(), 2); }\nprintln!(\"lost\");"
+        ),
+        ""
+    );
+    cells.check("println!(\"back\");", "back");
+}
+
+#[test]
+fn an_interrupt_ends_a_cell() {
+    let mut cells = Cells::start();
+    cells.run("let n = 1;");
+    let interrupter = cells.engine.interrupter();
+    let stop = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(800));
+        interrupter.interrupt();
+    });
+    let (_, outcome) = cells.evaluate("loop {}");
+    stop.join().expect("it ends");
+    assert!(matches!(
+        outcome.failure,
+        Some(Failure::Interrupted { is_killed: true })
+    ));
+    cells.check("1 + 1", "= 2");
+}
+
+#[test]
+fn output_after_the_end_of_a_cell_arrives() {
+    let mut cells = Cells::start();
+    cells.run("std::thread::spawn(|| { std::thread::sleep(std::time::Duration::from_millis(200)); println!(\"late\"); });");
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let mut said = String::new();
+    let read = cells.engine.read_output(&mut |event| {
+        if let taper_engine::Event::Text { text, .. } = event {
+            said += &text;
+        }
+    });
+    read.expect("it is read");
+    assert_eq!(said, "late\n");
+}
+
+#[test]
+fn compiled_packages_are_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("greeter.rs");
+    std::fs::write(&source, "pub struct Greeting(pub String);\npub fn greet() -> Greeting { Greeting(\"hello\".to_owned()) }").expect("it is written");
+    let path = |name: &str| folder.path().join(name);
+    let text = |path: &std::path::Path| path.to_str().expect("it is text").to_owned();
+    rustc(&[
+        "--edition=2024",
+        "--crate-type=rlib",
+        &text(&source),
+        "-o",
+        &text(&path("libgreeter.rlib")),
+    ]);
+    rustc(&[
+        "--edition=2024",
+        "--crate-type=dylib",
+        "-Cprefer-dynamic",
+        &text(&source),
+        "-o",
+        &text(&path("libgreeter.so")),
+    ]);
+    for library in [None, Some(path("libgreeter.so"))] {
+        let file = library.clone().unwrap_or(path("libgreeter.rlib"));
+        let package = Package {
+            name: "greeter".into(),
+            files: vec![file],
+            library,
+        };
+        let mut cells = Cells::with_packages(vec![package]);
+        cells.check("let g = greeter::greet();\n#%%\ng.0", "= \"hello\"");
+    }
+    let cells = path("cells.txt");
+    std::fs::write(&cells, "let a = 1usize;\n#%%\na + greeter::greet().0.len()")
+        .expect("it is written");
+    let output = Command::new(example())
+        .arg(&cells)
+        .arg(folder.path())
+        .output()
+        .expect("it starts");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.ends_with("= 6\n"), "{shown}");
+}
