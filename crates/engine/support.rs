@@ -242,11 +242,23 @@ pub fn run(body: impl FnOnce()) -> bool {
 
 /// Runs the body of a cell with `?` in it. Returns whether it came to its end.
 #[inline]
-pub fn run_fallible(body: impl FnOnce() -> Result<(), Failure>) -> bool {
+pub fn run_fallible<F: Failed>(body: impl FnOnce() -> Result<(), F>) -> bool {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => true,
-        Ok(Err(failure)) => failure.report(),
+        Ok(Err(failure)) => {
+            failure.report();
+            false
+        }
         Err(_) => false,
+    }
+}
+
+/// What a `?` that ends a cell returns.
+pub trait Failed {
+    /// Reports the failure to the engine.
+    fn report(&self) {
+        // The message was shown already, by a function of a package.
+        report(Topic::Failed, &["", "", "0"]);
     }
 }
 
@@ -258,7 +270,7 @@ pub fn run_future(body: impl Future<Output = ()>) -> bool {
 
 /// Runs the body of a cell that waits for futures, with `?` in it. Returns whether it came to its end.
 #[inline]
-pub fn run_fallible_future(body: impl Future<Output = Result<(), Failure>>) -> bool {
+pub fn run_fallible_future<F: Failed>(body: impl Future<Output = Result<(), F>>) -> bool {
     run_fallible(|| block_on(body))
 }
 
@@ -268,12 +280,11 @@ pub struct Failure {
     place: &'static Location<'static>,
 }
 
-impl Failure {
+impl Failed for Failure {
     #[cold]
-    fn report(&self) -> bool {
+    fn report(&self) {
         let line = self.place.line().to_string();
         report(Topic::Failed, &[&self.message, self.place.file(), &line]);
-        false
     }
 }
 

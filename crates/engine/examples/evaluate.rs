@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 fn main() -> Result<ExitCode> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // The engine starts this program a second time, to run the cells.
-    if let Some(code) = taper_engine::hook(&arguments) {
+    if let Some(code) = taper_engine::hook(&arguments, &()) {
         return Ok(code);
     }
     let cells = arguments.get(1).ok_or("usage: evaluate CELLS [FOLDER]")?;
@@ -51,6 +51,7 @@ fn configuration(folder: &Path, packages: Option<&Path>) -> Result<Config> {
         folder: folder.to_owned(),
         program: std::env::current_exe()?,
         cell_environment: Vec::new(),
+        question_mark: None,
     })
 }
 

@@ -23,8 +23,12 @@ pub struct Config {
     pub folder: PathBuf,
     /// The program that runs the cells, which calls [`hook`](crate::hook()) first. Usually this program.
     pub program: PathBuf,
-    /// Environment variables of the process that runs the cells.
-    pub cell_environment: Vec<(OsString, OsString)>,
+    /// Environment variables of the process that runs the cells, which has this program's otherwise; `None`
+    /// removes a variable.
+    pub cell_environment: Vec<(OsString, Option<OsString>)>,
+    /// The path of a function that receives the error of a `?` that ends a cell, as a `T: Display` by value, and is
+    /// `#[track_caller]`. Without it, the error is shown with `{:?}`.
+    pub question_mark: Option<String>,
 }
 
 /// A compiled package that cells can use.

@@ -10,6 +10,7 @@ use crate::process::Process;
 use crate::source::Source;
 use crate::variables::{Variable, Variables};
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -143,10 +144,26 @@ impl Engine {
     /// # Errors
     ///
     /// When the process cannot be started.
-    pub fn restart_process(&mut self) -> Result<Vec<String>> {
+    pub fn restart_process(&mut self) -> Result<Vec<String>, crate::Error> {
         let lost = self.forget_process();
         self.start_process()?;
         Ok(lost)
+    }
+
+    /// Forgets all items and variables.
+    ///
+    /// # Errors
+    ///
+    /// When the process that runs the cells cannot be started again.
+    pub fn clear(&mut self) -> Result<(), crate::Error> {
+        self.items = Items::default();
+        self.restart_process().map(drop)
+    }
+
+    /// Sets the environment variables for the next process that runs the cells: see
+    /// [`Config::cell_environment`](crate::Config::cell_environment).
+    pub fn set_cell_environment(&mut self, variables: Vec<(OsString, Option<OsString>)>) {
+        Arc::make_mut(&mut self.config).cell_environment = variables;
     }
 
     /// Passes on what threads have printed since their cell ended.
@@ -154,7 +171,7 @@ impl Engine {
     /// # Errors
     ///
     /// When the output cannot be read.
-    pub fn read_output(&mut self, listen: &mut dyn FnMut(Event)) -> Result<()> {
+    pub fn read_output(&mut self, listen: &mut dyn FnMut(Event)) -> Result<(), crate::Error> {
         let Some(process) = &mut self.process else {
             return Ok(());
         };

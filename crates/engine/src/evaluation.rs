@@ -111,6 +111,21 @@ impl Engine {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Returns the type of an expression, or `None` if it does not compile. Nothing is evaluated.
+    pub fn type_of(&mut self, expression: &str) -> Option<String> {
+        self.settle();
+        // A number of its own: the files of the last cell may still be needed.
+        self.number += 1;
+        let source = format!("let taper_value = {{ {expression} }};");
+        let plan = self.plan(&source);
+        let source = self.write(&plan, &Repairs::default()).ok()?;
+        let messages = self.compiler.check(source.text.clone()).ok()?;
+        let messages = messages.join().ok()?.ok()?;
+        cell::forget_sources();
+        self.compiler.prepare(self.number + 1);
+        source.kinds(&messages).next().map(|(_, kind)| kind)
+    }
+
     /// Finds out what a cell consists of and what it changes.
     fn plan<'a>(&self, source: &'a str) -> Plan<'a> {
         let macros = self.items.macros_of_items();
@@ -194,6 +209,7 @@ impl Engine {
                 })
                 .collect(),
             moved: &repairs.moved,
+            question_mark: self.config.question_mark.as_deref(),
             frozen: &repairs.frozen,
         };
         let source = Source::new(&parts, &self.config.folder);

@@ -49,6 +49,17 @@ impl Interrupter {
     }
 }
 
+impl Interrupter {
+    /// Kills the process of the cell that runs.
+    pub fn kill(&self) {
+        let mut state = lock(&self.0.0);
+        if let Some(cells) = state.cells {
+            state.is_killed = true;
+            signal(cells, Signal::KILL);
+        }
+    }
+}
+
 impl Control {
     /// Marks an evaluation as running until the result is dropped.
     pub(crate) fn begin(&self) -> Busy<'_> {

@@ -82,6 +82,6 @@ pub use config::{Config, Package};
 pub use diagnostic::{Code, Diagnostic, Expansion, Level, Line, Span};
 pub use engine::{Engine, Event, Outcome};
 pub use error::{Error, Failure, Fault, Place, Refusal};
-pub use hook::hook;
+pub use hook::{Host, hook};
 pub use interrupt::Interrupter;
 pub use variables::Variable;

@@ -49,6 +49,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) used: Vec<Used<'a>>,
     /// Variables that the cell moves away, so that they cannot be kept.
     pub(crate) moved: &'a HashSet<String>,
+    /// The function that receives the error of a `?`.
+    pub(crate) question_mark: Option<&'a str>,
     /// Variables that stay where they are until the process ends, because others borrow from them.
     pub(crate) frozen: &'a HashSet<String>,
 }
@@ -288,11 +290,32 @@ fn last_lines(parts: &Parts, cell: &Parsed) -> Vec<(String, Glue)> {
         lines.push((keep, Glue::Keep(name.clone())));
     }
     let end = match cell.has_try {
-        true => format!("::core::result::Result::Ok::<(), ::{SUPPORT}::Failure>(()) }}"),
+        true => format!(
+            "::core::result::Result::Ok::<(), {}>(()) }}",
+            failure(parts)
+        ),
         false => "}".to_owned(),
     };
     lines.push((end, Glue::Other));
     lines
+}
+
+/// Returns the type of what a `?` returns.
+fn failure(parts: &Parts) -> String {
+    match parts.question_mark {
+        Some(_) => "crate::TaperFailure".to_owned(),
+        None => format!("::{SUPPORT}::Failure"),
+    }
+}
+
+/// Returns the definition of that type, where a package receives the errors.
+fn failure_type(parts: &Parts, cell: &Parsed) -> Option<String> {
+    let function = parts.question_mark.filter(|_| cell.has_try)?;
+    Some(format!(
+        "struct TaperFailure; impl ::{SUPPORT}::Failed for TaperFailure {{}} \
+         impl<E: ::core::fmt::Display> ::core::convert::From<E> for TaperFailure {{ \
+         #[track_caller] fn from(error: E) -> Self {{ {function}(error); TaperFailure }} }}"
+    ))
 }
 
 /// Returns the lines of the function that the process calls.
@@ -300,7 +323,11 @@ fn lines(parts: &Parts, cell: &Parsed, function: &str, include: &str) -> Vec<(St
     let start = format!(
         "#[unsafe(no_mangle)] pub extern \"C\" fn {function}() {{ ::{SUPPORT}::guard(|| {{"
     );
-    let mut lines = vec![(start, Glue::Other)];
+    let failure = failure_type(parts, cell).into_iter();
+    let mut lines: Vec<(String, Glue)> = failure
+        .chain([start])
+        .map(|line| (line, Glue::Other))
+        .collect();
     for Used {
         name,
         kind,

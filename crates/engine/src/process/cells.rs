@@ -32,6 +32,18 @@ static SOCKET: OnceLock<Mutex<UnixStream>> = OnceLock::new();
 static SUPPORT: OnceLock<Support> = OnceLock::new();
 static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 
+/// A function of the program that was started.
+type Call<T = ()> = Box<dyn Fn() -> T + Send + Sync>;
+
+/// What the program adds to this process.
+pub(crate) struct Calls {
+    pub(crate) start: Call<io::Result<()>>,
+    pub(crate) begin_cell: Call,
+    pub(crate) end_cell: Call,
+}
+
+static CALLS: OnceLock<Calls> = OnceLock::new();
+
 /// Functions of `support.rs`.
 struct Support {
     flush: extern "C" fn(),
@@ -46,8 +58,8 @@ struct Text {
 }
 
 /// Answers requests until the engine closes the socket.
-pub(crate) fn run() -> ExitCode {
-    match serve() {
+pub(crate) fn run(calls: Calls) -> ExitCode {
+    match serve(CALLS.get_or_init(|| calls)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("the process that runs the cells failed: {error}");
@@ -56,7 +68,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-fn serve() -> io::Result<()> {
+fn serve(calls: &Calls) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     set_parent_process_death_signal(Some(Signal::KILL))?;
     taper_host::process::when_parent_ends(|| std::process::abort());
@@ -65,9 +77,10 @@ fn serve() -> io::Result<()> {
     let mut socket = UnixStream::from(duplicate(stdio::stdin())?);
     SOCKET.get_or_init(|| Mutex::new(socket.try_clone().expect("a socket can be cloned")));
     stdio::dup2_stdin(File::open("/dev/null")?)?;
+    (calls.start)()?;
     while let Some(request) = wire::receive(&mut socket)? {
         let clock = Clock::start();
-        let report = match answer(&request) {
+        let report = match answer(&request, calls) {
             Ok(()) => Report::End(clock.times()),
             Err(error) => Report::NotLoaded(taper_host::error::describe(&error)),
         };
@@ -77,7 +90,7 @@ fn serve() -> io::Result<()> {
     Ok(())
 }
 
-fn answer(request: &Request) -> Result<(), libloading::Error> {
+fn answer(request: &Request, calls: &Calls) -> Result<(), libloading::Error> {
     match request {
         Request::Load { libraries } => {
             for library in libraries {
@@ -99,9 +112,11 @@ fn answer(request: &Request) -> Result<(), libloading::Error> {
             // SAFETY: the engine has written the function with this type.
             let cell = unsafe { library.get::<extern "C" fn()>(function.as_bytes()) }?;
             let _ = send(&Report::Begin);
+            (calls.begin_cell)();
             IS_RUNNING.store(true, Ordering::Relaxed);
             cell();
             IS_RUNNING.store(false, Ordering::Relaxed);
+            (calls.end_cell)();
             flush();
             Ok(())
         }

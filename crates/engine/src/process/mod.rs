@@ -71,16 +71,16 @@ impl Process {
         command
             .arg(cells::ARGUMENT)
             .env(LIBRARY_PATH, library_path(config, &libraries))
-            .envs(
-                config
-                    .cell_environment
-                    .iter()
-                    .map(|(name, value)| (name, value)),
-            )
             .stdin(OwnedFd::from(other))
             .stdout(to_stdout)
             .stderr(to_stderr)
             .process_group(0);
+        for (name, value) in &config.cell_environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         let child = command.spawn();
         // With it, our ends of the pipes are closed.
         drop(command);

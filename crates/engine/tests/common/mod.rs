@@ -30,6 +30,7 @@ impl Cells {
             folder: folder.path().join("cells"),
             program: example(),
             cell_environment: Vec::new(),
+            question_mark: None,
         };
         Cells {
             engine: Engine::start(config).expect("the engine starts"),
