@@ -46,6 +46,8 @@ pub enum Topic {
     Panic = 2,
     /// A panic of another thread: the message, the file, the line, and the name of the thread or nothing.
     ThreadPanic = 3,
+    /// The last panic has ended the cell.
+    Unwound = 4,
 }
 
 /// Sends a report to the engine.
@@ -231,13 +233,24 @@ pub fn freeze<T>(value: T) -> &'static T {
 
 /// Runs the function of a cell. A panic in it, other than one of the cell's body, is that of a destructor.
 pub fn guard(cell: fn()) {
-    let _ = catch_unwind(cell);
+    if catch_unwind(cell).is_err() {
+        unwound();
+    }
 }
 
 /// Runs the body of a cell. Returns whether it came to its end.
 #[inline]
 pub fn run(body: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(body)).is_ok()
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(()) => true,
+        Err(_) => unwound(),
+    }
+}
+
+#[cold]
+fn unwound() -> bool {
+    report(Topic::Unwound, &[]);
+    false
 }
 
 /// Runs the body of a cell with `?` in it. Returns whether it came to its end.
@@ -249,7 +262,7 @@ pub fn run_fallible<F: Failed>(body: impl FnOnce() -> Result<(), F>) -> bool {
             failure.report();
             false
         }
-        Err(_) => false,
+        Err(_) => unwound(),
     }
 }
 
@@ -301,13 +314,14 @@ impl<E: Debug> From<E> for Failure {
 /// Shows a value that has no representation but its `Debug`.
 pub trait ByDebug {
     /// Shows the value. The name is the one by which types show themselves in notebooks of Rust.
-    fn evcxr_display(&self);
+    fn evcxr_display(&mut self);
 }
 
-// A method of the type itself, or of a trait of the user's for it, takes precedence: it has one reference less.
+// A method of the type itself, or of a trait of the user's for it, takes precedence: for `&value`, a method with `&self` is
+// found before any for which `&mut` must be added.
 impl<T: Debug + ?Sized> ByDebug for &T {
     #[inline]
-    fn evcxr_display(&self) {
+    fn evcxr_display(&mut self) {
         show(&self);
     }
 }

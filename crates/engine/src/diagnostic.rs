@@ -106,7 +106,7 @@ impl Diagnostic {
     }
 
     /// Applies a function to all spans of the message and of its notes.
-    pub(crate) fn for_each_span(&mut self, change: &mut dyn FnMut(&mut Span)) {
+    pub fn for_each_span(&mut self, change: &mut dyn FnMut(&mut Span)) {
         for span in &mut self.spans {
             change(span);
             let mut inner = &mut span.expansion;

@@ -1,7 +1,7 @@
 //! The engine: its state between cells, and what is done with it.
 
 use crate::compile::{Compiler, Messages, types};
-use crate::config::Config;
+use crate::config::{Config, Package};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Failure, Result};
 use crate::interrupt::{Control, Interrupter};
@@ -40,6 +40,8 @@ pub enum Event {
         /// The representation of this type.
         text: String,
     },
+    /// The cell panicked and has caught the panic, or its process has ended while it panicked.
+    CaughtPanic(crate::Fault),
     /// Another thread than that of the cells panicked. The cell continues.
     ThreadPanic {
         /// The name of the thread.
@@ -118,6 +120,11 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Returns the number of the next evaluation.
+    pub fn next_number(&self) -> u32 {
+        self.number + 1
+    }
+
     /// Returns the variables that a cell can use.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.variables.iter()
@@ -158,6 +165,17 @@ impl Engine {
     pub fn clear(&mut self) -> Result<(), crate::Error> {
         self.items = Items::default();
         self.restart_process().map(drop)
+    }
+
+    /// Sets the packages that cells can use. Shared libraries among them are loaded when the process that runs the
+    /// cells is started again.
+    ///
+    /// # Errors
+    ///
+    /// When the sources of cells cannot be written.
+    pub fn set_packages(&mut self, packages: Vec<Package>) -> Result<(), crate::Error> {
+        Arc::make_mut(&mut self.config).packages = packages;
+        self.compiler.set_config(self.config.clone())
     }
 
     /// Sets the environment variables for the next process that runs the cells: see

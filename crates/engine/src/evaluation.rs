@@ -111,6 +111,22 @@ impl Engine {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Returns the text of a line of a cell, as far as the cell is still in use.
+    pub fn line(&self, place: Place) -> Option<String> {
+        let name = format!("cell-{}", place.cell);
+        let files = [".items", ".macros", ""].map(|end| format!("{name}{end}"));
+        let mut texts = files.iter().filter_map(|file| {
+            let text = std::fs::read_to_string(self.config.folder.join(file)).ok()?;
+            let line = text
+                .lines()
+                .nth(place.line.checked_sub(1)?)?
+                .trim()
+                .to_owned();
+            (!line.is_empty()).then_some(line)
+        });
+        texts.next()
+    }
+
     /// Returns the type of an expression, or `None` if it does not compile. Nothing is evaluated.
     pub fn type_of(&mut self, expression: &str) -> Option<String> {
         self.settle();
@@ -245,13 +261,20 @@ impl Engine {
         listen: &mut dyn FnMut(Event),
     ) -> Result<(Ran, Option<Failure>), Error> {
         let mut failure = None;
-        let mut listen = |event| match event {
+        // A panic that may or may not end the cell.
+        let mut panic: Option<Fault> = None;
+        let mut pass_on = |event| match event {
             process::Event::Text(stream, text) => listen(Event::Text { stream, text }),
             process::Event::Report(report) => match report {
                 Report::Begin => listen(Event::Begin),
                 Report::Value { mime_type, text } => listen(Event::Value { mime_type, text }),
                 Report::Failed(it) => failure = Some(Failure::Failed(fault(it))),
-                Report::Panic(it) => failure = Some(Failure::Panic(fault(it))),
+                Report::Panic(it) => {
+                    if let Some(caught) = panic.replace(fault(it)) {
+                        listen(Event::CaughtPanic(caught));
+                    }
+                }
+                Report::Unwound => failure = panic.take().map(Failure::Panic),
                 Report::ThreadPanic { thread, fault: it } => {
                     listen(Event::ThreadPanic {
                         thread,
@@ -262,7 +285,10 @@ impl Engine {
             },
         };
         let process = self.process.as_mut().expect("it was started");
-        let ran = process.run(request, &self.control, &mut listen)?;
+        let ran = process.run(request, &self.control, &mut pass_on)?;
+        if let Some(caught) = panic {
+            listen(Event::CaughtPanic(caught));
+        }
         Ok((ran, failure))
     }
 

@@ -84,4 +84,5 @@ pub use engine::{Engine, Event, Outcome};
 pub use error::{Error, Failure, Fault, Place, Refusal};
 pub use hook::{Host, hook};
 pub use interrupt::Interrupter;
+pub use source::cell_of_file;
 pub use variables::Variable;

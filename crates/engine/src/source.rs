@@ -168,7 +168,7 @@ impl Source {
         let names = diagnostic.message.split('`').skip(1).step_by(2);
         let kind = names.filter_map(|name| name.strip_prefix('&')).next();
         let kind = kind.unwrap_or("this value").to_owned();
-        diagnostic.message = format!("`{kind}` doesn't implement `Debug`, so it cannot be shown");
+        diagnostic.message = format!("`{kind}` doesn't implement `Debug`");
         diagnostic.code = Some(Code {
             code: "E0277".to_owned(),
         });
@@ -182,7 +182,8 @@ impl Source {
             (span.line_start, span.column_start) = start;
             (span.line_end, span.column_end) = end;
             span.is_primary = true;
-            span.label = None;
+            let why = "cannot be formatted using `{:?}` because it doesn't implement `Debug`";
+            span.label = Some(format!("`{kind}` {why}"));
         }
     }
 
@@ -233,8 +234,8 @@ fn leave_closure(diagnostic: &mut Diagnostic) {
     }
 }
 
-/// Returns the number of the cell, if a path is that of one of its files.
-pub(crate) fn cell_of_file(path: &str) -> Option<u32> {
+/// Returns the number of the evaluation, if a path in a panic or a message is that of its cell.
+pub fn cell_of_file(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next()?.strip_prefix("cell-")?;
     name.split('.').next()?.parse().ok()
 }

@@ -222,7 +222,7 @@ fn errors_are_at_their_place_in_the_cell() {
         ("make().0", "= 3"),
         (
             "struct NoDebug;\nNoDebug",
-            "error at 6:2:1: `NoDebug` doesn't implement `Debug`, so it cannot be shown",
+            "error at 6:2:1: `NoDebug` doesn't implement `Debug`",
         ),
         (
             "let v = vec![1];\n\npanic!(\"no {}\", v.len())",
@@ -403,4 +403,22 @@ fn compiled_packages_are_used() {
         .expect("it starts");
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.ends_with("= 6\n"), "{shown}");
+}
+
+#[test]
+fn types_that_show_themselves_are_preferred() {
+    check_each(&[
+        (
+            "trait Show { fn evcxr_display(&self); }\nimpl Show for [i32] { fn evcxr_display(&self) { println!(\"a slice\") } }\nimpl<T: Show + ?Sized> Show for &T { fn evcxr_display(&self) { (**self).evcxr_display() } }",
+            "",
+        ),
+        ("let v = vec![1, 2]; &v[..]", "a slice"),
+        ("v[1]", "= 2"),
+        ("&&v[0]", "= 1"),
+        (
+            "#[derive(Debug)]\nstruct Own;\nimpl Own { fn evcxr_display(&self) { println!(\"itself\") } }\nOwn",
+            "itself",
+        ),
+        ("Box::new(Some(\"a\"))", "= Some(\"a\")"),
+    ]);
 }

@@ -17,6 +17,9 @@ pub fn hook(arguments: &[OsString]) -> Option<Result<ExitCode>> {
     if let Some(tool) = StandIn::of_this_process(program) {
         return Some(tool.run(rest, &image::complete));
     }
+    if let Some(code) = taper_engine::hook(arguments, &relay::OwnCells) {
+        return Some(Ok(code));
+    }
     match rest.first()?.to_str()? {
         relay::RELAY_ARGUMENT => relay::process::run(),
         relay::CELLS_ARGUMENT => relay::cells::run(),

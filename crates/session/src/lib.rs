@@ -24,6 +24,12 @@
 //!            ◀─records── relay ◀─stdout, stderr──┘
 //! ```
 //!
+//! # Two engines
+//!
+//! With `TAPER_ENGINE=taper`, the crate `taper-engine` takes the place of evcxr, of this program in place of cargo, and
+//! of the relay (`session/engine/own`). It has no completion and no documentation of code yet; a value that others borrow
+//! from is kept where it is, and redirected standard streams come back after the cell.
+//!
 //! # The start of a session
 //!
 //! Compiling the crate `taper` and its dependencies takes minutes. So they are compiled once, into an

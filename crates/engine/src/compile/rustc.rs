@@ -81,6 +81,13 @@ impl Compiler {
         Ok(compiler)
     }
 
+    /// Compiles the next cells with other packages.
+    pub(crate) fn set_config(&mut self, config: Arc<Config>) -> Result<()> {
+        self.config = config;
+        self.waiting = None;
+        self.write_main("")
+    }
+
     /// Returns the shared library that the process of the cells must load before the first cell.
     pub(crate) fn support(&self) -> &Path {
         &self.support

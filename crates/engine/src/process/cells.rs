@@ -9,7 +9,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::stdio;
 use std::fs::File;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,6 +28,10 @@ const FIRST: i32 = 200;
 /// How often what a cell printed without a newline is passed on.
 const FLUSH: Duration = Duration::from_millis(50);
 
+/// How often to look whether a report was read, every tenth of a millisecond.
+#[cfg(target_os = "linux")]
+const PATIENCE: usize = 10_000;
+
 static SOCKET: OnceLock<Mutex<UnixStream>> = OnceLock::new();
 static SUPPORT: OnceLock<Support> = OnceLock::new();
 static IS_RUNNING: AtomicBool = AtomicBool::new(false);
@@ -41,8 +45,6 @@ pub(crate) struct Calls {
     pub(crate) begin_cell: Call,
     pub(crate) end_cell: Call,
 }
-
-static CALLS: OnceLock<Calls> = OnceLock::new();
 
 /// Functions of `support.rs`.
 struct Support {
@@ -59,7 +61,7 @@ struct Text {
 
 /// Answers requests until the engine closes the socket.
 pub(crate) fn run(calls: Calls) -> ExitCode {
-    match serve(CALLS.get_or_init(|| calls)) {
+    match serve(&calls) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("the process that runs the cells failed: {error}");
@@ -197,11 +199,34 @@ unsafe extern "C" fn receive(topic: u32, texts: *const Text, count: usize) {
     }
     if let Some(report) = report_of(topic, texts) {
         let _ = send(&report);
+        wait_until_read();
+    }
+}
+
+/// Waits until the engine has read a report: what the cell prints next comes after it. Where the system does not say
+/// how much is unread, the order is nearly always right too.
+fn wait_until_read() {
+    #[cfg(target_os = "linux")]
+    for _ in 0..PATIENCE {
+        let unread = SOCKET.get().map_or(0, |socket| {
+            let mut unread: libc::c_int = 0;
+            // SAFETY: the call writes one integer.
+            let result =
+                unsafe { libc::ioctl(lock(socket).as_raw_fd(), libc::TIOCOUTQ, &mut unread) };
+            if result == 0 { unread } else { 0 }
+        });
+        if unread == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(100));
     }
 }
 
 fn report_of(topic: u32, texts: Vec<String>) -> Option<Report> {
     let mut texts = texts.into_iter();
+    if topic == 4 {
+        return Some(Report::Unwound);
+    }
     if topic == 0 {
         return Some(Report::Value {
             mime_type: texts.next()?,

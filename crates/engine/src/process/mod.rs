@@ -142,10 +142,13 @@ impl Process {
                 continue;
             }
             let report = wire::receive(&mut self.socket);
-            let report = report.map_err(|error| Error::Protocol(error.to_string()));
-            self.read(listen)?;
-            match report? {
-                Some(Report::End(times)) => return Ok(Ran::Ended(times)),
+            match report.map_err(|error| Error::Protocol(error.to_string()))? {
+                Some(Report::End(times)) => {
+                    self.streams
+                        .iter_mut()
+                        .for_each(|stream| stream.finish(listen));
+                    return Ok(Ran::Ended(times));
+                }
                 Some(Report::NotLoaded(why)) => return Ok(Ran::NotLoaded(why)),
                 Some(report) => listen(Event::Report(report)),
                 None => return self.gone(listen),
@@ -217,6 +220,14 @@ impl Output {
             pipe: Some(pipe),
             decoder: Decoder::default(),
         })
+    }
+
+    /// Passes on what a cell has left incomplete.
+    fn finish(&mut self, listen: &mut dyn FnMut(Event)) {
+        let text = self.decoder.push(&[], true);
+        if !text.is_empty() {
+            listen(Event::Text(self.stream, text));
+        }
     }
 
     /// Reads until the pipe is empty.

@@ -44,8 +44,10 @@ pub(crate) enum Report {
     },
     /// A `?` failed.
     Failed(Fault),
-    /// The cell panicked.
+    /// The thread of the cell panicked.
     Panic(Fault),
+    /// The last panic has ended the cell.
+    Unwound,
     /// Another thread panicked.
     ThreadPanic {
         /// The name of the thread.

@@ -81,17 +81,26 @@ pub(crate) fn wipe(folder: &Path) -> Result<()> {
     Ok(cache::remove(&folder.join(WORK))?)
 }
 
-/// Writes the same crate as evcxr does when a session loads `taper`.
-fn prepare(key: &Key, folder: &Path) -> Result<()> {
-    let work = folder.join(WORK);
+/// Writes the crate in `work` that depends on `taper` alone.
+pub(crate) fn write_crate(work: &Path, taper: &Path, features: &[String]) -> Result<()> {
     for folder in ["src", ".cargo"] {
         cache::make(&work.join(folder))?;
     }
-    workspace::prepare(folder)?;
-    let manifest = MANIFEST.to_owned() + &workspace::dependency(&key.taper, &key.features) + "\n\n";
+    let manifest = MANIFEST.to_owned() + &workspace::dependency(taper, features) + "\n\n";
     cache::write_atomically(&work.join("Cargo.toml"), manifest.as_bytes())?;
     cache::write_atomically(&work.join(".cargo/config.toml"), CONFIGURATION.as_bytes())?;
-    cache::write_atomically(&work.join("src/lib.rs"), b"pub use taper::prelude::*;\n")?;
+    Ok(cache::write_atomically(
+        &work.join("src/lib.rs"),
+        b"pub use taper::prelude::*;\n",
+    )?)
+}
+
+/// Writes the same crate as evcxr does when a session loads `taper`.
+fn prepare(key: &Key, folder: &Path) -> Result<()> {
+    let work = folder.join(WORK);
+    cache::make(&work)?;
+    workspace::prepare(folder)?;
+    write_crate(&work, &key.taper, &key.features)?;
     // The locked versions; cargo removes from the copy what this crate does not need.
     let lock = key.taper.join("Cargo.lock");
     std::fs::copy(&lock, work.join("Cargo.lock")).on_file("copy", &lock)?;

@@ -47,7 +47,7 @@ pub(crate) fn resolves_offline(work: &Path) -> bool {
 
 /// Returns a call of cargo with the folders and flags that evcxr uses, so that cargo finds the image's
 /// packages fresh in a session.
-fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
+pub(super) fn cargo_command(work: &Path, subcommand: &str) -> Result<Command> {
     let Toolchain { cargo, rustc, .. } = toolchain::get()?;
     let mut command = process::supervised(cargo)?;
     workspace::leave_to_build(&mut command);
@@ -228,7 +228,7 @@ fn count_units(metadata: &Metadata) -> usize {
 }
 
 /// Asks cargo which packages the crate in `work` needs.
-fn metadata(work: &Path, option: &str) -> Result<Metadata> {
+pub(super) fn metadata(work: &Path, option: &str) -> Result<Metadata> {
     let mut command = cargo_command(work, "metadata")?;
     command.args(["--format-version=1", option]);
     let output = command.output().starting("cargo")?;

@@ -18,12 +18,14 @@ mod configuration;
 mod estimate;
 mod key;
 mod layout;
+pub(crate) mod libraries;
 mod manifest;
 mod origin;
 mod transfer;
 
 use crate::error::{Error, Result};
 pub(crate) use build::WARM_ARGUMENT;
+pub(crate) use build::write_crate;
 pub(crate) use cargo::{compile, resolves_offline};
 pub use key::Key;
 use manifest::Manifest;

@@ -59,6 +59,13 @@ impl TaperLibrary {
     }
 }
 
+/// Begins a cell.
+pub(super) fn begin_cell() {
+    if let Some(taper) = TAPER.get() {
+        taper.begin_cell();
+    }
+}
+
 /// Flushes what the cell has printed without a newline.
 pub(super) fn flush() {
     if let Some(taper) = TAPER.get() {

@@ -19,6 +19,7 @@
 //! - [`order`]: keeps standard output and standard error in order;
 //! - [`translator`]: turns bytes into records for the session and lines for evcxr;
 //! - [`process`]: the relay itself;
+//! - [`own`]: what a session adds to the cells process of our own engine, which needs no relay;
 //! - [`protocol`]: the arguments and variables with which both processes are started.
 
 mod announcer;
@@ -27,12 +28,16 @@ mod input;
 mod library;
 mod limit;
 mod order;
+mod own;
 mod pipes;
 pub(crate) mod process;
 mod protocol;
 mod translator;
 
+pub(crate) use own::OwnCells;
+pub(crate) use process::prepare_cells;
 pub(crate) use protocol::{
-    Answer, BACKTRACE_VARIABLE, CELLS_ARGUMENT, LIBRARY_VARIABLE, READY_VARIABLE, RELAY_ARGUMENT,
-    SECRET_VARIABLE, prompt_of,
+    ANSWERS_VARIABLE, Answer, BACKTRACE_VARIABLE, CELLS_ARGUMENT, LIBRARY_VARIABLE, READY_VARIABLE,
+    RELAY_ARGUMENT, SECRET_VARIABLE, prompt_of, requested,
 };
+pub(crate) use translator::Translator;

@@ -86,7 +86,7 @@ impl Pipes {
     }
 }
 
-fn duplicate(stream: BorrowedFd) -> Result<OwnedFd> {
+pub(super) fn duplicate(stream: BorrowedFd) -> Result<OwnedFd> {
     let high = rustix::io::fcntl_dupfd_cloexec(stream, FIRST);
     // The system may allow fewer open files.
     let duplicate = high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(stream, 3));

@@ -94,20 +94,11 @@ fn start_cells() -> Result<Cells> {
     command
         .env_remove(BACKTRACE_VARIABLE)
         .env_remove(READY_VARIABLE);
-    crate::workspace::leave(&mut command);
+    prepare_cells(&mut command);
     match std::env::var_os(BACKTRACE_VARIABLE) {
         Some(value) => command.env("RUST_BACKTRACE", value),
         None => command.env_remove("RUST_BACKTRACE"),
     };
-    if std::env::var_os(ERRORS_BACKTRACE).is_none() {
-        command.env(ERRORS_BACKTRACE, "0");
-    }
-    if std::env::var_os(SPIN_LIMIT.0).is_none() {
-        command.env(SPIN_LIMIT.0, SPIN_LIMIT.1);
-    }
-    if std::env::var_os(limit::VARIABLE).is_some() {
-        command.env(NOT_IN_ADVANCE.0, NOT_IN_ADVANCE.1);
-    }
     let child = command.spawn();
     let child = child.map_err(Error::system("start the cells process"))?;
     drop(command);
@@ -120,6 +111,20 @@ fn start_cells() -> Result<Cells> {
         ready: Some(ready.into()),
         translator: Translator::new(&secret),
     })
+}
+
+/// Sets the environment of the cells process.
+pub(crate) fn prepare_cells(command: &mut Command) {
+    crate::workspace::leave(command);
+    if std::env::var_os(ERRORS_BACKTRACE).is_none() {
+        command.env(ERRORS_BACKTRACE, "0");
+    }
+    if std::env::var_os(SPIN_LIMIT.0).is_none() {
+        command.env(SPIN_LIMIT.0, SPIN_LIMIT.1);
+    }
+    if std::env::var_os(limit::VARIABLE).is_some() {
+        command.env(NOT_IN_ADVANCE.0, NOT_IN_ADVANCE.1);
+    }
 }
 
 fn pipe() -> Result<(PipeReader, PipeWriter)> {

@@ -17,6 +17,9 @@ pub(crate) const READY_VARIABLE: &str = "TAPER_READY_FILE";
 /// The user's value of `RUST_BACKTRACE`; evcxr sets another for its child.
 pub(crate) const BACKTRACE_VARIABLE: &str = "TAPER_RUST_BACKTRACE";
 
+/// The descriptor from which the cells of our own engine read answers.
+pub(crate) const ANSWERS_VARIABLE: &str = "TAPER_ANSWERS";
+
 /// The answer to a cell that reads a line of standard input. It is sent as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
@@ -37,6 +40,13 @@ pub(crate) fn input_request(prompt: &str, password: bool) -> String {
         "EVCXR_INPUT_REQUEST{kind}:{}",
         prompt.replace(':', "\\u003a")
     )
+}
+
+/// Returns the prompt of a line that requests input, and whether it asks for a password.
+pub(crate) fn requested(line: &str) -> Option<(String, bool)> {
+    let rest = line.strip_prefix("EVCXR_INPUT_REQUEST")?;
+    let (kind, prompt) = rest.split_once(':')?;
+    Some((prompt_of(prompt), kind == "_PASSWORD"))
 }
 
 /// Returns the prompt from the part of an [`input_request`] that evcxr keeps.

@@ -105,6 +105,27 @@ impl Translator {
         }
     }
 
+    /// Releases a mark that has begun, because the cell has ended: it is text.
+    pub(crate) fn release_mark(&mut self) {
+        if let Some(item) = self.decoder.rest(true) {
+            self.item(item);
+        }
+    }
+
+    /// Takes a representation of the value of the last expression.
+    pub(crate) fn value(&mut self, mime_type: String, content: String) {
+        self.item(Item::Content { mime_type, content });
+    }
+
+    /// Reports the panic or the failed `?` that ended the cell. If `taper` has reported the error, with advice, that
+    /// report counts.
+    pub(crate) fn ended_with(&mut self, failure: Record) {
+        self.pause();
+        self.panic = None;
+        let failure = self.failure.take().unwrap_or(failure);
+        self.record(&failure);
+    }
+
     /// Releases what is held, as no output has arrived for a moment.
     pub(crate) fn pause(&mut self) {
         if let Some(item) = self.decoder.rest(false) {
@@ -247,7 +268,8 @@ impl Translator {
         self.line(&input_request(&text, password));
     }
 
-    fn complete(&mut self) {
+    /// Ends a cell.
+    pub(crate) fn complete(&mut self) {
         self.prompt = Prompt::default();
         let mut data = std::mem::take(&mut self.bundle);
         if !data.is_empty() {

@@ -60,7 +60,7 @@ pub(crate) fn compile(
 }
 
 /// Adds the packages to the manifest of the cells' crate, and returns the manifest as it was.
-fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
+pub(super) fn add(work: &Path, dependencies: &[(&str, &str)]) -> Option<String> {
     let file = work.join("Cargo.toml");
     let before = std::fs::read_to_string(&file).ok()?;
     let mut manifest: toml::Table = before.parse().ok()?;

@@ -44,16 +44,12 @@ struct Cell {
 }
 
 impl Interrupter {
-    pub(crate) fn new(
-        process: Arc<Mutex<Child>>,
-        compilation: Compilation,
-        given_up: Arc<AtomicBool>,
-    ) -> Self {
+    pub(crate) fn new(cells: Cells, compilation: Compilation, given_up: Arc<AtomicBool>) -> Self {
         Interrupter {
             compilation: Arc::new(compilation),
             given_up,
             target: Arc::new(Target {
-                relay: process,
+                cells,
                 instead: Mutex::default(),
             }),
             cell: Arc::default(),
@@ -109,6 +105,7 @@ impl Interrupt for Interrupter {
         }
         // What has not begun does not begin any more, unless it has just been compiled.
         self.compilation.stop();
+        self.target.stop_compiler();
         match (cell.stopped, cell.begun) {
             (None, _) => {}
             // Another thread follows the cell already.
@@ -156,6 +153,7 @@ impl Watch {
             if !cell.begun {
                 // A compiler may have been started meanwhile.
                 self.compilation.stop();
+                self.target.stop_compiler();
                 if asked.elapsed() >= TO_BEGIN {
                     self.given_up.store(true, Ordering::Relaxed);
                 }
@@ -171,10 +169,17 @@ impl Watch {
     }
 }
 
+/// The process that runs the cells.
+pub(crate) enum Cells {
+    /// evcxr's child. Its process group holds the cells process and what that started.
+    Relay(Arc<Mutex<Child>>),
+    /// That of our own engine.
+    Own(taper_engine::Interrupter),
+}
+
 /// The processes that an interrupt reaches.
 struct Target {
-    /// Its process group holds the cells process and what that started.
-    relay: Arc<Mutex<Child>>,
+    cells: Cells,
     instead: Mutex<Option<u32>>,
 }
 
@@ -184,11 +189,27 @@ impl Target {
         if let Some(group) = instead {
             // SAFETY: the group is not collected before `Instead` is dropped.
             unsafe { libc::kill(-(group as libc::pid_t), signal) };
-        } else if let Ok(relay) = self.relay.try_lock() {
-            // Locked for long only while evcxr waits for a process that has ended already.
-            let group = relay.id() as libc::pid_t;
-            // SAFETY: the relay leads its own group and is not collected before evcxr waits for it.
-            unsafe { libc::kill(-group, signal) };
+            return;
+        }
+        match &self.cells {
+            Cells::Relay(relay) => {
+                // Locked for long only while evcxr waits for a process that has ended already.
+                if let Ok(relay) = relay.try_lock() {
+                    let group = relay.id() as libc::pid_t;
+                    // SAFETY: the relay leads its own group and is not collected before evcxr waits for it.
+                    unsafe { libc::kill(-group, signal) };
+                }
+            }
+            Cells::Own(cells) if signal == libc::SIGKILL => cells.kill(),
+            Cells::Own(cells) => cells.interrupt(),
+        }
+    }
+
+    /// Stops the compiler of our own engine.
+    fn stop_compiler(&self) {
+        let instead = *self.instead.lock().expect("no panic while locked");
+        if let (None, Cells::Own(cells)) = (instead, &self.cells) {
+            cells.interrupt();
         }
     }
 }

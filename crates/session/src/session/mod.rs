@@ -42,6 +42,7 @@ pub(crate) use dependencies::LiveLine;
 use dependencies::Network;
 pub(crate) use diagnostics::error as cell_error;
 use diagnostics::failure::Failure;
+pub(crate) use engine::Start;
 use engine::{Engine, EngineEvent};
 use interrupt::Interrupter;
 use names::{Names, Outcome};
@@ -50,7 +51,7 @@ use outcome::{failure_of, interrupted, outcome};
 use preloaded::PreloadedCrate;
 use serde_json::Map;
 use source_map::SourceMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 use taper_evaluator::commands::{Cell, without_command};
@@ -61,21 +62,9 @@ use taper_evaluator::{
 };
 use taper_host::lock::Lock;
 
-/// Where a session works and what it starts with.
-pub(crate) struct Start<'a> {
-    /// evcxr's work directory, with the files of the image, or empty.
-    pub(crate) work: &'a Path,
-    /// The folder of the crate `taper`, loaded before the first cell.
-    pub(crate) taper: PathBuf,
-    /// The enabled features of that crate.
-    pub(crate) features: Vec<String>,
-    /// The library `taper` in the work directory, if the image has it.
-    pub(crate) library: Option<PathBuf>,
-}
-
 /// One evcxr context and the process in which its cells run.
 pub struct Session {
-    engine: Engine,
+    engine: Box<dyn Engine>,
     preloaded: PreloadedCrate,
     types: redefinition::Types,
     names: Names,
@@ -102,10 +91,13 @@ impl Session {
 
     /// Starts a session that has run `use taper::prelude::*`.
     pub(crate) fn start(start: &Start) -> Result<Session> {
-        let engine = Engine::start(start.work, start.library.as_deref())?;
-        let process = engine.process().expect("nothing is evaluated yet");
+        let engine = engine::start(start)?;
         let compilation = Compilation::new(start.work.parent().unwrap_or(start.work));
-        let interrupter = Arc::new(Interrupter::new(process, compilation, engine.given_up()));
+        let interrupter = Arc::new(Interrupter::new(
+            engine.cells(),
+            compilation,
+            engine.given_up(),
+        ));
         let preloaded = PreloadedCrate::new(start.taper.clone(), start.features.clone());
         let mut session = Session {
             engine,
@@ -234,8 +226,9 @@ impl Session {
         if rest.trim().is_empty() {
             return Ok(());
         }
-        let old = self.drop_redefined(&rest);
+        let mut old = self.drop_redefined(&rest);
         let result = self.run(&rest, front);
+        old.extend(self.engine.lost().unwrap_or_default());
         if !self.engine.is_idle() {
             return result; // given up: nothing has changed
         }

@@ -37,6 +37,9 @@ impl Session {
 
     /// Drops the variables whose type the cell redefines, and returns their names.
     pub(super) fn drop_redefined(&mut self, code: &str) -> Vec<String> {
+        if self.engine.lost().is_some() {
+            return Vec::new();
+        }
         let changed = self.types.changed_by(code);
         if changed.is_empty() || !self.engine.compiles(code) {
             return Vec::new();

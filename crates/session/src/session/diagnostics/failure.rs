@@ -16,7 +16,7 @@ pub(crate) struct Failure {
 }
 
 /// The file of a cell, as the compiler names it.
-const SOURCE_FILE: &str = "src/lib.rs";
+pub(crate) const SOURCE_FILE: &str = "src/lib.rs";
 
 /// Returns the line of a report if it is in the source of the cell.
 pub(crate) fn line_of_cell(file: Option<&str>, line: Option<usize>) -> Option<usize> {

@@ -19,6 +19,7 @@ use super::names::Names;
 pub(super) use cell_error::PROCESS_ENDED;
 pub(crate) use cell_error::error;
 pub(super) use diagnostic::{Diagnostic, Label};
+pub(super) use hints::definition;
 use taper_evaluator::event::{COMPILE_ERROR, CellError, Event, Location, Stream};
 use taper_evaluator::record::End;
 

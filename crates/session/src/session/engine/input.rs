@@ -2,7 +2,7 @@
 //! answers.
 
 use crate::relay;
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 /// A cell's request for a line of input.
 pub(crate) struct InputRequest {
@@ -21,12 +21,21 @@ impl InputRequest {
     }
 }
 
+impl InputRequest {
+    /// Creates a request, and the end at which the answer arrives, as a line of JSON.
+    pub(super) fn new(prompt: String, password: bool) -> (InputRequest, Receiver<String>) {
+        let (answer, answers) = bounded(1);
+        let request = InputRequest {
+            prompt,
+            password,
+            answer,
+        };
+        (request, answers)
+    }
+}
+
 pub(super) fn ask(requests: &Sender<InputRequest>, prompt: String, password: bool) -> String {
-    let (answer, answers) = bounded(1);
-    let _ = requests.send(InputRequest {
-        prompt: relay::prompt_of(&prompt),
-        password,
-        answer,
-    });
+    let (request, answers) = InputRequest::new(relay::prompt_of(&prompt), password);
+    let _ = requests.send(request);
     answers.recv().unwrap_or_default()
 }

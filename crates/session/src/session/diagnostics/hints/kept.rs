@@ -41,7 +41,7 @@ pub(crate) fn about_a_type(message: &str, cell: &str) -> Option<Diagnostic> {
 }
 
 /// Returns the last place where `let` defines the variable.
-fn definition(name: &str, cell: &str) -> Option<Label> {
+pub(crate) fn definition(name: &str, cell: &str) -> Option<Label> {
     let tokens = with_offsets(cell);
     let begins = |at: usize| matches!(tokens[at].2, "let" | "mut" | "(" | ",");
     let made = (1..tokens.len()).rfind(|&at| tokens[at].2 == name && begins(at - 1))?;

@@ -15,7 +15,7 @@ mod tensor;
 use super::diagnostic::{Diagnostic, Note};
 use crate::session::names::Names;
 use hint::{Hint, besides, instead, marked, quoted};
-pub(crate) use kept::about_a_type;
+pub(crate) use kept::{about_a_type, definition};
 
 /// Adds the hint for a diagnostic, and rewords evcxr's own messages.
 pub(crate) fn add(diagnostic: &mut Diagnostic, cell: &str, names: &Names) {

@@ -1,0 +1,124 @@
+//! With what the session's cells are compiled and run.
+
+use super::super::interface::Start;
+use crate::error::{Error, Result};
+use crate::{image, relay};
+use rustix::io::FdFlags;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{PipeReader, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use taper_engine::{Config, Package};
+use taper_host::toolchain;
+
+/// The function of `taper` that shows the error of a `?`.
+const QUESTION_MARK: &str = "::taper::notebook::failure::failed";
+
+/// Returns the configuration for the packages that are compiled in `work`. `secret` begins the records of cells.
+pub(super) fn of(work: &Path, library: &Path, secret: &str) -> Result<(Answers, Config)> {
+    let found = toolchain::get()?;
+    let target = toolchain::host()?;
+    let session = work.parent().unwrap_or(work);
+    let dependencies = [
+        work.join("target").join(target).join("debug/deps"),
+        work.join("target/debug/deps"),
+    ];
+    let folder = |path: &Path| {
+        let mut argument = OsString::from("dependency=");
+        argument.push(path);
+        ["-L".into(), argument]
+    };
+    let flags = ["--edition=2024", "-Copt-level=1", "-Cstrip=debuginfo"].map(OsString::from);
+    let answers = Answers::new()?;
+    let config = Config {
+        rustc: found.sysroot.join("bin/rustc"),
+        sysroot: found.sysroot.clone(),
+        target: target.to_owned(),
+        flags: flags
+            .into_iter()
+            .chain(dependencies.iter().flat_map(|path| folder(path)))
+            .collect(),
+        environment: Vec::new(),
+        packages: vec![Package {
+            name: "taper".to_owned(),
+            files: files(&dependencies[0]),
+            library: Some(library.to_owned()),
+        }],
+        folder: session.join("cells"),
+        program: taper_host::process::program()?,
+        cell_environment: environment(&answers, secret, library),
+        question_mark: Some(QUESTION_MARK.to_owned()),
+    };
+    Ok((answers, config))
+}
+
+/// Writes the manifest to which `:dep` adds packages, if the image has none.
+pub(super) fn write_manifest(start: &Start) -> Result<()> {
+    image::write_crate(start.work, &start.taper, &start.features)
+}
+
+/// Returns packages with these compiled files. Only `taper` is a shared library; others are linked into each cell.
+pub(super) fn packages(found: Vec<(String, Vec<PathBuf>)>, library: &Path) -> Vec<Package> {
+    let package = |(name, files): (String, Vec<PathBuf>)| Package {
+        library: (name == "taper").then(|| library.to_owned()),
+        name,
+        files,
+    };
+    found.into_iter().map(package).collect()
+}
+
+/// Returns the compiled files of `taper`.
+fn files(dependencies: &Path) -> Vec<PathBuf> {
+    let name = |end| dependencies.join(format!("libtaper{end}"));
+    let files = [".rlib", std::env::consts::DLL_SUFFIX].map(name);
+    files.into_iter().filter(|file| file.exists()).collect()
+}
+
+/// Returns the changes of this process's environment for the process that runs the cells.
+pub(super) fn environment(
+    answers: &Answers,
+    secret: &str,
+    library: &Path,
+) -> Vec<(OsString, Option<OsString>)> {
+    // The program does not matter.
+    let mut command = Command::new("cells");
+    relay::prepare_cells(&mut command);
+    command.env(relay::SECRET_VARIABLE, secret);
+    command.env(relay::LIBRARY_VARIABLE, library);
+    command.env(relay::ANSWERS_VARIABLE, answers.descriptor().to_string());
+    let changes = command.get_envs();
+    changes
+        .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
+        .collect()
+}
+
+/// The pipe through which the cells receive what the user types.
+pub(super) struct Answers {
+    to_cells: File,
+    /// Inherited by the process that runs the cells, also after a restart.
+    from_session: PipeReader,
+}
+
+impl Answers {
+    fn new() -> Result<Answers> {
+        let (reader, writer) = std::io::pipe().map_err(Error::system("create a pipe"))?;
+        rustix::io::fcntl_setfd(&reader, FdFlags::empty())
+            .map_err(std::io::Error::from)
+            .map_err(Error::system("set up a pipe"))?;
+        Ok(Answers {
+            to_cells: File::from(std::os::fd::OwnedFd::from(writer)),
+            from_session: reader,
+        })
+    }
+
+    fn descriptor(&self) -> i32 {
+        self.from_session.as_raw_fd()
+    }
+
+    /// Sends a line. A process that has ended needs none.
+    pub(super) fn send(&mut self, answer: &str) {
+        let _ = self.to_cells.write_all(format!("{answer}\n").as_bytes());
+    }
+}
